@@ -19,10 +19,10 @@ State = Literal["flushed", "unflushed"]
 a record says that no notes were taken."""
 
 PART_TOKENS = 6_000
-"""Tokens of turns that one flush is about; more are flushed in several parts."""
+"""Tokens of turns that one flush covers; more are flushed in several parts."""
 
 ATTEMPTS = 3
-"""Failed flushes after which a turn is left to the command."""
+"""Failed flushes after which only the command takes a turn up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class FlushPlan:
     tokens: int  # of all turns
     at: int  # tokens behind which a turn is about to leave the window
     leaving: int  # how many turns have left the window or are about to
-    unrecorded: int  # how many of those stand in no record of a flush
+    unrecorded: int  # how many of those no flush has recorded
     parts: tuple[Part, ...]  # oldest first; empty when nothing is due
 
 
@@ -82,16 +82,12 @@ def plan(
     one such turn is in no record, everything behind half of that mark is flushed at once, so that the next
     flush is not due again with the next turn. The newest turn may still grow and is left for later.
 
-    Args:
-        turns: The conversation's turns by number, oldest first, empty ones among them.
-        room: Tokens that the history has in the prompt.
-        recorded: By number, only of those that are still the same.
-        at: Share of the room, 0 to 1.
-        dropped: Numbers of turns that a prompt had no room for, whatever the sizes say.
-        with_provider: Whether a model can take notes; then turns without notes are taken up again.
-        everything: Flush every turn, also those that are in no danger.
-        again: Take up turns that failed ``ATTEMPTS`` times, and turns that are unflushed even though nothing
-            else is due.
+    ``turns`` are numbered and oldest first, empty ones among them; ``room`` is in tokens, ``at`` a share of
+    it, 0 to 1. ``recorded`` holds only turns that are unchanged since, by number. ``dropped`` are numbers of
+    turns that a prompt had no room for, whatever the sizes say. ``with_provider`` says that a model can take
+    notes: turns without notes are then taken up again. ``everything`` flushes turns that are in no danger,
+    too; ``again`` also takes up turns that failed ``ATTEMPTS`` times, and unflushed turns even when nothing
+    else is due.
     """
     sized = sizes(turns)
     limit = int(max(0, room) * min(max(at, 0.0), 1.0))

@@ -54,18 +54,8 @@ JOURNALS = "scratch/flush"
 class Flusher:
     """Flushes the turns of conversations. Safe to use from several threads and processes.
 
-    Args:
-        files: The workspace's write path.
-        conversations: Reads the conversations.
-        log: The record of flushes.
-        settings: Today's settings.
-        completer: Who takes notes with these settings; ``None`` when nobody does.
-        commit: Commits files that were written, with a message.
-        clock: Now, UTC.
-        on_problem: Told of a journal that cannot be read.
-        review: What waits for a person.
-        spending: Who keeps the accounts of a provider.
-        zone: The time zone whose days count: a journal is about one of them.
+    ``completer`` is ``None`` when no provider is to take notes. ``zone`` is the time zone whose days count: a
+    journal covers one of them.
     """
 
     def __init__(
@@ -114,11 +104,8 @@ class Flusher:
     ) -> FlushPlan:
         """What is due in a conversation.
 
-        Args:
-            conversation: The conversation.
-            room: Tokens that its history has in the prompt.
-            dropped: How many of its oldest turns a prompt had no room for.
-            everything, again: As ``engine.flush.due.plan``.
+        ``room`` is the tokens that the history has in the prompt, ``dropped`` the number of its oldest turns
+        that a prompt had no room for. ``everything`` and ``again`` are those of ``engine.flush.due.plan``.
         """
         turns = _numbered(conversation)
         settings = self._settings()
@@ -140,11 +127,8 @@ class Flusher:
 
         After a provider failed, the parts that are left are recorded without asking it again.
 
-        Args:
-            conversation: The conversation.
-            parts: What a plan says is due.
-            most: How many parts a provider is asked about; the others are recorded as unflushed.
-            why_not: Why no provider is to be asked at all.
+        ``most`` limits how many parts a provider is asked about; the others are recorded as unflushed.
+        ``why_not`` says why no provider is to be asked at all; empty to ask.
 
         Raises:
             WriteFailed, ReadOnly: Something was not written. Lines that were not are written by ``recover``.
@@ -222,7 +206,7 @@ class Flusher:
         return record
 
     def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Asked:
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask nobody
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask no model
 
         question = Question(completer, SYSTEM, prompt, settings, group="flush")
         with self._guard:
@@ -278,7 +262,7 @@ class Flusher:
             return self._settle(record.id, noted)
 
     def _finder(self, path: str) -> Callable[[Item], tuple[int, str]]:
-        """Finds the line of a conversation that says something; none where that is too long to be read."""
+        """Finds the line of a conversation that says something; none if that is too long to read."""
         try:
             data = self._files.read(path)
         except (AutopoiesisError, FileNotFoundError):
@@ -353,7 +337,7 @@ def _held(each: Waiting) -> HeldNote:
 
 
 def _refused(spending: Spending) -> str:
-    """Why nothing may be asked any more; empty while it may."""
+    """Why no further question may be asked; empty if one may."""
     try:
         spending.allow()
     except AutopoiesisError as error:

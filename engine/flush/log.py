@@ -34,9 +34,7 @@ _STATES: dict[str, State] = {
 class FlushLog:
     """Writes and reads the record of flushes. Safe to use from several threads.
 
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC; decides which month's file grows.
+    ``clock`` is UTC and decides which month's file grows.
     """
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
@@ -58,7 +56,7 @@ class FlushLog:
         return self._read().get(path, ())
 
     def all(self) -> tuple[FlushRecord, ...]:
-        """Every record, those about one conversation oldest first; likewise."""
+        """Every record, those about one conversation oldest first; bad lines are passed over too."""
         return tuple(record for records in self._read().values() for record in records)
 
     def _read(self) -> dict[str, tuple[FlushRecord, ...]]:
@@ -75,12 +73,7 @@ class FlushLog:
             return self._known
 
     def recorded(self, path: str, turns: Iterable[tuple[int, Turn]]) -> dict[int, Recorded]:
-        """What is on record of turns, by number; nothing of those that have changed since.
-
-        Args:
-            path: The conversation.
-            turns: Its turns by number.
-        """
+        """What is on record of turns, by number; nothing of those that have changed since."""
         said: dict[int, list[tuple[str, Status]]] = {}
         for record in self.records(path):
             for number, name in record.turns.items():
@@ -99,9 +92,7 @@ class FlushLog:
     def flushed(self, conversation: Conversation | None, turns: Sequence[Turn]) -> frozenset[int]:
         """Which of the first turns of a conversation have been flushed, by their place, from 1.
 
-        Args:
-            conversation: The conversation; ``None`` when it is gone, and with it what is known.
-            turns: Its turns as a prompt's history has them.
+        ``conversation`` is ``None`` when it is gone, and with it what was recorded.
         """
         if conversation is None:
             return frozenset()

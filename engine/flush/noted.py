@@ -44,7 +44,7 @@ def encoded(noted: Noted) -> bytes:
 
 
 def decoded(data: bytes) -> Noted | None:
-    """What a journal says was noted; ``None`` where it says nothing."""
+    """What was noted, by a journal; ``None`` if it holds nothing."""
     try:
         tree = json.loads(data)
         record, day = record_in(tree["record"]), tree["day"]
@@ -57,9 +57,6 @@ def decoded(data: bytes) -> Noted | None:
 
 def left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:
     """Notes that earlier versions held, as the review queue takes them.
-
-    Args:
-        records: The flushes.
 
     Returns:
         Each with the ids under one of which it is in the queue, if it is: this, or that of a fact.

@@ -140,7 +140,7 @@ def _note(item: Any, number: int) -> Note:
 
 
 def _unfenced(text: str) -> str:
-    """What stands in the only code block of a reply; the reply itself where there is none."""
+    """The content of the only code block of a reply; the reply itself if it has none."""
     found = fenced_blocks(text)
     return found[0] if len(found) == 1 else text
 

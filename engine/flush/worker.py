@@ -45,9 +45,7 @@ class FlushWorker:
 
     One thread does everything, so a conversation is never flushed twice at once, and each batch once.
 
-    Args:
-        engine: What flushes.
-        publish: Where events go; called from the worker thread.
+    ``publish`` is called from the worker thread.
     """
 
     def __init__(self, engine: Flushing, publish: Callable[[EngineEvent], None]) -> None:
@@ -65,7 +63,7 @@ class FlushWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Gives up what is under way; whatever is still due is recorded as unflushed, and nobody is asked."""
+        """Gives up what is under way; whatever is still due is recorded as unflushed; no model is asked."""
         self._stopping = True
         self._paths.put(None)
         if self._thread.is_alive():
@@ -73,11 +71,9 @@ class FlushWorker:
             self._thread.join(timeout=_JOIN_S)
 
     def look(self, path: str, compiled: Compiled | None) -> None:
-        """Has a conversation looked at that has grown.
+        """Queues a conversation that has grown.
 
-        Args:
-            path: The conversation.
-            compiled: The prompt for its last message, where that is new.
+        ``compiled`` is the prompt for its last message, where that is new.
         """
         with self._guard:
             if compiled is not None:
@@ -111,7 +107,7 @@ class FlushWorker:
             return
         flusher = self._engine.flush
         parts = flusher.plan(conversation, room, dropped=dropped).parts
-        # Without a provider there is no news in that none is asked; doctor says it once.
+        # Without a provider it is not news that none is asked; the doctor says it once.
         told = flusher.has_provider
         for part in parts if told else ():
             now = self._engine.clock()

@@ -1,15 +1,15 @@
-"""Edits of the files of knowledge, applied as often as it takes (design 6.2, robustness L4).
+"""Edits of the knowledge files, applied as often as it takes (design 6.2, robustness L4).
 
 Each file is read, changed and replaced as one step under the workspace's lock; every byte outside the edit
-stays. What that guarantees, and what not:
+stays. What that guarantees, and what it does not:
 
 - Two engines never lose each other's lines.
 - An editor that saves while an edit is under way is seen up to the moment before the rename: what it saved is
   read anew and gets the line. One that saves in the instant between that look and the rename is overwritten,
   as no system call compares and renames at once; its text is in the history if it was committed.
-- An editor that saves a stale text afterwards takes the line away again. Nobody can keep it from doing so:
-  whoever needs the line to stand asks ``is_there``, which reads the path anew, and applies the edit again.
-- A line that the person has reworded is not known again; the edit adds it a second time.
+- An editor that saves a stale text afterwards takes the line away again. That cannot be prevented:
+  a caller that relies on it asks ``is_there``, which reads the path anew, and applies the edit again.
+- A line that the person has reworded is not recognised; the edit adds it a second time.
 """
 
 from __future__ import annotations
@@ -38,17 +38,11 @@ Status = Literal["written", "there", "moved"]
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an edit came to.
+    """What an edit came to."""
 
-    Attributes:
-        status: ``there`` changed nothing; ``moved`` took an open task to the done ones.
-        path: The file, workspace-relative.
-        line: Where the line stands, from 1.
-    """
-
-    status: Status
-    path: str
-    line: int
+    status: Status  # ``there``: nothing changed; ``moved``: an open task went to the done ones
+    path: str  # workspace-relative
+    line: int  # from 1
 
 
 def apply(files: Files, edit: Edit) -> Applied:
@@ -58,8 +52,8 @@ def apply(files: Files, edit: Edit) -> Applied:
     that is to be moved and stands nowhere any more is added to the done ones.
 
     Raises:
-        DocumentError: The file is no UTF-8 text, holds the marks of a merge, ends inside a code block, would
-            be longer than it may be, or is gone and not ours to make.
+        DocumentError: The file is not UTF-8 text, holds the marks of a merge, ends inside a code block, would
+            exceed its size limit, or is gone and not ours to create.
         WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
     """
     status: Status = "there"

@@ -1,4 +1,4 @@
-"""Knowledge entries put away and brought back: whole folders, byte for byte, under ``knowledge/archive/``.
+"""Knowledge entries archived and restored: whole folders, byte for byte, under ``knowledge/archive/``.
 
 An entry keeps its place below that folder, so the way back needs no record. A move is one rename, and what
 remains after a kill shows in the files: a path that the newest commit has and the disk has not, with its
@@ -33,36 +33,18 @@ Commit = Callable[[Sequence[str], str], ChangeCommit]
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
-    """What was done, or would be.
-
-    Attributes:
-        moves: The entries that move.
-        applied: Whether they have moved.
-        already: Entries asked for that are where they were to go.
-        finished: Files whose earlier move was committed only now.
-        commit: The commit's object name; empty where none was made.
-        why: Why none was made.
-    """
+    """What was done, or would be."""
 
     moves: tuple[EntryMove, ...]
     applied: bool = False
-    already: tuple[str, ...] = ()
-    finished: tuple[str, ...] = ()
-    commit: str = ""
-    why: str = ""
+    already: tuple[str, ...] = ()  # entries asked for that are already where they were to go
+    finished: tuple[str, ...] = ()  # files whose earlier move was committed only now
+    commit: str = ""  # object name; empty when there is no commit
+    why: str = ""  # why there is no commit
 
 
 class EntryArchive:
-    """Puts entries away and brings them back.
-
-    Args:
-        files: The workspace's write path.
-        entries: Finds the entries.
-        repository: The history.
-        commit: Commits named files, where that is wanted.
-        log: The record.
-        committing: Whether commits are wanted.
-    """
+    """Archives entries and restores them."""
 
     def __init__(
         self,
@@ -81,15 +63,13 @@ class EntryArchive:
         self._committing = committing
 
     def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
-        """Puts entries away; without ``apply`` says what that would do.
+        """Archives entries; without ``apply`` says what that would do.
 
-        Args:
-            names: Names, folders or locations of knowledge entries.
-            apply: Do it.
-            consent: A person has agreed to it.
+        ``names`` are names, folders or locations of knowledge entries; ``consent`` says that a person has
+        agreed.
 
         Raises:
-            EntryError: An entry does not exist or cannot be moved, or nobody agreed.
+            EntryError: An entry does not exist or cannot be moved, or no person agreed.
             WriteFailed, ReadOnly: A folder could not be moved; what was moved before it is kept and recorded.
         """
         if not apply:
@@ -105,7 +85,7 @@ class EntryArchive:
         """Brings an archived entry back to where it was.
 
         Raises:
-            EntryError: There is none of the name, or something stands in its place.
+            EntryError: No archived entry has the name, or something is in its place.
             WriteFailed, ReadOnly: The folder could not be moved.
         """
         with self._files.lock():
@@ -149,7 +129,7 @@ class EntryArchive:
             for folder, count in sorted(found.items())
         )
 
-    # The plan.
+    # Planning.
 
     def _planned(self, names: Sequence[str]) -> ArchiveReport:
         scan = self._entries.scan()
@@ -175,7 +155,7 @@ class EntryArchive:
             raise EntryError("exists already", where=shown(target), cure="rename it or move it away first")
 
     def _cold(self, name: str) -> str:
-        """The archived folder that a name means; empty for none.
+        """The archived folder that a name means; empty if there is none.
 
         Raises:
             EntryError: Several are meant.
@@ -201,7 +181,7 @@ class EntryArchive:
             names.add(plain(entry_name(parse(self._files.read(path, limit=FILE_LIMIT), path).header, path)))
         return names
 
-    # The deed.
+    # Moving.
 
     def _applied(
         self,

@@ -1,4 +1,4 @@
-"""What would move when knowledge entries are put away, and what cannot."""
+"""What would move when knowledge entries are archived, and what cannot."""
 
 from __future__ import annotations
 
@@ -28,32 +28,21 @@ _SHARED = frozenset(
         "reference",
     }
 )
-"""Folders of ``knowledge/`` that are no entry's own, whatever stands in them."""
+"""Folders of ``knowledge/`` that never belong to an entry, whatever they hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryMove:
-    """One entry with everything in its folder, and where it goes.
-
-    Attributes:
-        name: What it is called.
-        source: Its folder now.
-        target: Its folder then.
-        entries: Itself and the entries nested in it.
-        files: Files in its folder.
-        size: Their bytes.
-        incoming: References to it that lead nowhere then.
-        outgoing: Relative references in it that lead nowhere as long as it is put away.
-    """
+    """One entry with everything in its folder, and where it goes."""
 
     name: str
     source: str
     target: str
-    entries: int
+    entries: int  # itself and the entries nested in it
     files: int
-    size: int
-    incoming: tuple[Link, ...] = ()
-    outgoing: tuple[Link, ...] = ()
+    size: int  # bytes
+    incoming: tuple[Link, ...] = ()  # references to it that will lead nowhere
+    outgoing: tuple[Link, ...] = ()  # relative references in it that lead nowhere while it is archived
 
 
 def named(scan: EntryScan, name: str) -> list[Entry]:
@@ -71,10 +60,10 @@ def named(scan: EntryScan, name: str) -> list[Entry]:
 
 
 def refuse_shared(scan: EntryScan, entry: Entry) -> None:
-    """Lets an entry through that can be moved whole, and is no more than an entry.
+    """Checks that an entry can be moved whole and is nothing but an entry.
 
     Raises:
-        EntryError: It cannot, or is.
+        EntryError: It cannot be moved, or its folder holds more.
     """
     where = shown(entry.location)
     if entry.kind != "knowledge":

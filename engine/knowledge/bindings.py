@@ -1,4 +1,4 @@
-"""Which file a file of notes belongs to, and how a file is known again (design 3.7, robustness I1, I2).
+"""Which file a file of notes belongs to, and how a file is recognised (design 3.7, robustness I1, I2).
 
 A binding has two halves, because they have to survive different things:
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SIGHTINGS = "scratch/file-sightings.json"
 
 DISTINCT_BYTES = 64
-"""Bytes below which a content tells no file from another: empty ones, one-line ones."""
+"""Bytes below which content cannot tell files apart: empty ones, one-line ones."""
 
 _WHOLE = 16 * 1024 * 1024
 _END = 1024 * 1024
@@ -48,21 +48,16 @@ _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a file is known by.
-
-    Attributes:
-        fingerprint: Its length and the beginning of the sha256 of its content; of more than 16 MiB of its
-            first and its last MiB.
-        device, inode: ``st_dev`` and ``st_ino``.
-        modified: ``st_mtime_ns``; a rename keeps it, a file that happens to get the same inode has another.
-        sketch: The smallest checksums of its lines, for how much two contents have in common.
-    """
+    """What a file is recognised by."""
 
     fingerprint: str
+    """Its length and the start of the sha256 of its content; above 16 MiB, of its first and last MiB only."""
     device: int
     inode: int
     modified: int
-    sketch: tuple[int, ...] = ()
+    """``st_mtime_ns``: a rename keeps it, while another file that happens to get the same inode has a
+    different one."""
+    sketch: tuple[int, ...] = ()  # the smallest checksums of its lines: how much two contents have in common
 
     @property
     def size(self) -> int:
@@ -72,46 +67,33 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file as notes name it, and where it is on this machine.
-
-    Attributes:
-        key: Relative to the workspace; in another repository its name and the path in it; else absolute.
-        absolute: Where it is, or would be; free of symlinks.
-        root: The folder in which it may be renamed: workspace, repository, or its own folder.
-    """
+    """A file as notes name it, and where it is on this machine."""
 
     key: str
-    absolute: Path
-    root: Path
+    """Relative to the workspace; in another repository its name and the path in it; otherwise absolute."""
+    absolute: Path  # where it is, or would be; free of symlinks
+    root: Path  # the folder in which it may be renamed: workspace, repository, or its own folder
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A noted file as it was seen last on this machine.
+    """A noted file as it was seen last on this machine."""
 
-    Attributes:
-        key: The path that the notes had then.
-        absolute: Where it was.
-        root: See ``Place``.
-        identity: What it was known by.
-        day: When, ISO 8601.
-    """
-
-    key: str
+    key: str  # the path that the notes had then
     absolute: str
-    root: str
+    root: str  # as ``Place.root``
     identity: Identity
-    day: str
+    day: str  # ISO 8601
 
 
 def size_of(fingerprint: str) -> int:
-    """The length that a fingerprint holds; -1 where it holds none."""
+    """The length that a fingerprint holds; -1 if it holds none."""
     head = fingerprint.partition("-")[0]
     return int(head) if head.isascii() and head.isdigit() else -1
 
 
 def identity_of(path: Path) -> Identity | None:
-    """What a regular file is known by; ``None`` where none can be read. Never blocks."""
+    """What a regular file is recognised by; ``None`` if it cannot be read. Never blocks."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -178,10 +160,7 @@ def bound_path(data: bytes) -> tuple[str, str]:
 def new_notes(workspace: Workspace, title: str, known: Path | None = None) -> bytes:
     """A file of notes before its first note: header and title.
 
-    Args:
-        workspace: The workspace.
-        title: ``# `` and the file's path.
-        known: Where the file is, if the path does not say so.
+    ``known`` is where the file is, if the path does not say so.
     """
     key = title.removeprefix("# ").strip()
     absolute = known or (Path(key) if key.startswith("/") else workspace.root / key)
@@ -216,7 +195,7 @@ def rebound(data: bytes, key: str, fingerprint: str) -> bytes:
 
 
 def load_sightings(files: Files) -> dict[str, Sighting]:
-    """The sightings of this machine by the path of the notes; whatever cannot be read was not seen."""
+    """The sightings of this machine by the path of the notes; unreadable ones are left out."""
     with contextlib.suppress(OSError, AutopoiesisError, *_UNREADABLE):
         return _sightings(files.read(SIGHTINGS))
     return {}

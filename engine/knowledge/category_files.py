@@ -1,8 +1,8 @@
 """The category files: where each kind of knowledge stands, how its lines are written and read
 (``knowledge-curation.md`` 1).
 
-They belong to the person. Reading takes them as they are, whoever wrote a bullet and however, and never
-changes a byte; what a reader cannot make sense of is no entry, and no error.
+They belong to the person. Reading takes them as they are, however a bullet was written and by whom, and never
+changes a byte; what a reader cannot make sense of is neither an entry nor an error.
 """
 
 from __future__ import annotations
@@ -24,21 +24,15 @@ DONE = "Done"
 
 @dataclass(frozen=True, slots=True)
 class CategoryFile:
-    """One of the five files.
+    """One of the five files."""
 
-    Attributes:
-        path: Workspace-relative.
-        title: Its first line.
-        sections: The headings below which its lines stand; none where they stand right below the title.
-    """
-
-    path: str
-    title: str
-    sections: tuple[str, ...] = ()
+    path: str  # workspace-relative
+    title: str  # its first line
+    sections: tuple[str, ...] = ()  # its headings; none when its lines stand right below the title
 
     @property
     def new(self) -> bytes:
-        """What the file holds when it is made."""
+        """What the file holds when it is created."""
         heads = "".join(f"\n## {section}\n" for section in self.sections)
         return f"{self.title}\n{heads}".encode()
 
@@ -72,35 +66,23 @@ _CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _CODE_INDENT = 4
 _NESTED = 2
-"""Columns by which what belongs to a bullet is further in."""
+"""Columns by which what belongs to a bullet is indented."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A bullet of a file of knowledge, with whatever belongs to it.
+    """A bullet of a file of knowledge, with whatever belongs to it."""
 
-    Attributes:
-        path: The file, workspace-relative.
-        number: Its first line, from 1.
-        last: Its last line, from 1: lines that go on with it and bullets below it are part of it.
-        raw: Its first line as it stands, without the line end.
-        lines: All of its lines as they stand.
-        text: What it says, on one line: without bullet, box and provenance, without the bullets below it.
-        source: The conversation that it comes from; empty where nothing says so.
-        day: The day that stands with it, ISO 8601; empty where there is none.
-        section: ``Open`` or ``Done``, or the title of another section; empty right below the file's title.
-        is_ticked: Whether its box has a tick.
-    """
-
-    path: str
-    number: int
-    last: int
-    raw: str
+    path: str  # the file, workspace-relative
+    number: int  # its first line, from 1
+    last: int  # its last line, from 1: continuation lines and the bullets below it are part of it
+    raw: str  # its first line as it stands, without the line end
     lines: tuple[str, ...]
     text: str
-    source: str
-    day: str
-    section: str
+    """What it says on one line: without bullet, box and provenance, and without the bullets below it."""
+    source: str  # the conversation that it comes from; empty if unknown
+    day: str  # ISO 8601; empty if there is none
+    section: str  # ``Open``, ``Done`` or another section's title; empty right below the file's title
     is_ticked: bool = False
 
 
@@ -113,11 +95,9 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
     """The entries of a file of knowledge, in its order. Never raises.
 
     Every bullet that stands below no other is one, in the file's own list style; bullets in fenced code or in
-    a comment are none.
+    a comment do not count.
 
-    Args:
-        data: The file. Bytes that are no UTF-8 are read as ``U+FFFD``.
-        path: What ``Entry.path`` says.
+    Bytes that are not UTF-8 are read as ``U+FFFD``.
     """
     start = locate(data).body
     body = data[start:].decode("utf-8", "replace").removeprefix("\ufeff")
@@ -133,10 +113,7 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
 def line_for(item: Item, origin: Origin, *, link: str = "") -> str:
     """An item as a line of its file: bullet, text, provenance, and nothing in it that passes for more.
 
-    Args:
-        item: The item.
-        origin: Where it comes from.
-        link: What stands between text and provenance, made by us.
+    ``link`` stands between text and provenance and is trusted as it is.
     """
     gone = f"{item.path}: " if item.category == "files" and item.path else ""
     said = plain(f"{gone}{item.text}")
@@ -154,16 +131,16 @@ def plain(text: str) -> str:
     line = " ".join(_HIDDEN.sub("\ufffd", outside(text)).split())
     if line.startswith("<!--"):
         line = f"<\\{line[1:]}"
-    if _BOX.match(line):  # a box is ticked by the person
+    if _BOX.match(line):  # only the person ticks a box
         line = f"\\{line}"
     return _OURS.sub(r"\\\1", line)
 
 
 def refuse_broken(data: bytes, path: str) -> None:
-    """Lets a file through that can be added to.
+    """Checks that a file can be added to.
 
     Raises:
-        DocumentError: It is no UTF-8 text, holds the marks of an unfinished merge, or a code block in it is
+        DocumentError: It is not UTF-8 text, holds the marks of an unfinished merge, or a code block in it is
             never closed, so that whatever stands behind would be code.
     """
     try:
@@ -278,7 +255,7 @@ def _entry(lines: Sequence[str], path: str, number: int, section: str) -> Entry:
 
 
 def _provenance(inside: str) -> tuple[str, str]:
-    """Name and day of a provenance; a day that is none belongs to the name."""
+    """Name and day of a provenance; an invalid day belongs to the name."""
     name, _, last = inside.rpartition(",")
     day = last.strip()[:10]
     try:

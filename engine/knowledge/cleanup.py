@@ -1,4 +1,4 @@
-"""The record of audits, and of what was put away and brought back: ``logs/cleanup.jsonl``."""
+"""The record of audits, and of what was archived and restored: ``logs/cleanup.jsonl``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ Record = dict[str, Any]
 
 
 class CleanupLog:
-    """Writes and reads the record. Nothing in it is ever changed.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Writes and reads the cleanup log, which is append-only."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -41,13 +36,7 @@ class CleanupLog:
     ) -> None:
         """Adds a line, without what looks like a secret.
 
-        Args:
-            summary: What was done, in a few words.
-            candidates: Entries concerned.
-            size: Their bytes.
-            dry_run: Whether nothing was changed.
-            human_approved: Whether a person agreed to the change.
-            more: Further fields.
+        ``size`` is in bytes; ``human_approved`` says that a person agreed to the change.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.

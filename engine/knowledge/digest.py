@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 STATE = "knowledge/.digest.json"
 
 LONG_BYTES = 1024
-"""An entry longer than this does not keep older ones out when it has no room itself."""
+"""An entry longer than this that does not fit does not keep older ones out."""
 
 _HEAD = (
     "# Knowledge digest\n\n"
@@ -69,8 +69,7 @@ def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
     Every section gets as much of the room as every other, and what one does not need goes to the others. An
     entry stands there whole or not at all. What is left out is counted at the end, by file.
 
-    Args:
-        knowledge: The entries of each category file in its order, by its path.
+    ``knowledge`` holds each category file's entries in its order, by path.
     """
     parts = [part for part in _parts(knowledge) if part.blocks]
     if not parts:
@@ -85,12 +84,7 @@ def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
 class Digest:
     """The digest of one workspace.
 
-    Args:
-        files: Its write path.
-
-    Attributes:
-        path: The digest, workspace-relative.
-        paths: All that it writes: what a commit of it names.
+    ``paths`` is everything that it writes: what a commit of it names.
     """
 
     path = DIGEST
@@ -104,7 +98,7 @@ class Digest:
         return read_digest(self._files)
 
     def is_off(self) -> bool:
-        """Whether a person has turned it off: the file is gone, and it was not we who removed it.
+        """Whether a person has turned it off: the file is gone, and we did not remove it.
 
         Raises:
             DocumentError, PathRefused: As ``Files.read``.
@@ -114,10 +108,9 @@ class Digest:
         return (self._last() or self._committed()) == "made"
 
     def regenerate(self, *, force: bool = False) -> bool:
-        """Makes the digest anew; without anything to say its file goes.
+        """Regenerates the digest; its file is removed when there is nothing to say.
 
-        Args:
-            force: The person's own act: also when it is turned off.
+        ``force`` marks a person's own request, which is also met when the digest is turned off.
 
         Returns:
             Whether a file has changed.
@@ -131,7 +124,7 @@ class Digest:
                 return False
             data = self._made()
             if data is None:
-                # In this order a crash in between leaves a digest, never a switch that nobody turned.
+                # In this order a crash in between leaves a digest, never a switch that no person turned.
                 changed = self._note("empty") if self._is_there() else False
                 return self._remove() or changed
             changed = self._differs(data)
@@ -237,7 +230,7 @@ def _chosen(parts: Sequence[_Part]) -> list[list[int]]:
         taken, used = _fitting(part, (), share - _size(part.head))
         chosen.append(taken)
         left -= used + (_size(part.head) if taken else 0)
-    # What whole entries leave of the shares goes to whoever can use it, in the order of the sections.
+    # What whole entries leave of the shares goes to sections that can use it, in their order.
     for at, part in enumerate(parts):
         head = 0 if chosen[at] else _size(part.head)
         taken, used = _fitting(part, chosen[at], left - head)
@@ -263,7 +256,7 @@ def _fitting(part: _Part, taken: Iterable[int], room: int) -> tuple[list[int], i
 
 
 def _shares(needs: Sequence[int], room: int) -> list[int]:
-    """Room shared fairly: nobody gets more than it needs, and what it does not need the others share."""
+    """Room shared fairly: no section gets more than it needs, and the others share what is left."""
     shares = [0] * len(needs)
     waiting = sorted(range(len(needs)), key=lambda at: (needs[at], at))
     while waiting:

@@ -1,7 +1,7 @@
-"""Changes to the files of knowledge, decided once and applied as often as it takes (design 6.2).
+"""Changes to the knowledge files, decided once and applied as often as it takes (design 6.2).
 
 An edit says in full what shall stand where, so that applying it again changes nothing: a harvest journals its
-edits before the first of them is applied, and whoever finds the journal after a crash applies all of them.
+edits before the first of them is applied, and the run that finds it after a crash applies all of them.
 """
 
 from __future__ import annotations
@@ -18,73 +18,43 @@ ones as it is. ``note``: the line is added to the notes of a file."""
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One line of knowledge and where it shall stand.
+    """One line of knowledge and where it goes."""
 
-    Attributes:
-        id: ``item_id`` of the item that it stands for.
-        category: The item's category; a note of a file that is gone keeps ``files`` and stands in facts.md.
-        kind: What is done.
-        path: The file, workspace-relative.
-        section: The heading below which it stands, without ``#``; empty for a file without sections.
-        line: The whole line without its line end: bullet, text, provenance.
-        title: What the file begins with where it does not exist yet; empty for one that is not made.
-    """
-
-    id: str
+    id: str  # ``item_id`` of the item
     category: Category
+    """The item's category; a note on a file that is gone keeps ``files`` and stands in facts.md."""
     kind: EditKind
-    path: str
-    section: str
-    line: str
-    title: str
+    path: str  # workspace-relative
+    section: str  # the heading above it, without ``#``; empty for a file without sections
+    line: str  # the whole line without its line end: bullet, text, provenance
+    title: str  # what the file begins with if it does not exist yet; empty if it is not to be created
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An item that is not written, because something that says the same stands there already.
-
-    Attributes:
-        item: The item.
-        path: Where it stands, workspace-relative.
-        number: On which line, from 1.
-        line: That line.
-        likeness: 1 for the same words, else how alike they are, 0 to 1.
-    """
+    """An item that is not written, because something that says the same stands there already."""
 
     item: Item
-    path: str
-    number: int
+    path: str  # where it stands, workspace-relative
+    number: int  # its line, from 1
     line: str
-    likeness: float
+    likeness: float  # 0 to 1; 1 for the same words
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An item that waits for a person.
+    """An item that waits for a person."""
 
-    Attributes:
-        id: ``item_id`` of the item.
-        item: The item.
-        why: Why it may not be written by itself, one clause.
-        read: What the agent had read from outside, where that is why.
-    """
-
-    id: str
+    id: str  # ``item_id`` of the item
     item: Item
-    why: str
-    read: tuple[str, ...] = ()
+    why: str  # why it may not be written unreviewed, one clause
+    read: tuple[str, ...] = ()  # what the agent had read from outside, if that is the reason
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of the items of one conversation.
+    """What becomes of the items of one conversation."""
 
-    Attributes:
-        edits: What is written, in order.
-        known: What stands there already.
-        held: What waits for a person.
-    """
-
-    edits: tuple[Edit, ...] = ()
-    known: tuple[Known, ...] = ()
-    held: tuple[Held, ...] = ()
+    edits: tuple[Edit, ...] = ()  # in the order of writing
+    known: tuple[Known, ...] = ()  # already there
+    held: tuple[Held, ...] = ()  # for a person to decide

@@ -33,37 +33,23 @@ from engine.topics.fields import near
 
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
 _DEEPEST = 3
-"""Entries inside each other: an index, its entries, and one more; nesting groups, it does not hide."""
+"""Levels of nesting: an index, its entries, and one more; nesting groups, it does not hide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One knowledge entry or skill.
-
-    Attributes:
-        kind: ``knowledge`` or ``skill``.
-        name: As it calls itself; its folder's name where it does not.
-        description: What it holds; empty where it does not say.
-        version: As written; empty for none.
-        location: Workspace-relative path of its marker file.
-        parent: Location of the entry that it is nested in; empty for an outermost one.
-        children: Locations of the entries directly below it.
-        lines: Lines of the marker file.
-        files: Regular files of its folder, the marker among them; those of entries nested in it not counted.
-        size: Their bytes.
-        problems: What is wrong with it.
-    """
+    """One knowledge entry or skill."""
 
     kind: EntryKind
-    name: str
-    description: str
-    version: str
-    location: str
-    parent: str
-    children: tuple[str, ...]
-    lines: int
-    files: int
-    size: int
+    name: str  # its folder's name if it gives none
+    description: str  # empty if it gives none
+    version: str  # as written; empty for none
+    location: str  # workspace-relative path of its marker file
+    parent: str  # location of the entry that it is nested in; empty for an outermost one
+    children: tuple[str, ...]  # locations of the entries directly below it
+    lines: int  # of the marker file
+    files: int  # regular files of its folder, the marker among them; those of nested entries are not counted
+    size: int  # bytes of ``files``
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -74,16 +60,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntryScan:
-    """What one look found.
+    """What one look found."""
 
-    Attributes:
-        entries: In the order of the catalog: knowledge by path, then skills.
-        problems: Everything that is wrong, by path and line; what belongs to no entry is among them.
-        inventory: The files that were looked at.
-    """
-
-    entries: tuple[Entry, ...]
-    problems: tuple[Problem, ...]
+    entries: tuple[Entry, ...]  # in the order of the catalog: knowledge by path, then skills
+    problems: tuple[Problem, ...]  # by path and line; those that belong to no entry are among them
     inventory: Inventory
 
     def outermost(self, kind: EntryKind) -> list[Entry]:
@@ -109,7 +89,7 @@ class EntryScan:
         """The entry that a name, folder or location means.
 
         Raises:
-            EntryError: None does, or several do.
+            EntryError: It means none, or several.
         """
         known = [entry for entry in self.entries if kind in (None, entry.kind)]
         place = name.strip().rstrip("/")
@@ -130,12 +110,7 @@ class EntryScan:
 
 
 class Entries:
-    """Finds the entries of a workspace.
-
-    Args:
-        files: The workspace's files.
-        workspace: Where.
-    """
+    """Finds the entries of a workspace."""
 
     def __init__(self, files: Files, workspace: Workspace) -> None:
         self._files = files
@@ -197,7 +172,7 @@ class Entries:
 
 
 def plain(name: str) -> str:
-    """A name as names are compared: without case, spaces and underscores as hyphens."""
+    """A name as names are compared: case folded, spaces and underscores as hyphens."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return re.sub(r"[\s_]+", "-", folded.strip())
 
@@ -262,7 +237,7 @@ def _name(document: Document, name: str, line: int) -> list[Problem]:
 
 
 def safe_name(name: str) -> bool:
-    """Whether a name can be that of a folder everywhere, and be typed."""
+    """Whether a name can name a folder on every system, and be typed."""
     return _NAME.fullmatch(name) is not None and not name.endswith(".") and ".." not in name
 
 

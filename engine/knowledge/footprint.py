@@ -1,4 +1,4 @@
-"""How much room knowledge entries take, how old they are, and what refers to them; changes nothing."""
+"""How much room knowledge entries take, how old they are, and what refers to them. Changes nothing."""
 
 from __future__ import annotations
 
@@ -18,51 +18,30 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class FootprintRow:
-    """One entry of the catalog with everything in its folder.
-
-    Attributes:
-        name: What it is called.
-        folder: Where it is.
-        entries: Itself and the entries nested in it.
-        files: Files in its folder, those of nested entries among them.
-        size: Their bytes.
-        changed: When one of them was last changed: by the history, else by the file system. ``None`` where
-            neither says.
-        in_history: Whether ``changed`` is from a commit.
-        references: References to it from outside of its folder.
-    """
+    """One entry of the catalog with everything in its folder."""
 
     name: str
     folder: str
-    entries: int
-    files: int
-    size: int
+    entries: int  # itself and the entries nested in it
+    files: int  # in its folder, those of nested entries among them
+    size: int  # bytes
     changed: datetime | None
-    in_history: bool
-    references: int
+    """Latest change of a file, by the history, otherwise by the file system; ``None`` if neither knows."""
+    in_history: bool  # whether ``changed`` is from a commit
+    references: int  # from outside its folder
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """The audit.
-
-    Attributes:
-        entries: Entries of the catalog.
-        nested: Entries nested in them.
-        files: Files of all of them.
-        size: Bytes of all of them.
-        top: The largest, largest first.
-        recorded: Whether it stands in the record.
-        why: Why it does not.
-    """
+    """The audit."""
 
     entries: int
-    nested: int
+    nested: int  # nested in ``entries``
     files: int
-    size: int
-    top: tuple[FootprintRow, ...]
-    recorded: bool
-    why: str = ""
+    size: int  # bytes
+    top: tuple[FootprintRow, ...]  # largest first
+    recorded: bool  # whether the audit is in the cleanup log
+    why: str = ""  # why it is not
 
 
 def audit(
@@ -70,12 +49,8 @@ def audit(
 ) -> Footprint:
     """Looks at the knowledge entries and records that it did.
 
-    Args:
-        scan: The entries.
-        links: Their references.
-        repository: The history; a workspace without one is judged by the file system.
-        log: Where the audit is recorded; a workspace that cannot be written is audited all the same.
-        top: How many entries are named.
+    A workspace without a history is judged by the file system, and one that cannot be written is audited all
+    the same. ``top`` is the number of entries named.
     """
     outermost = scan.outermost("knowledge")
     sizes = {entry.location: _sum(scan, entry) for entry in outermost}

@@ -12,28 +12,20 @@ from engine.errors import AutopoiesisError, Problem
 from engine.store.paths import TEMP_PREFIX, Workspace, shown
 
 _DEEPEST = 64
-"""Folders inside each other; a person nests ten, a loop of bind mounts any number."""
+"""Depth of nested folders; a person nests ten, a loop of bind mounts any number."""
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """Paths are workspace-relative with forward slashes; hidden ones are among them.
+    """Paths are workspace-relative with forward slashes; hidden ones are among them."""
 
-    Attributes:
-        files: Regular files with their bytes.
-        changed: When each was last written, nanoseconds.
-        folders: Folders, the ones asked for included.
-        symlinks: Symlinks, which are not followed.
-        odd: Pipes, sockets and devices, and repositories of their own, which are not entered.
-        problems: What could not be looked into.
-    """
-
-    files: dict[str, int] = field(default_factory=dict)
-    changed: dict[str, int] = field(default_factory=dict)
-    folders: set[str] = field(default_factory=set)
-    symlinks: set[str] = field(default_factory=set)
+    files: dict[str, int] = field(default_factory=dict)  # regular files with their bytes
+    changed: dict[str, int] = field(default_factory=dict)  # when each was last written, nanoseconds
+    folders: set[str] = field(default_factory=set)  # those asked for included
+    symlinks: set[str] = field(default_factory=set)  # not followed
     odd: set[str] = field(default_factory=set)
-    problems: list[Problem] = field(default_factory=list)
+    """Pipes, sockets and devices, and repositories of their own, which are not entered."""
+    problems: list[Problem] = field(default_factory=list)  # what could not be looked into
 
     def listed(self, folder: str) -> list[str]:
         """Files below a folder as a prompt is made of them: sorted, without hidden ones."""
@@ -89,7 +81,7 @@ def _note(
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        # It went away at the same moment.
+        # It was removed at the same moment.
         return
     if entry.name == ".git":
         found.odd.add(path)

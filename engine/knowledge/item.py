@@ -26,7 +26,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
 """What one item of a category is called, and several."""
 
 Voice = Literal["person", "agent", "tool", ""]
-"""Who said it; empty where that is not known."""
+"""Who said it; empty if unknown."""
 
 ITEM_CHARACTERS = 600
 """Characters of an item's line without its provenance; a longer one waits for a person."""
@@ -40,40 +40,27 @@ def counted(items: Mapping[str, int]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One piece of knowledge.
-
-    Attributes:
-        category: Where it belongs.
-        text: One plain line without bullet and provenance. A statement with its detail behind it; of a
-            playbook ``**name**: steps``; of a file the note.
-        path: Of ``files`` the path as the conversation names it; of ``notes`` the file that they go to; else
-            empty.
-        voice: Who said it.
-        why: Why a person has to look at it whatever it says, one clause; empty where its text decides.
-        times: How often the conversation shows it.
-    """
+    """One piece of knowledge."""
 
     category: Category
     text: str
+    """One plain line without bullet and provenance: a statement and its detail; of a playbook ``**name**:
+    steps``; of a file the note."""
     path: str = ""
+    """Of ``files`` the path as the conversation names it; of ``notes`` the file that they go to; otherwise
+    empty."""
     voice: Voice = ""
-    why: str = ""
-    times: int = 1
+    why: str = ""  # why a person has to look at it whatever it says, one clause; empty if its text decides
+    times: int = 1  # how often the conversation shows it
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where knowledge comes from.
+    """Where knowledge comes from."""
 
-    Attributes:
-        name: The conversation's name: its file's name without the ending, safe inside a provenance.
-        day: The day of the harvest, ISO 8601; of notes that of the turns.
-        turns: Numbers of the first and the last turn that are meant; ``None`` for the whole conversation.
-    """
-
-    name: str
-    day: str
-    turns: tuple[int, int] | None = None
+    name: str  # the conversation's file name without its suffix, safe inside a provenance
+    day: str  # day of the harvest, ISO 8601; of notes that of the turns
+    turns: tuple[int, int] | None = None  # first and last turn meant; ``None`` for the whole conversation
 
     @property
     def provenance(self) -> str:
@@ -82,12 +69,7 @@ class Origin:
 
 
 def item_id(item: Item, name: str) -> str:
-    """Identifies what one conversation says: equal whenever and however often it is harvested.
-
-    Args:
-        item: The item.
-        name: The conversation's name.
-    """
+    """Identifies what one conversation says: equal whenever and however often it is harvested."""
     said = "\n".join((item.category, item.path, normalised(item.text), name))
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
 

@@ -1,7 +1,7 @@
 """Work that is being written down, kept in a file until all of it stands (design 6.2).
 
-Whoever is killed on the way leaves the journal, and the next one works through it from its beginning; so
-every step of such work may be repeated.
+A run that is killed leaves the journal, and the next one works through it from its beginning; so every step
+of such work may be repeated.
 """
 
 from __future__ import annotations
@@ -19,12 +19,8 @@ R = TypeVar("R")
 class Journal(Generic[T]):
     """The journals of one kind of work. Safe to use from several processes.
 
-    Args:
-        files: The workspace's write path.
-        folder: Where they lie, workspace-relative.
-        encode, decode: From work to bytes, and back; ``None`` for bytes that hold none.
-        lost: What becomes of work whose journal cannot be read, one clause.
-        on_problem: Told of such a journal.
+    ``folder`` is workspace-relative. ``decode`` gives ``None`` for bytes that hold no work; ``lost`` says in
+    one clause what becomes of work whose journal cannot be read.
     """
 
     def __init__(
@@ -52,14 +48,13 @@ class Journal(Generic[T]):
         self._files.replace(self._path(name), self._encode(work))
 
     def drop(self, name: str) -> None:
-        """Takes a journal away, after the last step."""
+        """Removes a journal, after the last step."""
         self._files.remove(self._path(name))
 
     def finish(self, settle: Callable[[str, T], R]) -> list[R]:
-        """Has everything settled that was interrupted, under the workspace's lock.
+        """Settles everything that was interrupted, under the workspace's lock.
 
-        Args:
-            settle: Does the work of a journal, by its name, and drops it.
+        ``settle`` does the work of a journal, by its name, and drops it.
 
         Raises:
             WriteFailed: Work cannot be finished now; its journal stays.

@@ -31,20 +31,7 @@ if TYPE_CHECKING:
 class Knowledge:
     """The knowledge of a workspace. Safe to use from several threads, as its parts are.
 
-    Args:
-        files: The workspace's write path.
-        repository: Its history.
-        config: The settings of now.
-        costs: Who keeps the accounts of providers.
-        clock: Now, UTC.
-        on_problem: Told of what stops nothing.
-        extractor: Who takes knowledge out of conversations; whom the settings name when left out.
-        model: The model that settings name; ``None`` where they name none.
-
-    Attributes:
-        ledger: What became of every conversation.
-        trash: Where reclaimed conversations lie.
-        digest: The digest.
+    ``extractor`` is the one that the settings name when left out; ``model`` is ``None`` if they name none.
     """
 
     def __init__(
@@ -74,7 +61,7 @@ class Knowledge:
     def review(self) -> Reviewing:
         """What waits for a person, and what becomes of it."""
         from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — only where something waits
-        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — likewise
+        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — only where something waits
 
         queue = ReviewQueue(self._files, self._clock)
         return Reviewing(self._files, queue, self.ledger, self.digest, self.commit, self._on_problem)
@@ -99,7 +86,7 @@ class Knowledge:
     def harvest(self) -> Harvest:
         """What moves knowledge out of conversations."""
         from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only where one is harvested
-        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — likewise
+        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only where one is harvested
 
         settler = Settler(
             self._files, self.ledger, self.review.queue, self.digest, self.commit, self._on_problem
@@ -116,23 +103,23 @@ class Knowledge:
         )
 
     def verify(self) -> Iterator[CheckedEntry]:
-        """Holds every entry of the ledger against the files.
+        """Compares every entry of the ledger with the files.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
         """
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where somebody asks
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
 
         return verify(self.ledger.entries(), self._files, self.trash, self._repository)
 
     def check(self, sha256: str) -> CheckedEntry:
-        """Holds one entry of the ledger against the files.
+        """Compares one entry of the ledger with the files.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
             HarvestRefused: It has no such entry.
         """
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where somebody asks
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
 
         entry = self.ledger.get(sha256)
         if entry is None:

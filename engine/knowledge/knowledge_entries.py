@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 
 class KnowledgeEntries:
-    """The entries of an open workspace. Safe to use from several threads: each call looks at the files anew.
-
-    Args:
-        files: The workspace's write path.
-        repository: The history; asked for where it is needed.
-        committing: Whether changes are committed.
-        clock: Now, UTC.
-    """
+    """The entries of an open workspace. Safe to use from several threads: each call reads the files anew."""
 
     def __init__(
         self,
@@ -51,7 +44,7 @@ class KnowledgeEntries:
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """What a model is offered that is asked from here."""
+        """The tools offered to a model that is asked from here."""
         return TOOLS
 
     def call(self, arguments: object) -> str:
@@ -78,7 +71,7 @@ class KnowledgeEntries:
 
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with entries, skills and references, and moves that were not finished."""
-        from engine.knowledge.links import all_problems  # noqa: PLC0415 — as above
+        from engine.knowledge.links import all_problems  # noqa: PLC0415 — a catalog needs none
 
         scan = self.scan()
         return (*self._archive.unfinished(), *all_problems(scan, self.links(scan)))
@@ -86,7 +79,7 @@ class KnowledgeEntries:
     def footprint(self) -> Footprint:
         """How much room the entries take; recorded, where the workspace can be written."""
         from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
-        from engine.knowledge.footprint import audit  # noqa: PLC0415 — likewise
+        from engine.knowledge.footprint import audit  # noqa: PLC0415 — only where it is asked for
 
         scan = self.scan()
         return audit(scan, self.links(scan), self._repository, CleanupLog(self._files, self._clock))
@@ -106,7 +99,7 @@ class KnowledgeEntries:
     @cached_property
     def _archive(self) -> EntryArchive:
         from engine.knowledge.archive import EntryArchive  # noqa: PLC0415 — only where it is asked for
-        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — likewise
+        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
 
         return EntryArchive(
             self._files,

@@ -34,17 +34,11 @@ _MOST_VERSIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """A line of knowledge that a harvest has written.
+    """A line of knowledge that a harvest has written."""
 
-    Attributes:
-        id: ``item_id`` of its item.
-        path: The file it was written to, workspace-relative.
-        text: The line, without its line end.
-    """
-
-    id: str
-    path: str
-    text: str
+    id: str  # ``item_id`` of its item
+    path: str  # workspace-relative
+    text: str  # without its line end
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,48 +46,28 @@ class LedgerEntry:
     """What became of one content.
 
     The first five are the specification's, under its names; the file holds the others beside them.
-
-    Attributes:
-        path: The conversation's file, as it was called then.
-        status: What became of it.
-        at: When, ISO 8601, UTC.
-        items: Items by category; of those, ``known`` were not written because they stood there, and ``held``
-            wait or waited for a person.
-        deleted: Whether the conversation has been reclaimed.
-        lines: What was written.
-        known: How many items stood in knowledge already.
-        held: Ids of the items that were put up for review.
-        provider: Who took the items out; ``markers`` asks no model.
-        model: Its model.
-        input_tokens, output_tokens: Of all its calls.
-        cost_usd: What they cost; ``None`` where a price is not known.
-        size: Bytes of the conversation.
-        shown: Bytes of it that were looked at.
-        summarised: Only a summary was looked at.
-        refused: A line for everything in the model's reply that could not be used.
-        error: Why the harvest failed.
-        restored: A person has taken the conversation back and keeps it.
     """
 
-    path: str
+    path: str  # the conversation's file, as it was called then
     status: Status
-    at: str
+    at: str  # ISO 8601, UTC
     items: Mapping[str, int] = field(default_factory=dict)
-    deleted: bool = False
+    """By category; of those, ``known`` were already there, and ``held`` wait or waited for a person."""
+    deleted: bool = False  # whether the conversation has been reclaimed
     lines: tuple[LedgerLine, ...] = ()
-    known: int = 0
-    held: tuple[str, ...] = ()
-    provider: str = ""
+    known: int = 0  # items that were already known
+    held: tuple[str, ...] = ()  # ids of the items that were put up for review
+    provider: str = ""  # ``markers`` asks no model
     model: str = ""
     input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
-    size: int = 0
-    shown: int = 0
-    summarised: bool = False
-    refused: tuple[str, ...] = ()
-    error: str = ""
-    restored: bool = False
+    output_tokens: int = 0  # all calls together, as are the input tokens
+    cost_usd: float | None = None  # ``None`` if a price is unknown
+    size: int = 0  # bytes of the conversation
+    shown: int = 0  # bytes of it that were looked at
+    summarised: bool = False  # only a summary was looked at
+    refused: tuple[str, ...] = ()  # a line for each part of the model's reply that could not be used
+    error: str = ""  # why the harvest failed
+    restored: bool = False  # a person has taken the conversation back and keeps it
 
     @property
     def name(self) -> str:
@@ -140,9 +114,7 @@ _PLAIN: dict[str, type | tuple[type, ...]] = {
 class Ledger:
     """Reads and writes the ledger. Safe to use from several processes.
 
-    Args:
-        files: The workspace's write path.
-        repository: Where older versions of it are; made only when one is needed.
+    ``repository`` has older versions of the ledger; it is opened only when one is needed.
     """
 
     def __init__(self, files: Files, repository: Repository) -> None:
@@ -182,8 +154,8 @@ class Ledger:
         return None if tree is None else entry_of(tree)
 
     def record(self, sha256: str, entry: LedgerEntry) -> LedgerEntry:
-        """Puts an entry in the place of the one that a content has, without what looks like a secret. What
-        others have added to it stays.
+        """Replaces the entry of a content, without what looks like a secret. What others have added
+        to it stays.
 
         Raises:
             LedgerBroken: As ``entries``; nothing is written.
@@ -194,7 +166,7 @@ class Ledger:
             old = trees.get(sha256)
             kept = {} if old is None else {key: value for key, value in old.items() if key not in _NAMES}
             clean = without_secrets({**tree_of(entry), **kept})
-            trees[sha256] = {**clean, "path": entry.path}  # without which the conversation is not found
+            trees[sha256] = {**clean, "path": entry.path}  # needed to find the conversation
             data = bytes_of(trees)
             self._files.replace(PATH, data)
             self._read = data, trees
@@ -214,7 +186,7 @@ class Ledger:
             return self.record(sha256, replace(entry, **changes))
 
     def rebuild(self) -> tuple[int, int]:
-        """Makes the ledger anew from every version of it that git holds and what can be read of the present
+        """Rebuilds the ledger from every version of it that git holds and what can be read of the present
         one; a newer version's entry wins.
 
         Returns:
@@ -282,7 +254,7 @@ def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
     """An entry as its tree says it; what is missing has its default, what is unknown is passed over.
 
     Raises:
-        ValueError, KeyError, TypeError: It is none.
+        ValueError, KeyError, TypeError: It is not an entry.
     """
     if tree["status"] not in STATUSES:
         raise ValueError(f"status {tree['status']!r:.40}")
@@ -370,7 +342,7 @@ def _is_name(name: object) -> bool:
 
 def _is_entry(tree: object) -> bool:
     try:
-        entry_of(tree)  # type: ignore[arg-type]  # which it says itself
+        entry_of(tree)  # type: ignore[arg-type]  # raises if it is not one
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
     return True

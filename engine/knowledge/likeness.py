@@ -1,6 +1,6 @@
-"""Knowledge that stands there already, in the same words or nearly the same.
+"""Knowledge that is already there, in the same words or nearly the same.
 
-A lost fact is worse than a doubled one. So two texts are one only when everything that could tell them apart
+A lost fact is worse than a duplicate. So two texts are one only when everything that could tell them apart
 agrees (``engine.knowledge.signs``), they are near each other in meaning by the vectors that the search ships
 with, and they share most of their words in much the same order. ``tests/knowledge/test_likeness.py`` measures
 it and prints the table from which the threshold was chosen.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 SAME = 0.85
-"""Likeness from which two texts are one."""
+"""Likeness from which two texts count as one."""
 
 MEANING = 0.6
 """Share of a likeness that is the vectors'; the rest is the words'."""
@@ -49,23 +49,16 @@ class Vectors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """An entry that says what was asked about.
-
-    Attributes:
-        entry: It.
-        likeness: 1 for the same words, else how alike they are, 0 to 1.
-    """
+    """An entry that says what was asked about."""
 
     entry: Entry
-    likeness: float
+    likeness: float  # 0 to 1; 1 for the same words
 
 
 class Likeness:
     """The entries of one kind, by what they say.
 
-    Args:
-        entries: They.
-        vectors: Those that ship with the product, unless given.
+    ``vectors`` are those that ship with the product, unless given.
     """
 
     def __init__(self, entries: Sequence[Entry], vectors: Vectors | None = None) -> None:
@@ -78,14 +71,14 @@ class Likeness:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
-        """Takes another entry in."""
+        """Adds an entry."""
         self._equal.setdefault(normalised(entry.text), len(self._entries))
         self._entries.append(entry)
         self._texts.append(entry.text)
         self._table = None
 
     def find(self, text: str) -> Alike | None:
-        """The entry that says the same as a text: the first with the same words, else the likest."""
+        """The entry that says the same as a text: the first with the same words, else the most alike."""
         same = self._equal.get(normalised(text))
         if same is not None:
             return Alike(self._entries[same], 1.0)
@@ -104,7 +97,7 @@ class Likeness:
         """Numbers of the entries that are nearest in meaning, with their cosines, nearest first."""
         if not self._entries:
             return []
-        import numpy  # noqa: PLC0415 — whoever only reads entries does without
+        import numpy  # noqa: PLC0415 — slow to import, and reading entries does without
 
         if self._table is None:
             self._table = self._vectors.embed(self._texts)
@@ -118,11 +111,7 @@ REMEMBERED = 10_000
 
 
 class Remembered:
-    """Vectors that are made once for each text, however often it is compared.
-
-    Args:
-        vectors: Who makes them.
-    """
+    """Vectors that are made once for each text, however often it is compared."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -130,7 +119,7 @@ class Remembered:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """See ``Vectors.embed``."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — slow to import, and reading entries does without
 
         rows = self._rows if len(self._rows) <= REMEMBERED else {}
         new = list(dict.fromkeys(text for text in texts if text not in rows))
@@ -155,9 +144,7 @@ def alike(item: Signs, entry: Signs, meaning: float) -> float:
 
     The new one may say nothing that the other does not say; the other, if it is long, one word more.
 
-    Args:
-        item, entry: Their signs.
-        meaning: The cosine of their vectors.
+    ``meaning`` is the cosine of their vectors.
     """
     if difference(item, entry):
         return 0.0
@@ -176,7 +163,7 @@ def alike(item: Signs, entry: Signs, meaning: float) -> float:
 
 
 def _turned(signs: Signs, words: list[str], other: Sequence[str]) -> list[str]:
-    """Words in the order in which the other text has them, where the grammar says that it is no other order.
+    """Words in the order in which the other text has them, where the grammar says that it means the same.
 
     "On every machine the tests run" is "the tests run on every machine": a text that begins with a
     preposition may have that phrase at its end. "The queue is drained by workers" is "workers drain the
@@ -220,7 +207,7 @@ def order(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def _are_exchanged(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether two words that are no neighbours have changed places and nothing else has."""
+    """Whether two words that are not neighbours have changed places and nothing else has."""
     here = list(dict.fromkeys(word for word in first if word in second))
     there = list(dict.fromkeys(word for word in second if word in here))
     apart = [at for at, (one, other) in enumerate(zip(here, there, strict=True)) if one != other]

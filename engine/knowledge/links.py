@@ -30,7 +30,7 @@ from engine.topics.fields import near
 
 _READ = ("knowledge/", ".library/", "topics/", "presets/")
 _WHOLE = ("topics/", "presets/")
-"""Their headers name files as well."""
+"""Folders of files whose headers name files as well."""
 
 _GENERATED = "knowledge/digest.md"
 _SUPPORTING = ("references", "scripts", "assets", "notes")
@@ -40,18 +40,11 @@ _SUGGESTIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference that leads somewhere.
+    """A reference that leads somewhere."""
 
-    Attributes:
-        source: The file that holds it, workspace-relative.
-        line: On which line, from 1.
-        target: The file or folder that it leads to; of an entry its marker file.
-        reference: As it is written.
-    """
-
-    source: str
-    line: int
-    target: str
+    source: str  # workspace-relative
+    line: int  # from 1
+    target: str  # the file or folder that it leads to; of an entry its marker file
     reference: Reference
 
 
@@ -63,12 +56,7 @@ class _Source:
 
 
 class Links:
-    """The references of one state of the files; every file is read once, when they are first asked for.
-
-    Args:
-        files: The workspace's files.
-        scan: The entries of the same state.
-    """
+    """The references of one state of the files; every file is read once, when they are first asked for."""
 
     def __init__(self, files: Files, scan: EntryScan) -> None:
         self._files = files
@@ -268,7 +256,7 @@ class Links:
         self._problems.append(Problem(shown(path), line, what, cure, severity))
 
     def _tell_archived(self, source: str, reference: Reference) -> bool:
-        """Says of a path that leads nowhere that what it names is archived; ``False`` where it is not."""
+        """Reports that a path leads nowhere because what it names is archived; ``False`` if it is not."""
         for base in (folder_of(source), "", KNOWLEDGE.folders[0]):
             path = joined(base, reference.target) or ""
             below = path.removeprefix(f"{KNOWLEDGE.folders[0]}/")

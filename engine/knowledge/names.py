@@ -12,11 +12,7 @@ _OWN_NAME = ("person", "topic")
 
 
 class NameIndex:
-    """Names and what they mean. Where several kinds have a name, the first in their order is meant.
-
-    Args:
-        entries: Knowledge entries and skills.
-    """
+    """Names and what they mean. Where several kinds have a name, the first in their order is meant."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._known: dict[str, dict[str, dict[str, None]]] = {kind: defaultdict(dict) for kind in _ORDER}
@@ -28,7 +24,7 @@ class NameIndex:
                 self._known[kind][plain(name)][entry.location] = None
 
     def add(self, path: str, header: Mapping[str, object]) -> None:
-        """Adds a file that is no entry, by its own name and by the one in its header."""
+        """Adds a file that is not an entry, by its own name and by the one in its header."""
         kind, names = _kind_of(path)
         if path in self._markers or not kind:
             return

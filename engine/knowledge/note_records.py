@@ -45,7 +45,7 @@ class NoteRecords:
         self._read: dict[str, tuple[tuple[int, int, int], NoteRecord]] = {}
 
     def all(self) -> list[NoteRecord]:
-        """The files of notes by name; one that cannot be read, or names no path, is none."""
+        """The files of notes by name, without those that cannot be read or name no path."""
         found: list[NoteRecord] = []
         if not self._workspace.holds(FOLDER):
             return found

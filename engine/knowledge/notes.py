@@ -3,7 +3,7 @@
 A note stands in ``knowledge/files/<slug of the path>.md``. The path is the key; the file's content and its
 ``st_dev:st_ino`` decide what became of a file that is no longer there:
 
-- It is known again without a question when exactly one file has its very content, no other notes, and the
+- It is recognised without a question when exactly one file has its very content, no other notes, and the
   same inode and time of change (or nothing is known of the inode, as on another machine).
 - Everything less is a question for the person, and until it is answered the notes belong to neither: the
   same inode with other content (inodes are used again at once), the same content under another inode or
@@ -51,52 +51,34 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 BY_HAND = "by hand"
-"""Where notes come from that a person adds."""
+"""The origin of notes that a person adds."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileNotes:
-    """The notes of one file.
-
-    Attributes:
-        path: The file as the notes name it.
-        notes: Where they stand, workspace-relative.
-        entries: The notes.
-        is_here: Whether the file is on this machine, at that path.
-        renamed_from: The path that they had until now; empty where it is the same.
-    """
+    """The notes of one file."""
 
     path: str
-    notes: str
+    notes: str  # where they stand, workspace-relative
     entries: tuple[Entry, ...]
-    is_here: bool = True
-    renamed_from: str = ""
+    is_here: bool = True  # whether the file is on this machine, at that path
+    renamed_from: str = ""  # the path that they had until now; empty if it is the same
 
 
 @dataclass(frozen=True, slots=True)
 class Rebinding:
-    """A question to the person: which file do these notes belong to now?
+    """A question to the person: which file do these notes belong to now?"""
 
-    Attributes:
-        notes: Where they stand, workspace-relative.
-        path: The path that they have.
-        why: Why that is not clear, one clause.
-        candidates: The files that may be it, the likeliest first; may be none.
-    """
-
-    notes: str
-    path: str
-    why: str
-    candidates: tuple[Candidate, ...]
+    notes: str  # where they stand, workspace-relative
+    path: str  # the path that they have
+    why: str  # why it is unclear, one clause
+    candidates: tuple[Candidate, ...]  # files that may be it, the likeliest first; may be none
 
 
 class NoteFiles:
     """The notes of files of one workspace.
 
-    Args:
-        files: Its write path.
-        clock: Gives the time, with its zone.
-        zone: The time zone whose days count.
+    ``zone`` is the time zone whose days count.
     """
 
     def __init__(
@@ -125,8 +107,7 @@ class NoteFiles:
 
         A rename is followed. Notes of a path at which there is no file are given with ``is_here`` off.
 
-        Args:
-            path: Absolute, relative to the workspace, or as notes name it.
+        ``path`` is absolute, relative to the workspace, or as notes name it.
 
         Raises:
             WriteFailed, DocumentError: A rename could not be written down.
@@ -208,9 +189,7 @@ class NoteFiles:
     def rebind(self, old: str, new: str | Path) -> FileNotes:
         """Binds notes to the file that the person says is theirs.
 
-        Args:
-            old: The path that the notes have, or where they stand.
-            new: The file.
+        ``old`` is the path that the notes have, or where they stand.
 
         Raises:
             AutopoiesisError: There are no such notes, no such file, or it has notes of its own.
@@ -293,7 +272,7 @@ class NoteFiles:
         return _notes(bound, is_here=True, renamed_from=record.key)
 
     def _see(self, notes: str, key: str, place: Place, now: Identity) -> None:
-        """Remembers how a file was seen; where nothing can be written, it is only less certain later."""
+        """Remembers how a file was seen; if that cannot be written, a rename is only less certain later."""
         day = self._clock().astimezone(UTC).date().isoformat()
         sighting = Sighting(key, str(place.absolute), str(place.root), now, day)
         with contextlib.suppress(ReadOnly, WriteFailed, PathRefused):

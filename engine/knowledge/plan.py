@@ -39,18 +39,14 @@ def plan(
 ) -> Plan:
     """Decides for each item, in their order: it is known, it waits for a person, or it becomes an edit.
 
-    An item that stands there already needs nobody's answer, so that is looked for first. Nothing is written,
+    An item that is already there needs no decision, so that is looked for first. Nothing is written,
     but for where noted files were seen (``engine.knowledge.notes``).
 
-    Args:
-        items: What a conversation taught.
-        origin: The conversation.
-        files: The workspace's files; the category files are read once, those of notes only to be added to.
-        held: Why an item may not be written by itself; ``None`` when it may.
-        vectors: Those that ship with the product, unless given.
+    Category files are read once, those of notes only to be added to. ``held`` gives ``None`` for an item that
+    may be written unreviewed. ``vectors`` are those that ship with the product, unless given.
 
     Raises:
-        DocumentError: A category file cannot be added to: no UTF-8, the marks of a merge, an open code block.
+        DocumentError: A category file cannot be added to: not UTF-8, merge markers, an open code block.
     """
     planner = _Planner(files, origin, vectors or shipped())
     if any(item.category != "notes" for item in items):

@@ -28,10 +28,8 @@ _LAYOUT = re.compile(
 def private_points(text: str, first_line: int, known: Collection[str]) -> list[tuple[int, str]]:
     """Line and reason of everything in a skill that points at what stays behind.
 
-    Args:
-        text: The skill's text.
-        first_line: The line of the file on which it starts.
-        known: The workspace's files. What stands in fenced code is an example unless it is one of them.
+    ``first_line`` is the line of the file on which ``text`` starts. Fenced code is an example
+    unless it names one of ``known``, the workspace's files.
     """
     breaks = [match.start() for match in re.finditer("\n", text)]
     prose = without_examples(text)
@@ -51,7 +49,7 @@ def private_points(text: str, first_line: int, known: Collection[str]) -> list[t
 
 
 def is_layout(path: str) -> bool:
-    """Whether a path is there in every workspace, so that naming it tells nothing of this one."""
+    """Whether every workspace has a path, so that naming it reveals nothing about this one."""
     return _LAYOUT.fullmatch(path) is not None
 
 

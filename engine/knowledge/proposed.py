@@ -1,7 +1,7 @@
 """Why things wait for a person, how they are grouped, and which are shown (design 6.4).
 
 A group is what a person settles at once: all corrections, all commands, all that was said after a page was
-read. Only what looks dangerous whoever said it is settled one by one.
+read. Only what looks dangerous, whichever speaker said it, is settled one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 TOO_LONG = "is longer than "
 NO_PROJECT = "there is no project "
 REFUSED = "cannot be written: "
-"""How reasons begin that have nothing to do with who said it."""
+"""How reasons begin that do not depend on who said it."""
 
 WHY: dict[Group, str] = {
     "correction": "you corrected the agent or set it a rule",
@@ -45,7 +45,7 @@ LEAST_SUCCESSES = 3
 
 
 def group_of(why: str) -> Group:
-    """The group of what waits for a reason; a reason that is not known counts as the worst."""
+    """The group of what waits for a reason; an unknown reason counts as the worst."""
     if why in REPEATED:
         return "repeated"
     if why.startswith((TOO_LONG, NO_PROJECT, REFUSED)):

@@ -21,28 +21,17 @@ word that may be an entry's name. ``machine``: an absolute path of one machine."
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One reference as it is written.
-
-    Attributes:
-        kind: How it is written.
-        target: The path or name, without section, title and percent signs.
-        start: Index of its first character in the text.
-        end: Index after its last character.
-        line: 1-based line of the file.
-        section: The heading asked for; empty for none.
-        label: The text shown instead of the target; empty for none.
-        sure: Whether it can hardly be anything but a reference. The others are taken for one only where they
-            lead somewhere.
-    """
+    """One reference as it is written."""
 
     kind: ReferenceKind
-    target: str
-    start: int
-    end: int
-    line: int
-    section: str = ""
-    label: str = ""
+    target: str  # the path or name, without section, title and percent signs
+    start: int  # index of its first character in the text
+    end: int  # index after its last character
+    line: int  # of the file, from 1
+    section: str = ""  # the heading asked for; empty for none
+    label: str = ""  # the text shown instead of the target; empty for none
     sure: bool = False
+    """Whether it is almost certainly a reference. Others count as one only if they lead somewhere."""
 
 
 _FENCE = re.compile(r"[ \t>]{0,12}(?:[-*+][ \t]{1,3})?(`{3,}(?=[^`]*$)|~{3,})(.*)")
@@ -81,9 +70,7 @@ _TRIMMED = " \t.,;:!?*_()[]`'\""
 def references(text: str, *, first_line: int = 1) -> tuple[Reference, ...]:
     """The references of a text, in its order. Never raises; linear in its length.
 
-    Args:
-        text: Markdown with ``\\n`` line ends.
-        first_line: The line of the file on which ``text`` starts.
+    ``text`` has ``\\n`` line ends and starts on line ``first_line`` of the file.
     """
     found = list(_Text(text, first_line).references())
     return tuple(sorted(found, key=lambda each: (each.start, each.end, each.kind)))
@@ -167,7 +154,7 @@ class _Text:
             stripped = word
         else:
             stripped = word.rstrip(".")
-        # Emphasis and the marks of a list are no part of a path.
+        # Emphasis and list markers are not part of a path.
         stripped = stripped.strip("_~") if "/" not in stripped[:2] else stripped.rstrip("_~")
         start += word.index(stripped) if stripped else 0
         if not stripped or (in_code and stripped != word):

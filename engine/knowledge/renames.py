@@ -20,11 +20,7 @@ _TOOLS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "bu
 class Search:
     """Looks for a file near the place where it was, with bounded work.
 
-    Args:
-        old: The file, and the folder below which it may be.
-
-    Attributes:
-        is_cut: Whether not everything could be looked at.
+    ``is_cut`` says that the search stopped at its limits.
     """
 
     def __init__(self, old: Place) -> None:

@@ -33,61 +33,34 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An item that waits, or has waited.
+    """An item that waits, or has waited."""
 
-    Attributes:
-        id: ``item_id`` of the item.
-        at: Since when, ISO 8601, UTC.
-        item: The item.
-        why: Why it was held.
-        origin: The conversation and the day of the harvest; of a note of a session also its turns.
-        source: The conversation's file.
-        sha256: Of the conversation's bytes.
-        line: The line of the source that says it, from 1; 0 where none was found.
-        said: That line, as much of it as is of use.
-        read: What the agent had read from outside before, where that is why it waits.
-        times: How often it was said, in all conversations together.
-        places: In how many conversations.
-        verdict: What a person decided; empty while it waits.
-        text: What was accepted in its place, where that was edited.
-    """
-
-    id: str
-    at: str
+    id: str  # ``item_id`` of the item
+    at: str  # since when, ISO 8601, UTC
     item: Item
     why: str
-    origin: Origin
-    source: str
-    sha256: str
-    line: int = 0
-    said: str = ""
-    read: tuple[str, ...] = ()
-    times: int = 1
-    places: int = 1
-    verdict: Verdict | Literal[""] = ""
-    text: str = ""
+    origin: Origin  # the conversation and the day of the harvest; of a note of a session also its turns
+    source: str  # the conversation's file
+    sha256: str  # of the conversation's bytes
+    line: int = 0  # line of the source that says it, from 1; 0 if none was found
+    said: str = ""  # that line, as much of it as is of use
+    read: tuple[str, ...] = ()  # what the agent had read from outside before, if that is why it waits
+    times: int = 1  # how often it was said, in all conversations together
+    places: int = 1  # number of conversations that said it
+    verdict: Verdict | Literal[""] = ""  # empty while it waits
+    text: str = ""  # what was accepted in its place, if it was edited
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What became of items that were put up.
+    """What became of items that were put up."""
 
-    Attributes:
-        ids: Under which they wait, or have waited; those that are not shown yet are left out.
-        new: How many of them wait for the first time.
-    """
-
-    ids: tuple[str, ...]
-    new: int
+    ids: tuple[str, ...]  # under which they wait, or have waited; those that are not shown yet are left out
+    new: int  # how many of them wait for the first time
 
 
 class ReviewQueue:
-    """Writes and reads what waits. Safe to use from several processes.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Writes and reads what waits. Safe to use from several processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -123,7 +96,7 @@ class ReviewQueue:
         """An item that waits, by its id or the beginning of it.
 
         Raises:
-            HarvestRefused: None or several are called so.
+            HarvestRefused: No item or several have that id.
         """
         found = [each for each in self.waiting() if name and each.id.startswith(name)]
         if len(found) != 1:
@@ -156,11 +129,11 @@ class ReviewQueue:
         return Put(tuple(ids), len(new))
 
     def ids(self) -> frozenset[str]:
-        """Of every item that was ever put up, those counted with another among them."""
+        """The ids of every item ever put up, those counted with another among them."""
         return frozenset(self._said_by())
 
     def _said_by(self) -> dict[str, str]:
-        """For each item that was ever put up the id under which it is counted."""
+        """For each item ever put up, the id under which it is counted."""
         found: dict[str, str] = {}
         for record in self._log.records():
             name, again = record.get("id"), record.get("again")
@@ -200,14 +173,8 @@ def waiting_for(
 ) -> tuple[Waiting, ...]:
     """Held items as they are put up.
 
-    Args:
-        held: The items.
-        at: Now.
-        origin: The conversation and the day.
-        source: The conversation's file.
-        sha256: Of its bytes.
-        where: The line of the source that says an item, and what it says; 0 and nothing where that is not
-            looked for.
+    ``where`` gives the line of the source that says an item, and what it says; 0 and an empty string if that
+    is not looked for.
     """
     return tuple(
         Waiting(
@@ -252,7 +219,7 @@ def tree_of(each: Waiting) -> dict[str, Any]:
 
 
 def waiting_of(record: Record) -> Waiting | None:
-    """The item that a record holds; ``None`` where it holds none."""
+    """The item that a record holds; ``None`` if it holds none."""
     try:
         category = record["category"]
         voice = record.get("voice", "")
@@ -311,11 +278,7 @@ def _times(record: Record) -> int:
 
 
 class Same:
-    """What was put up, by what it says.
-
-    Args:
-        items: All that ever was.
-    """
+    """What was put up, by what it says."""
 
     def __init__(self, items: Iterable[Waiting]) -> None:
         self._exact: dict[tuple[str, str, str], str] = {}
@@ -324,7 +287,7 @@ class Same:
             self.add(each)
 
     def add(self, each: Waiting) -> None:
-        """Takes another one in."""
+        """Adds an item."""
         item, place = each.item, _place(each.item)
         self._exact.setdefault((*place, normalised(item.text)), each.id)
         if item.category not in ("playbooks", "files"):

@@ -44,57 +44,30 @@ Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What a journal holds.
-
-    Attributes:
-        id: The item that waits.
-        verdict: What was decided.
-        text: What is accepted in its place; empty for its own text.
-        edits: The lines.
-    """
+    """What a journal holds."""
 
     id: str
     verdict: Verdict
-    text: str = ""
+    text: str = ""  # accepted in its place; empty for its own text
     edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What became of an item.
-
-    Attributes:
-        waiting: The item as it waited.
-        line: The line it became; empty where it was turned down or stood there already.
-        path: Where that stands, or where the same stood already.
-        number: On which line, from 1; 0 for none.
-        known: It stood there already.
-        settled: It was decided so already, before.
-        commit: The commit's object name; empty where none was made.
-        uncommitted: Why none was made.
-    """
+    """What became of an item."""
 
     waiting: Waiting
-    line: str = ""
-    path: str = ""
-    number: int = 0
-    known: bool = False
-    settled: bool = False
-    commit: str = ""
-    uncommitted: str = ""
+    line: str = ""  # the line it became; empty if it was turned down or already there
+    path: str = ""  # where that line, or one that says the same, stands
+    number: int = 0  # from 1; 0 for none
+    known: bool = False  # it was already there
+    settled: bool = False  # the same had been decided before
+    commit: str = ""  # object name; empty when there is no commit
+    uncommitted: str = ""  # why there is no commit
 
 
 class Reviewing:
-    """What a face settles the queue with. Safe to use from several processes.
-
-    Args:
-        files: The workspace's write path.
-        queue: What waits.
-        ledger: Takes note of lines that were accepted.
-        digest: Made anew after an item was accepted.
-        commit: Commits files, with a message.
-        on_problem: Told of what stops nothing.
-    """
+    """What a face settles the queue with. Safe to use from several processes."""
 
     def __init__(
         self,
@@ -118,14 +91,12 @@ class Reviewing:
     def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
         """Makes an item knowledge. What stands there already is not written again.
 
-        Args:
-            name: The item's id, or the beginning of it.
-            text: What is written in its place; the item's own text when left out.
-            sure: Whether the person has seen why the item is dangerous, and wants it all the same.
+        ``name`` is the item's id, or the beginning of it. ``text`` replaces the item's own unless left out;
+        ``sure`` says that the person has seen why the item is dangerous and wants it all the same.
 
         Raises:
-            HarvestRefused: No item is called so, the text cannot be a line or holds a secret, or the item is
-                dangerous and nobody is sure.
+            HarvestRefused: No item has that id, the text cannot be a line or holds a secret, or the item is
+                dangerous and ``sure`` is not set.
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
         with self._files.lock():
@@ -148,7 +119,7 @@ class Reviewing:
         """Turns an item down; it never comes back.
 
         Raises:
-            HarvestRefused: No item is called so.
+            HarvestRefused: No item has that id.
             WriteFailed, ReadOnly: It still waits.
         """
         with self._files.lock():
@@ -260,11 +231,9 @@ class Reviewing:
 
 
 def is_risky(waiting: Waiting, text: str = "") -> bool:
-    """Whether accepting an item needs a second word.
+    """Whether accepting an item needs a second confirmation.
 
-    Args:
-        waiting: The item.
-        text: What is written in its place. A person's own words are judged by themselves.
+    ``text`` is written in place of the item's own: a person's words are judged by themselves.
     """
     if text and text != waiting.item.text:
         return is_instruction(text) or is_disguised(text) or is_hostile_act(text)
@@ -301,7 +270,7 @@ def _encoded(work: tuple[_Decision, Waiting]) -> bytes:
 
 
 def _decision_in(data: bytes) -> _Decision | None:
-    """The decision in a journal; ``None`` where it holds none."""
+    """The decision in a journal; ``None`` if it holds none."""
     try:
         tree = json.loads(data)
         edits = tuple(edit_of(each) for each in tree["edits"])

@@ -1,4 +1,4 @@
-"""Which notes of files belong into a prompt: those of the files that its conversation works on."""
+"""Which notes of files belong in a prompt: those of the files that its conversation works on."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ def in_scope(paths: Iterable[str], notes: Sequence[FileNotes], workspace: Worksp
     A path at which there is a file leads to the notes of that very file and to no others. A path of another
     machine leads to the notes whose file is named by its last parts, at least two of them, where only one is.
 
-    Args:
-        paths: As tool calls name them, the newest first.
-        notes: All notes.
-        workspace: What relative paths are relative to.
+    ``paths`` are as tool calls name them, the newest first; relative ones are relative to ``workspace``.
     """
     by_key = {each.path: each.notes for each in notes}
     found: dict[str, None] = {}

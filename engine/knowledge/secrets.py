@@ -16,8 +16,7 @@ def without_secrets(turns: Iterable[tuple[int, Turn]]) -> tuple[list[tuple[int, 
     Every field of every block is looked at whole: in a line that is cut to its first characters, half of a
     key would no longer look like one.
 
-    Args:
-        turns: Turns by number. What was injected into them is left out, as the prompt leaves it out.
+    What was injected into the turns is left out, as the prompt leaves it out.
 
     Returns:
         The turns by number, and in how many places something was taken out of them.

@@ -32,9 +32,7 @@ _PROJECT = re.compile(rf"{_PROJECTS}/([^/.][^/]*)/{re.escape(_CONTEXT)}")
 def path_of(to: str, day: str) -> str:
     """The file of a place that notes go to.
 
-    Args:
-        to: ``journal``, ``memory`` or ``project:<name>``.
-        day: The day of the journal, ``YYYY-MM-DD``.
+    ``to`` is ``journal``, ``memory`` or ``project:<name>``; ``day`` is that of the journal, ``YYYY-MM-DD``.
     """
     kind, _, name = to.partition(":")
     match kind:
@@ -91,7 +89,7 @@ def level_of(path: str) -> int:
 
 
 def refuse_full(path: str, data: bytes) -> None:
-    """Lets a file through that is not too long.
+    """Checks that a file is not too long.
 
     Raises:
         DocumentError: MEMORY.md would exceed its limits.
@@ -107,7 +105,7 @@ def refuse_full(path: str, data: bytes) -> None:
 
 
 def _title(path: str) -> str:
-    """What a file of notes begins with; empty for a project's, which is not ours to make."""
+    """What a file of notes begins with; empty for a project's, which is not ours to create."""
     if path == MEMORY:
         return "---\ntype: memory\n---\n\n# Core Memory"
     if not _DAY.fullmatch(path):

@@ -79,7 +79,7 @@ _OPPOSITES = frozenset(
         " erst letzte vor nach alte neue"
     )
 )
-"""Of words that turn a sentence round when one stands for the other; of a pair, one half is enough."""
+"""Words that reverse a sentence when one replaces the other; of a pair, one half is enough."""
 
 _UNIT = (
     r"%|‰|°c|°f|°|ns|µs|us|ms|s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"
@@ -105,21 +105,15 @@ _ALIASES = {"seconds": "s", "second": "s", "secs": "s", "sec": "s", "minutes": "
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What has to agree in two texts that say the same.
-
-    Attributes:
-        exact: Numbers with their units, identifiers, paths, names and text in backquotes, in order.
-        polar: Words that turn a sentence round: negations, opposites, days, in alphabetical order.
-        words: All other words, folded and without their endings, in order.
-        names: Those that begin with a capital letter inside a sentence or at its start.
-        is_passive: Whether something is done by somebody: "is drained by".
-    """
+    """What has to agree in two texts that say the same."""
 
     exact: tuple[str, ...]
+    """Numbers with their units, identifiers, paths, names and text in backquotes, in order."""
     polar: tuple[str, ...]
-    words: tuple[str, ...]
-    names: frozenset[str]
-    is_passive: bool = False
+    """Words that reverse a sentence: negations, opposites, days; in alphabetical order."""
+    words: tuple[str, ...]  # all other words, folded and without their endings, in order
+    names: frozenset[str]  # those that begin with a capital letter inside a sentence or at its start
+    is_passive: bool = False  # whether something is done by somebody: "is drained by"
 
 
 @lru_cache(maxsize=_KEPT)
@@ -156,7 +150,7 @@ def signs_of(text: str) -> Signs:
 
 
 def difference(first: Signs, second: Signs) -> str:
-    """What says that two texts are not the same, one clause; empty where nothing does."""
+    """Why two texts are not the same, one clause; empty if nothing tells them apart."""
     if first.exact != second.exact:
         return f"{_apart(first.exact, second.exact)} differ"
     if first.polar != second.polar:

@@ -1,7 +1,7 @@
 """Later knowledge that ends earlier knowledge: a decision that replaces one, a task that is done.
 
 Only the new line says so, as ``(supersedes: “how the earlier one begins”, its day)``: what stands in a file
-is never touched, so that a wrong link costs a place in the digest and no word of anybody's.
+is never touched, so that a wrong link costs a place in the digest and loses no text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAME_CLAIM = 0.6
 SAME_TASK = 0.6
 """Likeness from which something done is an open task."""
 APART = 0.06
-"""By how much the likest must be ahead of the next: when two are as like, neither is meant for certain."""
+"""By how much the best match must lead the next: when two are as like, neither is certainly meant."""
 
 _NAMED_DAY = 0.3
 _REASON = re.compile(r"[,;]?\s+(?:because|since|so that|as otherwise|weil|damit)\b|;\s", re.IGNORECASE)
@@ -82,10 +82,8 @@ def supersedes(item: Item, decisions: Sequence[Entry], vectors: Vectors | None =
 
     Decisions that are replaced already are left out. ``None`` too when two are equally likely meant.
 
-    Args:
-        item: The new decision.
-        decisions: Those that stand there, in their order.
-        vectors: Those that ship with the product, unless given.
+    ``decisions`` are in the order of their file. ``vectors`` are those that ship with the product, unless
+    given.
     """
     gone = superseded(decisions)
     standing = [entry for entry in decisions if entry not in gone]
@@ -114,10 +112,7 @@ def finished(item: Item, tasks: Sequence[Entry], vectors: Vectors | None = None)
 
     One with the very words is certain, whatever stands beside it.
 
-    Args:
-        item: What was done.
-        tasks: The tasks that stand there; those that are done are left out.
-        vectors: Those that ship with the product, unless given.
+    Tasks that are done are left out. ``vectors`` are those that ship with the product, unless given.
     """
     standing = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
     exact = [entry for entry in standing if normalised(said(entry)) == normalised(item.text)]

@@ -61,15 +61,13 @@ READ_TOOL = ToolDefinition(
     },
 )
 TOOLS = (KNOWLEDGE_TOOL, READ_TOOL)
-"""What a model is offered that is asked from here."""
+"""The tools offered to a model that is asked from here."""
 
 
 def call(arguments: object, scan: Callable[[], EntryScan]) -> str:
     """Answers a call of the tool. Never raises for what a model may write: it is told what there is.
 
-    Args:
-        arguments: What the model gave, meant to be ``{"action": "info"}``.
-        scan: Looks at the entries.
+    ``arguments`` is what the model gave, meant to be ``{"action": "info"}``.
     """
     action = arguments.get("action") if isinstance(arguments, Mapping) else None
     if action == "info":
@@ -81,10 +79,7 @@ def call(arguments: object, scan: Callable[[], EntryScan]) -> str:
 def read(arguments: object, scan: Callable[[], EntryScan], load: Callable[[str], bytes]) -> str:
     """Answers a call of the tool ``read``. Like ``call`` it raises for nothing that a model may write.
 
-    Args:
-        arguments: What the model gave, meant to be ``{"path": ...}``.
-        scan: Looks at the entries.
-        load: Reads a file of the workspace.
+    ``arguments`` is what the model gave, meant to be ``{"path": ...}``.
     """
     path = arguments.get("path") if isinstance(arguments, Mapping) else None
     if not isinstance(path, str):

@@ -1,7 +1,7 @@
 """Where a reclaimed conversation lies until it is purged: its bytes, and a manifest that says whose they are.
 
-The manifest is written first and the conversation then moved beside it in one step. So whoever finds a
-manifest without a conversation knows that nothing was moved, and a conversation always has its manifest.
+The manifest is written first and the conversation then moved beside it in one step. So a manifest
+without a conversation means that nothing was moved, and a conversation always has its manifest.
 """
 
 from __future__ import annotations
@@ -30,30 +30,17 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Trashed:
-    """A conversation in the trash.
+    """A conversation in the trash."""
 
-    Attributes:
-        sha256: Of its bytes.
-        path: Where it was, workspace-relative.
-        size: Bytes.
-        at: When it was moved there, ISO 8601, UTC.
-        why: What the ledger said of it then.
-    """
-
-    sha256: str
-    path: str
-    size: int
-    at: str
-    why: str
+    sha256: str  # of its bytes
+    path: str  # where it was, workspace-relative
+    size: int  # bytes
+    at: str  # when it was moved there, ISO 8601, UTC
+    why: str  # what the ledger said of it then
 
 
 class Trash:
-    """Moves conversations out of the way and back.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Moves conversations out of the way and back."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -62,13 +49,10 @@ class Trash:
     def put(self, path: str, sha256: str, why: str) -> Trashed:
         """Moves a conversation here. The lock is held.
 
-        Args:
-            path: The file, workspace-relative.
-            sha256: What its bytes have to be.
-            why: What the ledger says of it.
+        ``sha256`` is what its bytes have to match; ``why`` is what the ledger says of it.
 
         Raises:
-            HarvestRefused: The file holds other bytes by now; it stays where it is.
+            HarvestRefused: The file's bytes have changed; it stays where it is.
             FileNotFoundError: It is gone.
             WriteFailed, ReadOnly: It was not moved.
         """
@@ -119,7 +103,7 @@ class Trash:
         )
 
     def content(self, sha256: str) -> bytes | None:
-        """The bytes of a conversation; ``None`` where it is not here, or is not what it was."""
+        """The bytes of a conversation; ``None`` if it is not here, or has changed."""
         try:
             data = self._files.read(f"{FOLDER}/{sha256}/{_CONTENT}")
         except (FileNotFoundError, AutopoiesisError):
@@ -134,7 +118,7 @@ class Trash:
         """
         place = f"{FOLDER}/{sha256}"
         with self._files.lock():
-            # The manifest goes last: without it nobody would know whose bytes these are.
+            # The manifest goes last: without it, the origin of these bytes would be unknown.
             for name in (_CONTENT, _MANIFEST):
                 with contextlib.suppress(FileNotFoundError):
                     self._files.remove(f"{place}/{name}")

@@ -1,7 +1,7 @@
 """Whether what the ledger says is still so: lines, conversations, hashes (``knowledge-curation.md`` 4).
 
-A person may edit every file of knowledge, so a line that is gone or other is told and is no damage. A
-conversation that is nowhere any more, or has other bytes, is.
+A person may edit every knowledge file, so a line that is gone or changed is reported but not damage. A
+conversation that is lost, or whose bytes have changed, is.
 """
 
 from __future__ import annotations
@@ -34,53 +34,35 @@ _VERSIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CheckedLine:
-    """A line that a harvest wrote.
-
-    Attributes:
-        line: As the ledger has it.
-        state: What became of it.
-        path: Where it stands now, workspace-relative; empty where it is gone.
-        number: On which line, from 1; 0 likewise.
-    """
+    """A line that a harvest wrote."""
 
     line: LedgerLine
     state: LineState
-    path: str = ""
-    number: int = 0
+    path: str = ""  # where it stands now, workspace-relative; empty if it is gone
+    number: int = 0  # from 1; 0 if it is gone
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedEntry:
-    """An entry of the ledger against the files.
+    """An entry of the ledger against the files."""
 
-    Attributes:
-        sha256: Of the conversation's bytes.
-        entry: What the ledger says.
-        source: Where the conversation is.
-        lines: What it gave, in order.
-    """
-
-    sha256: str
+    sha256: str  # of the conversation's bytes
     entry: LedgerEntry
     source: SourceState
-    lines: tuple[CheckedLine, ...]
+    lines: tuple[CheckedLine, ...]  # in order
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was lost: its conversation can be had again, or was given up by a person's word."""
+        """Whether nothing was lost: its conversation can be restored, or a person gave it up."""
         return self.source != "lost" or self.entry.status == "deleted-unharvested"
 
 
 def verify(
     found: Mapping[str, LedgerEntry], files: Files, trash: Trash, repository: Repository
 ) -> Iterator[CheckedEntry]:
-    """Holds entries against the files, one after the other.
+    """Compares entries with the files, one after the other.
 
-    Args:
-        found: The entries, by sha256.
-        files: Reads the workspace.
-        trash: Where reclaimed conversations lie.
-        repository: The history.
+    ``found`` is by sha256.
     """
     standing = _Standing(files)
     for sha256, entry in found.items():
@@ -89,7 +71,7 @@ def verify(
 
 
 def missing(found: Mapping[str, LedgerEntry], files: Files) -> tuple[LedgerLine, ...]:
-    """Lines that harvests wrote and that stand nowhere any more; only files of knowledge are read."""
+    """Lines that harvests wrote and that are gone; only knowledge files are read."""
     standing = _Standing(files)
     lines = [line for entry in found.values() for line in entry.lines]
     return tuple(line for line in lines if standing.checked(line).state == "gone")

@@ -28,17 +28,11 @@ ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may be the one that is gone.
+    """A file that may be the one that is gone."""
 
-    Attributes:
-        path: As notes would name it.
-        absolute: Where it is.
-        why: What speaks for it, one clause.
-    """
-
-    path: str
+    path: str  # as notes would name it
     absolute: str
-    why: str
+    why: str  # what speaks for it, one clause
 
 
 class Whereabouts:
@@ -74,7 +68,7 @@ class Whereabouts:
         return place, same[0][1]
 
     def old_place(self, record: NoteRecord, seen: Sighting | None, near: Place) -> Place | None:
-        """Where a noted file was, seen from a file that may be it; ``None`` where that is no neighbour."""
+        """Where a noted file was, seen from a file that may be it; ``None`` if that is not a neighbour."""
         if seen is not None:
             root = Path(seen.root)
             return Place(record.key, Path(seen.absolute), root) if root == near.root else None
@@ -86,7 +80,7 @@ class Whereabouts:
         return Place(record.key, near.root / inside, near.root) if name == near.root.name else None
 
     def originals(self, record: NoteRecord, seen: Sighting, place: Place, now: Identity) -> list[Candidate]:
-        """Files that are what a path held before another file was put there."""
+        """Files with the content that a path held before another file was put there."""
         is_another = now.fingerprint != seen.identity.fingerprint and (now.device, now.inode) != (
             seen.identity.device,
             seen.identity.inode,

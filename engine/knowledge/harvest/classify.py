@@ -34,49 +34,33 @@ Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
 
 _BYTES_PER_TOKEN = 4
 _QUESTION_TOKENS = 900
-"""What stands around the text of a question, and what a summary of a part adds to the last one, about."""
+"""Roughly the tokens around the text of a question, or that the summary of a part adds to the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is known of a content once it was read.
+    """What is known of a content once it was read."""
 
-    Attributes:
-        text_size: Bytes of text that a model would be shown.
-        state: As ``SourceText.state``.
-        why: Likewise.
-    """
-
-    text_size: int
-    state: State
-    why: str
+    text_size: int  # bytes of text that a model would be shown
+    state: State  # as ``SourceText.state``
+    why: str  # as ``SourceText.why``
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A conversation and what a harvest would do with it.
+    """A conversation and what a harvest would do with it."""
 
-    Attributes:
-        path: The file, workspace-relative.
-        kind: ``live`` is still written to; ``user-kept`` is left alone because a person says so; ``prune``
-            is reclaimed without asking a model; ``harvest`` is harvested; ``keep`` is left alone for another
-            reason.
-        why: The reason, one clause.
-        size: Bytes of the file, which is what a reclaim frees.
-        sha256: Of its bytes; empty where they were not looked at.
-        reclaimable: Whether it may be reclaimed once its knowledge is safe.
-        text_size: Bytes of text that a model would be shown; 0 where there is nothing to harvest.
-        state: Of what is kept because it cannot be harvested as it is: ``too-large`` or ``unclear``.
-    """
-
-    path: str
+    path: str  # workspace-relative
     kind: Kind
-    why: str
-    size: int
-    sha256: str = ""
-    reclaimable: bool = True
-    text_size: int = 0
+    """``live`` is still written to; ``user-kept`` stays at a person's request; ``prune`` is reclaimed without
+    asking a model; ``harvest`` is harvested; ``keep`` stays for another reason."""
+    why: str  # one clause
+    size: int  # bytes of the file, which is what reclaiming it frees
+    sha256: str = ""  # empty if the bytes were not looked at
+    reclaimable: bool = True  # once its knowledge is safe
+    text_size: int = 0  # bytes of text that a model would be shown; 0 if there is nothing to harvest
     state: State = "read"
+    """``too-large`` or ``unclear`` for what is kept because it cannot be harvested as it is."""
 
     @property
     def tokens(self) -> int:
@@ -102,16 +86,10 @@ def classify(
 ) -> tuple[Candidate, ...]:
     """Every conversation, by path.
 
-    Args:
-        files: Reads the workspace.
-        ledger: What became of contents.
-        now: UTC.
-        idle_minutes: A conversation that was written to less long ago is live.
-        provider: Who would be asked.
-        transcripts: Look at the immutable transcripts instead of the working conversations; they are
-            harvested and never reclaimed.
-        named: Paths that a person has named: what is live among them is harvested as it is now, and stays.
-        measured: What is known of contents already, by sha256; added to.
+    ``ledger`` is by sha256 of the contents. A conversation written to in the last ``idle_minutes`` is live.
+    ``provider`` is the one that would be asked. ``transcripts`` looks at the immutable transcripts instead,
+    which are harvested and never reclaimed. A live conversation among ``named`` is harvested as it is now,
+    and stays. ``measured`` is what is already known of contents, by sha256, and is added to.
     """
     folder = TRANSCRIPTS if transcripts else WORKING
     look = _Look(
@@ -179,7 +157,7 @@ def _patterns(files: Files) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a conversation is held against; the fields are those of ``classify``."""
+    """What a conversation is compared with; the fields are those of ``classify``."""
 
     files: Files
     ledger: Mapping[str, LedgerEntry]
@@ -191,7 +169,7 @@ class _Look:
     measured: MutableMapping[str, Measured]
 
     def at(self, path: str) -> Candidate | None:
-        """The conversation at a path; ``None`` where there is none any more."""
+        """The conversation at a path; ``None`` if it is gone."""
         try:
             real = self.files.workspace.resolve(path)
             status = real.stat()

@@ -1,7 +1,7 @@
 """Commands that build, test or check and that succeeded, as playbooks: "run the tests with …".
 
-Only what runs a tool of the project is worth it: nobody has to be told of ``ls``. How often a command
-succeeded is counted over all conversations (``engine.knowledge.review``); below a few times nobody is asked.
+Only what runs a tool of the project is worth it: ``ls`` needs no playbook. How often a command
+succeeded is counted over all conversations (``engine.knowledge.review``); below a few times it is not shown.
 """
 
 from __future__ import annotations
@@ -67,11 +67,7 @@ _PART = re.compile(r"\s\.{0,2}/?\w[\w.-]*/\w")
 
 
 def commands_of(turns: Iterable[Turn]) -> list[Item]:
-    """The playbooks that the commands of a conversation are, the most frequent first.
-
-    Args:
-        turns: Its turns.
-    """
+    """The playbooks that the commands of a conversation are, the most frequent first."""
     counts: Counter[str] = Counter()
     for turn in turns:
         for tool in turn.tools:
@@ -117,6 +113,6 @@ def _is_whole(command: str) -> bool:
 
 
 def _name(command: str) -> str:
-    """What a command is for; empty where that cannot be told."""
+    """What a command is for; empty if that is unclear."""
     found = next((name for name, words in _KINDS if re.search(words, command)), "")
     return found or ("Build" if command == "make" else "")

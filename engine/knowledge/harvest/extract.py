@@ -1,7 +1,7 @@
 """Takes the knowledge out of one conversation, with a model or without one (``knowledge-curation.md`` 5).
 
-A second attempt is made only at what a model wrote. That a service does not answer is its provider's matter,
-which has tried as often as it may; so is a budget that is spent the person's.
+A second attempt is made only when a model wrote a bad reply. A service that does not answer is its provider's
+matter, which has tried as often as it may; a spent budget is the person's.
 """
 
 from __future__ import annotations
@@ -46,30 +46,24 @@ MOST_TOKENS = 65_536
 """Tokens of the longest reply that is asked for after one was cut off."""
 
 _SUMMARY_TOKENS = 900
-"""Tokens that a summary of the length asked for has, about."""
+"""Roughly the tokens of a summary of the requested length."""
 _REPLY_TOKENS = 700
-"""Tokens of an ordinary reply, about."""
+"""Roughly the tokens of an ordinary reply."""
 _STOPPED = "stopped before it was finished"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a harvest of one conversation would take.
+    """What a harvest of one conversation would take."""
 
-    Attributes:
-        tokens: Sent, all questions together; 0 where nobody is asked.
-        cost_usd: What that costs with replies of ordinary length; ``None`` where the price is not known.
-    """
-
-    tokens: int
-    cost_usd: float | None
+    tokens: int  # sent, all questions together; 0 if no model is asked
+    cost_usd: float | None  # with replies of ordinary length; ``None`` if the price is unknown
 
 
 class _Failed(Exception):
     """There will be no items; the message is one line.
 
-    Args:
-        lasting: See ``Extraction.lasting``.
+    ``lasting`` is that of ``Extraction``.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -106,13 +100,8 @@ class _Taken:
 class Extractor:
     """Takes knowledge out of conversations, one at a time. ``stop`` may be called from any thread.
 
-    Args:
-        settings: How long an answer may take and be (``harvest:``).
-        completer: Who is asked; ``None`` takes what conversations mark themselves.
-        spending: Who keeps the accounts of the provider.
-        count: Counts tokens.
-        price: What a call of so many tokens, sent and received, costs; ``None`` where that is not known.
-        files: The workspace, whose own prompts go first; ``None`` for the shipped ones.
+    Without a ``completer`` it takes what conversations mark themselves. ``price`` is of so many tokens, sent
+    and received; ``None`` if it is unknown. Prompts of the workspace ``files`` go before the shipped ones.
     """
 
     def __init__(
@@ -137,9 +126,7 @@ class Extractor:
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """What a conversation taught. Never raises for what is in it or for what a provider does.
 
-        Args:
-            source: The conversation.
-            files: Another workspace than the extractor's.
+        ``files`` is a workspace other than the extractor's.
         """
         blank = self._blank(source)
         if source.state == "too-large":
@@ -156,16 +143,14 @@ class Extractor:
         turns, secrets = without_secrets(source.shown)
         blank = replace(blank, redacted=secrets)
         if not turns:
-            # Nothing but memory operations, which say themselves what they are.
+            # Nothing but memory operations, which need no model.
             return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
         return self._asked(self._completer, source, turns, blank, files or self._files)
 
     def estimate(self, source: SourceText, files: Files | None = None) -> Estimate:
         """What ``extract`` would take at its first attempt.
 
-        Args:
-            source: The conversation.
-            files: As ``extract``.
+        ``files`` is a workspace other than the extractor's.
 
         Raises:
             AutopoiesisError: The workspace's own prompt cannot be used.
@@ -311,9 +296,9 @@ class Extractor:
 
         Raises:
             AutopoiesisError: The budget is spent.
-            _Failed: It was stopped, or there will be no answer to any further question either.
+            _Failed: It was stopped, or further questions would get no answer either.
         """
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask no model
 
         if self._spending is not None:
             self._spending.allow()
@@ -345,6 +330,6 @@ def _both(first: Reply, second: Reply) -> Reply:
 
 
 def _cut_off(reply: Reply, why: str) -> Reply:
-    """A reply that is not whole, and says so."""
+    """A reply that is incomplete, and says so."""
     said = f"the reply was cut off (items kept: {len(reply.items)}): {why}"
     return replace(reply, refused=(*reply.refused, said))

@@ -1,4 +1,4 @@
-"""What was taken out of one conversation, and what that took."""
+"""What was taken out of one conversation, and what that cost."""
 
 from __future__ import annotations
 
@@ -12,40 +12,24 @@ Outcome = Literal["extracted", "failed", "too-large", "unclear"]
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What came of asking about one conversation.
+    """What came of asking about one conversation."""
 
-    Attributes:
-        outcome: Only ``extracted`` has items. ``unclear``: nothing tells who speaks.
-        items: What it taught, in order, each once.
-        provider: Who was asked; ``markers`` asks nobody.
-        model: Its model.
-        attempts: How often it was asked for items.
-        shown: Bytes of the conversation that were looked at whole.
-        size: Bytes of the conversation.
-        summarised: Only a summary was looked at, made part by part; of ``size`` the parts cover ``shown``.
-        redacted: Places from which something that looks like a key was taken before it was sent.
-        input_tokens, output_tokens: All calls together.
-        cost_usd: What they cost; ``None`` where a price is not known.
-        refused: A line for everything in the model's reply that could not be used.
-        error: Why there are no items, one line; empty otherwise.
-        lasting: Every other conversation would fail alike until a person changes something.
-    """
-
-    outcome: Outcome
-    items: tuple[Item, ...] = ()
-    provider: str = ""
+    outcome: Outcome  # Only ``extracted`` has items. ``unclear``: nothing tells who speaks.
+    items: tuple[Item, ...] = ()  # in order, each once
+    provider: str = ""  # ``markers`` asks no model
     model: str = ""
-    attempts: int = 0
-    shown: int = 0
-    size: int = 0
+    attempts: int = 0  # how often the model was asked for items
+    shown: int = 0  # bytes of the conversation that were looked at whole
+    size: int = 0  # bytes of the conversation
     summarised: bool = False
-    redacted: int = 0
+    """Only a summary was looked at, made part by part; the parts cover ``shown`` of ``size``."""
+    redacted: int = 0  # secrets that were masked before anything was sent
     input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0
-    refused: tuple[str, ...] = ()
-    error: str = ""
-    lasting: bool = False
+    output_tokens: int = 0  # all calls together, as are the output tokens
+    cost_usd: float | None = 0.0  # ``None`` if a price is unknown
+    refused: tuple[str, ...] = ()  # a line for each part of the model's reply that could not be used
+    error: str = ""  # why there are no items, one line; empty otherwise
+    lasting: bool = False  # every other conversation would fail alike until a person changes something
 
     @property
     def coverage(self) -> float:

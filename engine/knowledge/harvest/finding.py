@@ -16,21 +16,13 @@ from engine.knowledge.review import Waiting, tree_of, waiting_of
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is to be written.
+    """What is to be written."""
 
-    Attributes:
-        sha256: Of the conversation's bytes.
-        path: The conversation, workspace-relative.
-        entry: What the ledger shall say, without the lines, which are known once they are written.
-        edits: The lines.
-        waiting: What is put up for review.
-    """
-
-    sha256: str
-    path: str
-    entry: LedgerEntry
+    sha256: str  # of the conversation's bytes
+    path: str  # workspace-relative
+    entry: LedgerEntry  # without its lines, which are known only once they are written
     edits: tuple[Edit, ...]
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[Waiting, ...]  # what is put up for review
 
 
 def encoded(finding: Finding) -> bytes:
@@ -45,7 +37,7 @@ def encoded(finding: Finding) -> bytes:
 
 
 def decoded(data: bytes) -> Finding | None:
-    """The finding in a journal; ``None`` where it holds none."""
+    """The finding in a journal; ``None`` if it holds none."""
     try:
         tree = json.loads(data)
         if not isinstance(tree["sha256"], str) or not isinstance(tree["path"], str):
@@ -64,7 +56,7 @@ def work_of(tree: Mapping[str, Any]) -> tuple[tuple[Edit, ...], tuple[Waiting, .
     """What a journal says is to be written and put up.
 
     Raises:
-        KeyError, ValueError, TypeError: It does not say so.
+        KeyError, ValueError, TypeError: It holds neither.
     """
     waiting = [waiting_of(each) for each in tree["waiting"]]
     if None in waiting:

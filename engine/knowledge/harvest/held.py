@@ -1,4 +1,4 @@
-"""Which items of a conversation wait for a person, whoever took them out of it (robustness M3)."""
+"""Which items of a conversation wait for a person, however they were taken out of it (robustness M3)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,9 @@ if TYPE_CHECKING:
 def why_held(item: Item, said: Voices) -> Doubt | None:
     """Why an item waits for a person; ``None`` when it may be written.
 
-    What is proposed without a model waits anyhow. It says why it was proposed, unless there is a reason to
+    What is proposed without a model always waits. It says why it was proposed, unless there is a reason to
     look twice: a group of proposals is accepted at once. A note of a session may be in words of the model's
     own, which also says whom it comes from.
-
-    Args:
-        item: The item.
-        said: What was said in the conversation that it was taken out of.
     """
     is_note = item.category == "notes"
     is_rule = bool(item.why) and item.voice == "person" and not is_note

@@ -26,11 +26,8 @@ _SAME_MINUTES = 10
 def ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapping[str, str]) -> bool:
     """Whether a file says that nothing was said in it since a time.
 
-    Args:
-        horizon: That time.
-        path: The file.
-        written: When the file was last written to, UTC.
-        fields: ``started`` and ``ended`` of its header.
+    ``written`` is when the file was last written to, UTC; ``fields`` are ``started`` and ``ended`` of its
+    header.
     """
     ended = _time(fields["ended"])
     if ended is not None:
@@ -46,7 +43,7 @@ def ended_before(horizon: datetime, path: Path, written: datetime, fields: Mappi
 
 
 def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
-    """When the last turn of a transcript was, as late as its headings allow; now where they do not tell."""
+    """When the last turn of a transcript was, at the latest by its headings; now if they do not tell."""
     turns = _TURN.findall(tail)
     if not turns:
         return written
@@ -73,7 +70,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _tail(path: Path) -> bytes:
-    """The last kilobytes of a regular file; nothing where it cannot be read."""
+    """The last kilobytes of a regular file; empty if it cannot be read."""
     try:
         with os.fdopen(
             os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"

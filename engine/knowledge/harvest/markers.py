@@ -66,7 +66,7 @@ _LABELS: dict[str, Category] = {
     "datei": "files",
 }
 _ASKED = frozenset({"q", "question", "frage"})
-"""Labels of a question that is put to the other one, and answered when that one speaks."""
+"""Labels of a question to the other speaker, answered when that one speaks."""
 _NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))
 _BULLET = r"[ ]{0,3}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?"
 _LABEL = re.compile(
@@ -92,8 +92,7 @@ def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
     What cannot stand as one line of knowledge, such as a line that imitates a provenance, is not taken; what
     is too long ends with an ellipsis.
 
-    Args:
-        turns: Turns without what was injected into them.
+    ``turns`` are without what was injected into them.
     """
     turns = tuple(turns)
     last = {turn.role: number for number, turn in enumerate(turns) if turn.is_dialogue and turn.blocks}
@@ -194,7 +193,7 @@ class _Lines:
 
 
 def _item(category: Category, first: str, second: str, voice: Voice) -> Iterator[Item]:
-    """An item where the text can be one."""
+    """An item, if the text can be one."""
     first, second = _line(first), _line(second)
     match category:
         case "playbooks":
@@ -218,7 +217,7 @@ def _split(said: str) -> tuple[str, str, str]:
 
 
 def _line(text: str) -> str:
-    """A text on one line, without what nobody sees."""
+    """A text on one line, without invisible characters."""
     return " ".join("".join(" " if is_control(c) and c.isspace() else c for c in text).split())
 
 

@@ -24,11 +24,7 @@ STILL = "it was written to a moment ago, so it stays until it is quiet"
 class Mover:
     """Moves the conversations of one run.
 
-    Args:
-        files: The workspace's write path.
-        ledger: What became of contents.
-        reclaimer: Says what may go, and moves it.
-        most: More than these go only after their number was typed.
+    More than ``most`` go only after their number was typed.
     """
 
     def __init__(self, files: Files, ledger: Ledger, reclaimer: Reclaimer, most: int) -> None:
@@ -74,7 +70,7 @@ class Mover:
 
     def _is_taken(self, path: str) -> bool:
         """Whether another program has moved a conversation to the trash since it was looked at."""
-        # The process that moves one holds the lock until the ledger says so too.
+        # The process that moves one holds the lock until it is in the ledger too.
         with self._files.lock():
             if self._files.workspace.root.joinpath(path).exists():
                 return False

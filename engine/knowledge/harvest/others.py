@@ -1,6 +1,6 @@
 """Conversations in forms that no importer of ours knows: labelled plain text, and JSON lines with a role.
 
-Neither is unambiguous: whoever could write a paragraph that begins with ``user:`` into such a file has
+Neither is unambiguous: anyone able to write a paragraph that begins with ``user:`` into such a file has
 spoken as the person. So a label counts only at the start of a paragraph, and never inside fenced code or a
 quotation.
 """
@@ -46,8 +46,7 @@ _LABEL = re.compile(
 def spoken(text: str) -> list[tuple[Turn, int]]:
     """The turns of a plain text whose paragraphs say who speaks, as ``user: …``.
 
-    Args:
-        text: The text, with ``\\n`` line ends.
+    ``text`` has ``\\n`` line ends.
 
     Returns:
         Each turn and the place at which it begins; nothing where not both a person and an agent are named.
@@ -76,15 +75,13 @@ def _said(label: str, text: str) -> Turn:
 class RecordReader:
     """Turns JSON lines of the common forms into turns: ``{"role": …, "content": …}``, alone, as a
     ``message``, or in a list of ``messages``.
-
-    Attributes:
-        turns: The turns so far. Whatever the agent says in a row is one for each line.
     """
 
     turns: list[Turn] = field(default_factory=list)
+    """So far; consecutive lines of the agent are one turn each."""
 
     def feed(self, line: Line) -> bool:
-        """Take in a line; ``False`` when nothing on it says who speaks."""
+        """Takes in a line; ``False`` when nothing on it says who speaks."""
         found = [turn for record in line.records for turn in _turns_of(record)]
         self.turns += found
         return bool(found)
@@ -135,9 +132,7 @@ def calls_in(record: Any) -> Iterator[tuple[str, ToolCall]]:
 def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
     """Whether a record of a log holds what the agent's own commands gave back, and no document.
 
-    Args:
-        record: A JSON object of a log.
-        calls: The calls before it, by id.
+    ``calls`` are those before it, by id.
     """
     answered = [text_of(part, "tool_use_id") or text_of(part, "call_id") for part in _objects(record)]
     known = [calls[name] for name in answered if name in calls]
@@ -147,10 +142,7 @@ def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
 def tool_output(record: Any) -> Iterator[str]:
     """What tools gave back as it stands in a record of a log, whole.
 
-    A transcript keeps one short line of it. What was planted in the rest is known only here.
-
-    Args:
-        record: A JSON object of a log.
+    A transcript keeps one short line of it; text planted in the rest is seen only here.
     """
     waiting: list[tuple[Any, bool]] = [(record, False)]
     while waiting:

@@ -24,7 +24,7 @@ MOST_PARTS = 2 * MOST_TEXT_BYTES // PART_BYTES
 MOST_IN_A_ROW = 3
 """Parts that may fail one after the other before no further one is tried."""
 SUMMARY_CHARACTERS = 24_000
-"""Characters of a summary; a longer one is none."""
+"""Characters of a summary; a longer one is rejected."""
 
 _FRAME_BYTES = 128
 """More than what stands around the text of a turn."""
@@ -34,42 +34,28 @@ _CUT = "the summary was cut off at the token limit; raise harvest.max_tokens"
 
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """Consecutive turns of a conversation.
-
-    Attributes:
-        first, last: Numbers of its first and last turn.
-        text: The turns as they are shown.
-        size: Bytes of the file that it stands for.
-    """
+    """Consecutive turns of a conversation."""
 
     first: int
-    last: int
-    text: str
-    size: int
+    last: int  # turn numbers, both included
+    text: str  # as the turns are shown
+    size: int  # bytes of the file that it stands for
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of summing up a part.
-
-    Attributes:
-        part: The part.
-        text: The summary; empty where it came and the part holds nothing, or where it did not come. Of one
-            that was cut off, the lines that are whole.
-        error: Why it did not come, or not whole; empty where it did.
-    """
+    """What came of summing up a part."""
 
     part: SourcePart
     text: str
-    error: str = ""
+    """Empty if the part holds nothing or the summary failed; of one that was cut off, its whole lines."""
+    error: str = ""  # why it failed or was cut off; empty otherwise
 
 
 def parts_of(source: SourceText, turns: Sequence[tuple[int, Turn]] | None = None) -> tuple[SourcePart, ...]:
     """A conversation in parts, split between turns where these are not too long themselves.
 
-    Args:
-        source: The conversation.
-        turns: Its turns as they may be shown, by number; those of the source where left out.
+    ``turns`` are those that may be shown, by number; those of the source if left out.
     """
     parts: list[SourcePart] = []
     held: list[SourcePart] = []
@@ -125,9 +111,7 @@ def summaries_of(
 ) -> tuple[Summary, ...]:
     """The summary of each part, or why there is none.
 
-    Args:
-        parts: The parts.
-        ask: Asks about a part; gives the reply and whether it was cut off, or why there is none, one line.
+    ``ask`` gives the reply and whether it was cut off, or in one line why there is none.
     """
     done: list[Summary] = []
     for number, part in enumerate(parts, 1):

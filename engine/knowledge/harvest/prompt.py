@@ -40,13 +40,11 @@ _MOST_BYTES = 64 * 1024
 def task(name: str, files: Files | None = None) -> str:
     """A task: the workspace's own where it has one, else the shipped one.
 
-    Args:
-        name: ``HARVEST`` or ``SUMMARY``.
-        files: The workspace's files; ``None`` for the shipped one.
+    ``name`` is ``HARVEST`` or ``SUMMARY``.
 
     Raises:
-        DocumentError: The workspace's own is empty, no UTF-8, too large or cannot be read.
-        PathRefused: It is no regular file.
+        DocumentError: The workspace's own is empty, not UTF-8, too large or cannot be read.
+        PathRefused: It is not a regular file.
     """
     path = f"{FOLDER}/{name}"
     cure = "correct it, or delete it to use the one that is shipped"
@@ -86,11 +84,8 @@ def framed(number: int, turn: Turn, said: str) -> str:
 def prompt_of(record: Iterable[str], task_text: str, *, name: str = "", wrong: str = "") -> str:
     """What the model answers.
 
-    Args:
-        record: What was said, in order, each piece as ``shown`` gives it.
-        task_text: What is to be done with it.
-        name: The conversation's name.
-        wrong: What was wrong with the last reply, one clause; empty the first time.
+    ``record`` is in order, each piece as ``shown`` gives it. ``wrong`` is what was wrong with the last reply,
+    one clause; empty the first time.
     """
     title = f' name="{attribute(name, 80)}"' if name else ""
     said = "\n".join(record)

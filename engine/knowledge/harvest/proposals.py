@@ -11,7 +11,7 @@ done, at the end of the conversation
 a command that builds, tests or checks and succeeded  a playbook (``engine.knowledge.harvest.commands``)
 ====================================================  ====================================================
 
-Nothing of it is written without a person, so the measure is whether they are glad to read the list: few for
+None of it is written without a person, so the measure is whether they are glad to read the list: few for
 each conversation, in full sentences that can be understood without it.
 """
 
@@ -45,14 +45,13 @@ _LEAST_TELLING = 2
 _PLAIN_WORDS = 9
 """Words from which a sentence of an agent that names nothing particular still says enough."""
 _THANKS = 40
-"""Characters of a last message of the person that is no more than thanks."""
+"""Characters of a last message of the person that is only thanks."""
 
 
 def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
     """What turns propose, each once; nothing that looks like a secret.
 
-    Args:
-        turns: Turns without what was injected into them.
+    ``turns`` are without what was injected into them.
     """
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
     found = [
@@ -141,7 +140,7 @@ def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
 
 
 def _is_told(sentence: str) -> bool:
-    """Whether an agent's sentence is whole, names something, and is more than that all is well."""
+    """Whether an agent's sentence is whole, names something, and says more than that all is well."""
     if not _stands_alone(sentence) or sentence.endswith(":"):
         return False
     if wording.PASSED.search(sentence) or wording.VAGUE.search(sentence):

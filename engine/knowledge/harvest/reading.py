@@ -44,33 +44,23 @@ State = Literal["read", "empty", "unclear", "unreadable", "too-large"]
 
 @dataclass(frozen=True)
 class SourceText:
-    """A conversation as far as it could be read.
+    """A conversation as far as it could be read."""
 
-    Attributes:
-        path: Workspace-relative path.
-        sha256: Of the file's bytes, hexadecimal.
-        size: The file's bytes.
-        state: Whether there is anything to harvest. ``empty``: read, and nobody says anything in it.
-            ``unclear``: there is text, and nothing tells who speaks.
-        why: Of any other state than ``read``, why; one clause.
-        turns: All of them in order, without what was injected. Quotes of memory have no blocks left, and
-            memory operations none but these.
-        sizes: Bytes of the file that each turn takes; what stands before the first one is part of it.
-        session: Its session, empty where the file names none.
-        outside: What tools brought from outside, whole, as far as the file keeps more than the turns do.
-        local: What the agent's own commands gave back, likewise.
-    """
-
-    path: str
-    sha256: str
-    size: int
+    path: str  # workspace-relative
+    sha256: str  # of the file's bytes, hexadecimal
+    size: int  # bytes of the file
     state: State
-    why: str = ""
+    """``empty``: read, but nobody says anything in it. ``unclear``: there is text, but nothing tells who
+    speaks."""
+    why: str = ""  # the reason for any state but ``read``, one clause
     turns: tuple[Turn, ...] = ()
-    sizes: tuple[int, ...] = ()
-    session: str = ""
+    """In order, without what was injected: quotes of memory have no blocks left, and only these are memory
+    operations."""
+    sizes: tuple[int, ...] = ()  # bytes of the file for each turn; the first includes what stands before it
+    session: str = ""  # empty if the file names none
     outside: str = ""
-    local: str = ""
+    """What tools brought from outside, whole, as far as the file keeps more than the turns do."""
+    local: str = ""  # what the agent's own commands printed, likewise
 
     @property
     def name(self) -> str:
@@ -98,7 +88,7 @@ class SourceText:
 
     @cached_property
     def said(self) -> Voices:
-        """What was said by whom. What a person or the agent quotes is neither's own."""
+        """What was said by whom. What a person or the agent quotes counts as neither's own."""
         from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only where something was found
 
         return voices_of(self.turns, self.outside, self.local)
@@ -113,10 +103,6 @@ def safe_name(path: str) -> str:
 
 def read_source(files: Files, path: str) -> SourceText:
     """A conversation of the workspace, whichever program wrote it.
-
-    Args:
-        files: The workspace's files.
-        path: Workspace-relative path.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -176,7 +162,7 @@ def _text(path: str, sha256: str, data: bytes) -> SourceText:
 
 
 def _chat(path: str, sha256: str, data: bytes) -> SourceText:
-    """A history or an export of another program; ``unclear`` where it is none either.
+    """A history or an export of another program; ``unclear`` if it is neither.
 
     Which bytes a turn takes is not known there: each gets its share by the length of its text.
     """

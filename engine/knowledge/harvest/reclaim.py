@@ -1,6 +1,6 @@
 """Moves conversations out of the way whose knowledge is safe, and back (``knowledge-curation.md`` 4).
 
-A conversation goes only if its harvest is proven: the ledger has it, every line it gave stands in a file or
+A conversation goes only if its harvest is proven: the ledger has it, every line it gave is in a file or
 in the history, the conversation itself is in the history with the same bytes, and all of it was looked at.
 What is not proof by itself, a summary or an empty harvest, needs a person's word.
 """
@@ -27,30 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person has agreed to.
-
-    Attributes:
-        number: How many conversations may go where that has to be typed; ``None`` where nothing was.
-        empty: Conversations may go in which nothing was found.
-        partial: Those may go that were looked at in part, or only for what they mark.
-    """
+    """What a person has agreed to."""
 
     number: int | None = None
-    empty: bool = False
-    partial: bool = False
+    """How many conversations may go, where the number has to be typed; ``None`` if it was not."""
+    empty: bool = False  # conversations without findings may go
+    partial: bool = False  # those that were read in part, or only for their markers, may go
 
 
 class Reclaimer:
-    """Reclaims and restores.
-
-    Args:
-        files: The workspace's write path.
-        ledger: The ledger.
-        trash: Where conversations go.
-        repository: The history.
-        commit: Commits files, with a message.
-        on_problem: Told of what stops nothing.
-    """
+    """Reclaims and restores."""
 
     def __init__(
         self,
@@ -70,13 +56,7 @@ class Reclaimer:
         self._known: tuple[str, dict[str, bytes | None]] = ("", {})
 
     def why_not(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
-        """Why a conversation may not go, one clause; empty when it may.
-
-        Args:
-            path: The conversation.
-            entry: What the ledger says of its content.
-            consent: What a person has agreed to.
-        """
+        """Why a conversation may not go, one clause; empty when it may."""
         if entry.status == "deleted-unharvested":
             return self._not_in_history(path, ())
         if entry.status != "harvested":
@@ -102,7 +82,7 @@ class Reclaimer:
         """Moves a conversation to the trash; what may go was found out before, ``commit_gone`` comes after.
 
         Raises:
-            HarvestRefused: Its bytes are others by now; it is kept.
+            HarvestRefused: Its bytes have changed; it is kept.
             LedgerBroken, WriteFailed, ReadOnly: It was not moved, or ``recover`` has the rest to do.
         """
         with self._files.lock():
@@ -150,7 +130,7 @@ class Reclaimer:
         From then on it is a person's own and no harvest touches it.
 
         Raises:
-            HarvestRefused: Its bytes are nowhere any more, or other bytes have its name.
+            HarvestRefused: Its bytes are lost, or another file has its name.
             LedgerBroken, WriteFailed, ReadOnly: It was not put back.
         """
         with self._files.lock():
@@ -174,7 +154,7 @@ class Reclaimer:
             return entry.path
 
     def keep_in_history(self, path: str) -> str:
-        """Commits a conversation that is to go; why that is not possible, empty when it is there."""
+        """Commits a conversation that is to go; gives why that is impossible, empty when it is committed."""
         try:
             data = self._files.read(path)
         except (FileNotFoundError, AutopoiesisError) as error:
@@ -207,7 +187,7 @@ class Reclaimer:
         return bool(found.text.strip())
 
     def committed(self, path: str) -> bytes | None:
-        """A file as the newest commit has it; ``None`` where it has none, or there is no commit."""
+        """A file as the newest commit has it; ``None`` if it has none, or there is no commit."""
         revision = self._repository.revision() or ""
         if revision != self._known[0]:
             self._known = revision, {}

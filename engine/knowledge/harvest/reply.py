@@ -23,7 +23,7 @@ REPLY_CHARACTERS = 512 * 1024
 MOST_ITEMS = 50
 """Items of one category that are taken from a reply."""
 MOST_DAMAGED = 10
-"""Places at which a reply may be no JSON before the rest of it is given up."""
+"""Places at which a reply may be invalid JSON before the rest of it is given up."""
 MOST_REFUSED = 20
 """Items that cannot be used and are named one by one."""
 NAME_CHARACTERS = 80
@@ -43,7 +43,7 @@ _QUOTED = 60
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | list[Any]:
-    """An object of JSON; one that says a field twice says nothing for certain, and is none."""
+    """A JSON object; one with a duplicate field is ambiguous, and rejected."""
     found = dict(pairs)
     return found if len(found) == len(pairs) else list(pairs)
 
@@ -53,16 +53,12 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a reply holds.
-
-    Attributes:
-        items: What can be used, in the order of the categories, each once. One that a person has to look at
-            says why.
-        refused: A line for each item that cannot be used, and for each place at which the reply is damaged.
-    """
+    """What a reply holds."""
 
     items: tuple[Item, ...]
+    """In the order of the categories, each once; one that a person has to look at says why."""
     refused: tuple[str, ...] = ()
+    """A line for each item that cannot be used, and for each place at which the reply is damaged."""
 
 
 def read_reply(text: str, *, cut: bool = False) -> Reply:
@@ -71,9 +67,7 @@ def read_reply(text: str, *, cut: bool = False) -> Reply:
     A category that is left out is empty, as long as any is there. Of a reply that was cut off or is damaged,
     the items that are whole are taken.
 
-    Args:
-        text: The reply.
-        cut: Whether it ended at the token limit.
+    ``cut`` says that it ended at the token limit.
 
     Raises:
         BadReply: None of the categories is in it, nothing of what is in them can be used, it is too long or
@@ -100,7 +94,7 @@ def read_reply(text: str, *, cut: bool = False) -> Reply:
 
 
 def once(items: Iterable[Item]) -> tuple[Item, ...]:
-    """Items without those that say again what one before them says, whoever said it."""
+    """Items without those that repeat an earlier one, whichever speaker said it."""
     found: dict[tuple[Category, str, str], Item] = {}
     for item in items:
         found.setdefault((item.category, item.path, normalised(item.text)), item)
@@ -144,7 +138,7 @@ def _values(text: str, refused: list[str], *, cut: bool) -> Iterator[tuple[Categ
 
 
 def _unknown(text: str) -> Iterator[str]:
-    """A line for each category of a reply that is none of ours and not empty."""
+    """A line for each category of a reply that is unknown and not empty."""
     try:
         tree, _ = _DECODER.raw_decode(text, max(text.find("{"), 0))
     except (ValueError, RecursionError):
@@ -174,7 +168,7 @@ def _rows(text: str, place: int) -> Iterator[tuple[Any, int]]:
 
 
 def _items(category: Category, rows: list[Any], refused: list[str]) -> Iterator[Item]:
-    """The items in the rows of a category, with a line for each row that is none."""
+    """The items in the rows of a category, with a line for each row that is not an item."""
     rows = [row for row in rows if row is not _NOTHING and row is not None]
     for number, row in enumerate(rows[:MOST_ITEMS], 1):
         try:
@@ -189,7 +183,7 @@ def _item_in(category: Category, row: Any) -> Item:
     """The item that a row stands for.
 
     Raises:
-        ValueError: It stands for none; the message is one clause.
+        ValueError: It is not an item; the message is one clause.
     """
     first, second = _pair(category, row)
     if category == "playbooks":
@@ -249,11 +243,7 @@ def _named(refused: list[str]) -> tuple[str, ...]:
 
 
 class TooLong(ValueError):
-    """A text is sound but too long to be written by itself.
-
-    Attributes:
-        item: It.
-    """
+    """A text is sound but too long to be written by itself."""
 
     def __init__(self, message: str, item: Item) -> None:
         super().__init__(message)
@@ -263,11 +253,8 @@ class TooLong(ValueError):
 def item_of(category: Category, first: str, second: str = "", voice: Voice = "") -> Item:
     """An item from its two fields, as one line.
 
-    Args:
-        category: Where it belongs.
-        first: The statement; of a playbook its name, of a file its path.
-        second: The detail, which may be empty; of a playbook the steps, of a file the note.
-        voice: Who said it.
+    ``first`` is the statement, a playbook's name or a file's path; ``second`` is the detail, which may be
+    empty, a playbook's steps or the note on a file.
 
     Raises:
         TooLong: It is too long and nothing else is wrong with it.

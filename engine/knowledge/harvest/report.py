@@ -19,21 +19,13 @@ nothing tells who speaks."""
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a harvest would do; nothing has been changed (``knowledge-curation.md`` 5.4).
+    """What a harvest would do; nothing has been changed (``knowledge-curation.md`` 5.4)."""
 
-    Attributes:
-        candidates: Every conversation, by path.
-        provider: Who would be asked; ``markers`` asks no model.
-        model: Its model.
-        transcripts: Whether these are the transcripts of ``raw/``.
-        left: Of the working conversations: how many transcripts of ``raw/`` were never harvested.
-    """
-
-    candidates: tuple[Candidate, ...]
-    provider: str
+    candidates: tuple[Candidate, ...]  # by path
+    provider: str  # ``markers`` asks no model
     model: str
-    transcripts: bool = False
-    left: int = 0
+    transcripts: bool = False  # of ``raw/``, instead of working conversations
+    left: int = 0  # transcripts of ``raw/`` that were never harvested, when these are working conversations
 
     def of(self, kind: Kind) -> tuple[Candidate, ...]:
         """Those of one kind."""
@@ -51,58 +43,33 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a harvest shall do.
+    """What a harvest shall do."""
 
-    Attributes:
-        paths: Only these conversations; all there are when left out.
-        transcripts: Those of ``raw/``, which are never reclaimed, instead of the working ones.
-        harvest: Ask for knowledge; without, conversations are given up unharvested.
-        reclaim: Move those to the trash whose knowledge is safe.
-        consent: What a person has agreed to.
-    """
-
-    paths: tuple[str, ...] = ()
-    transcripts: bool = False
-    harvest: bool = True
-    reclaim: bool = True
+    paths: tuple[str, ...] = ()  # all there are if empty
+    transcripts: bool = False  # those of ``raw/``, which are never reclaimed, instead of the working ones
+    harvest: bool = True  # ask for knowledge; otherwise conversations are given up unharvested
+    reclaim: bool = True  # move those to the trash whose knowledge is safe
     consent: Consent = field(default_factory=Consent)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one conversation.
+    """What became of one conversation."""
 
-    Attributes:
-        path: The file, workspace-relative.
-        size: Bytes.
-        outcome: What became of it.
-        entry: What the ledger says; ``None`` where it was left as it was.
-        error: Why it was not harvested.
-        commit: The commit's object name; empty where none was made.
-        uncommitted: Why none was made.
-        reclaimed: It lies in the trash now.
-        kept: Why it does not.
-        known: What it taught and was not written, because the same stands there already.
-        items: What this run wrote, by category; nothing of what an earlier one did.
-        held: How many items this run put up for review.
-        refused: A line for everything in the model's reply that could not be used.
-        stays: It is still written to, or is a transcript: it is not reclaimed.
-    """
-
-    path: str
-    size: int
+    path: str  # workspace-relative
+    size: int  # bytes
     outcome: Outcome
-    entry: LedgerEntry | None = None
-    error: str = ""
-    commit: str = ""
-    uncommitted: str = ""
+    entry: LedgerEntry | None = None  # ``None`` if it was left as it was
+    error: str = ""  # why it was not harvested
+    commit: str = ""  # object name; empty when there is no commit
+    uncommitted: str = ""  # why there is no commit
     reclaimed: bool = False
-    kept: str = ""
-    known: tuple[Known, ...] = ()
-    items: Mapping[str, int] = field(default_factory=dict)
-    held: int = 0
-    refused: tuple[str, ...] = ()
-    stays: bool = False
+    kept: str = ""  # why it was not reclaimed
+    known: tuple[Known, ...] = ()  # not written, because the same is already there
+    items: Mapping[str, int] = field(default_factory=dict)  # written by this run, by category
+    held: int = 0  # items that this run put up for review
+    refused: tuple[str, ...] = ()  # a line for each part of the model's reply that could not be used
+    stays: bool = False  # still written to, or a transcript: not reclaimed
 
     @property
     def is_new(self) -> bool:
@@ -112,20 +79,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a harvest has done.
+    """What a harvest has done."""
 
-    Attributes:
-        results: One for each conversation that was looked at, in order.
-        recovered: Conversations whose interrupted harvest was finished first.
-        purged: Conversations that left the trash for good.
-        stopped: Why the rest was not looked at: ``stopped`` by a person, or what every other conversation
-            would have met too, such as a missing key; empty when all was.
-    """
-
-    results: tuple[Result, ...]
-    recovered: tuple[str, ...] = ()
-    purged: tuple[str, ...] = ()
+    results: tuple[Result, ...]  # in order
+    recovered: tuple[str, ...] = ()  # conversations whose interrupted harvest was finished first
+    purged: tuple[str, ...] = ()  # conversations that left the trash for good
     stopped: str = ""
+    """Why the rest was not looked at: ``stopped`` by a person, or a cause that every other conversation would
+    meet too, such as a missing key; empty if all were."""
 
     @property
     def items(self) -> dict[str, int]:

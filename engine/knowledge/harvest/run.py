@@ -52,7 +52,7 @@ _SAID_ONCE: dict[str, tuple[Outcome, Status]] = {
 
 
 class Extracts(Protocol):
-    """Who takes knowledge out of a conversation; ``engine.knowledge.harvest.extract.Extractor`` is one."""
+    """Takes knowledge out of a conversation; ``engine.knowledge.harvest.extract.Extractor`` is one."""
 
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """What it taught; never raises for what a provider does."""
@@ -64,18 +64,7 @@ class Extracts(Protocol):
 
 
 class Harvest:
-    """Harvests conversations. One run at a time for each object.
-
-    Args:
-        files: The workspace's write path.
-        ledger: What became of contents.
-        settler: Writes findings down.
-        reclaimer: Moves conversations out of the way.
-        trash: Where they lie then.
-        settings: Today's settings.
-        extractor: Who takes knowledge out, with these settings.
-        clock: Now, UTC.
-    """
+    """Harvests conversations. One run at a time for each object."""
 
     def __init__(
         self,
@@ -104,9 +93,8 @@ class Harvest:
     def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
         """What there is, and what a harvest would do with it.
 
-        Args:
-            transcripts: Those of ``raw/`` instead of the working ones; see ``means_transcripts``.
-            named: Paths that a person has named.
+        ``transcripts`` looks at those of ``raw/`` instead of working conversations; see
+        ``means_transcripts``. ``named`` are paths that a person has named.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
@@ -152,15 +140,13 @@ class Harvest:
     ) -> Report:
         """Harvests.
 
-        Args:
-            wish: What to do.
-            on_result: Told of every conversation when it is done; again when it was reclaimed or kept.
-            on_start: Told of every conversation before somebody is asked about it.
+        ``on_result`` is told of each conversation when it is done, and again when it was reclaimed or kept.
+        ``on_start`` is told before a model is asked about it.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone; nothing was asked or changed.
-            DocumentError: A category file cannot be added to; likewise.
-            HarvestRefused: A path is no conversation, or more would go than was agreed to.
+            DocumentError: A category file cannot be added to; nothing was asked or changed.
+            HarvestRefused: A path is not a conversation, or more would go than was agreed to.
             WriteFailed, ReadOnly: The workspace cannot be written at all.
         """
         self._files.refuse_read_only("conversations")
@@ -250,7 +236,7 @@ class Harvest:
                 )
             known = self._ledger.get(source.sha256)
             if known is not None and known.is_harvested(settings.provider):
-                # By another program, or under another name, while somebody was asked here.
+                # By another program, or under another name, while a model was asked here.
                 stays = not candidate.reclaimable
                 return Result(candidate.path, candidate.size, "harvested", known, stays=stays)
             if extraction.outcome != "extracted":
@@ -274,7 +260,7 @@ class Harvest:
         )
 
     def _gone(self, candidate: Candidate) -> Result:
-        """One that is not there any more: another program has harvested it and moved it to the trash."""
+        """One that is gone: another program has harvested it and moved it to the trash."""
         with self._files.lock():  # held by the process that moves one until the ledger says so too
             known = self._ledger.get(candidate.sha256)
         if known is not None and known.deleted:
@@ -340,14 +326,14 @@ class Harvest:
         )
 
     def _given_up(self, candidate: Candidate) -> Result:
-        """The ledger hears of it when it goes, so that one that cannot go may still be harvested."""
+        """It is recorded in the ledger when it goes, so that one that cannot go may still be harvested."""
         entry = LedgerEntry(
             candidate.path, "deleted-unharvested", self._clock().isoformat(), size=candidate.size
         )
         return Result(candidate.path, candidate.size, "unharvested", entry, stays=not candidate.reclaimable)
 
     def _left_alone(self, candidate: Candidate) -> Result:
-        """One that cannot be harvested as it is. The ledger hears of it once."""
+        """One that cannot be harvested as it is. It is recorded in the ledger once."""
         outcome, status = _SAID_ONCE[candidate.state]
         error = f"{candidate.why}; kept"
         if self._ledger.get(candidate.sha256) is None:
@@ -358,7 +344,7 @@ class Harvest:
         return Result(candidate.path, candidate.size, outcome, error=error)
 
     def _refuse_broken_files(self) -> None:
-        """Asks nobody for what could not be written down."""
+        """Keeps a model from being asked for what could not be written down."""
         for file in CATEGORY_FILES:
             try:
                 refuse_broken(self._files.read(file.path), file.path)

@@ -1,4 +1,4 @@
-"""Which line of a conversation says an item, so that whoever reviews it sees it where it comes from."""
+"""Which line of a conversation says an item, so that a reviewer sees it in its context."""
 
 from __future__ import annotations
 
@@ -14,16 +14,12 @@ _WORD = re.compile(r"[^\W_]{2,}")
 _TOOL = re.compile(r'\[tool:|"(?:command|cmd|arguments|tool_use)"')
 """What a line has in which a tool is called, in a transcript or in a log."""
 _LEAST = 0.34
-"""Share of an item's words that a line must have; below it nobody can say where the item comes from."""
+"""Share of an item's words that a line must have; below it, the origin of the item is uncertain."""
 
 
 def where_said(item: Item, data: bytes) -> tuple[int, str]:
     """The line that has most of an item's words, from 1, and what it says around them; 0 and nothing where no
     line has enough of them. Of equals the first. Of a command that was run, the line that ran it.
-
-    Args:
-        item: The item.
-        data: The bytes of the conversation.
     """
     wanted = set(_words(item.text))
     if not wanted:

@@ -1,4 +1,4 @@
-"""Writes down what a harvest has found; whoever is killed on the way loses and doubles nothing (design 6.2).
+"""Writes down what a harvest has found; a run that is killed loses and duplicates nothing (design 6.2).
 
 The order, under the workspace's lock: journal, lines, a look whether each stands in the file that now has
 the name, items that wait for review, ledger, digest, commit; last the journal goes. Every step may be
@@ -39,38 +39,19 @@ Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What was written.
-
-    Attributes:
-        path: The conversation.
-        sha256: Of its bytes.
-        entry: What the ledger says now.
-        commit: The commit's object name; empty where none was made.
-        uncommitted: Why none was made.
-        items: Lines that were not there before, by category.
-        held: Items that were put up for review and never had been.
-    """
+    """What was written."""
 
     path: str
-    sha256: str
+    sha256: str  # of the conversation's bytes
     entry: LedgerEntry
-    commit: str
-    uncommitted: str
-    items: Mapping[str, int]
-    held: int
+    commit: str  # object name; empty when there is no commit
+    uncommitted: str  # why there is no commit
+    items: Mapping[str, int]  # lines that were not there before, by category
+    held: int  # items that were never up for review before
 
 
 class Settler:
-    """Writes findings down.
-
-    Args:
-        files: The workspace's write path.
-        ledger: The ledger.
-        review: What waits for a person.
-        digest: Made anew from what was written.
-        commit: Commits files, with a message.
-        on_problem: Told of what stops nothing.
-    """
+    """Writes findings down."""
 
     def __init__(
         self,
@@ -95,8 +76,8 @@ class Settler:
         """Writes a finding down.
 
         Raises:
-            WriteFailed, ReadOnly: It is not written down, or not whole; what is left is done by ``recover``.
-            LedgerBroken: Likewise.
+            WriteFailed, ReadOnly: It is not written down, or only in part; ``recover`` does the rest.
+            LedgerBroken: The ledger is damaged or gone; ``recover`` does the rest then.
         """
         journal = finding.sha256[:16]
         with self._files.lock():
@@ -173,7 +154,7 @@ class Settler:
         return entry, items
 
     def _regenerated(self) -> Sequence[str]:
-        """Makes the digest anew; a harvest does not fail for it."""
+        """Regenerates the digest; a failure here does not fail the harvest."""
         try:
             return self._digest.paths if self._digest.regenerate() else ()
         except AutopoiesisError as error:
@@ -181,7 +162,7 @@ class Settler:
             return ()
 
     def _source(self, finding: Finding) -> Sequence[str]:
-        """The conversation itself belongs into the history, unless that would put a secret there."""
+        """The conversation itself belongs in the history, unless that would put a secret there."""
         with contextlib.suppress(FileNotFoundError, AutopoiesisError):
             if not holds_secret(self._files.read(finding.path)):
                 return (finding.path,)

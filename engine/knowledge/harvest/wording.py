@@ -1,6 +1,6 @@
 """How people set a rule and how an agent says what it has done: patterns over single sentences.
 
-Each is conservative: what it misses is still in the conversation, what it takes in vain costs a look.
+Each is conservative: a miss is still in the conversation, a false positive costs a look.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ TOLD = re.compile(
     r"|]{2}|:=|#",
     re.IGNORECASE,
 )
-"""What somebody tells, guesses, asks or has pasted."""
+"""What is told, guessed, asked or pasted."""
 
 MACHINE = re.compile(
     r"<(?:bash-|command-|local-command|task-|system|tool|ide_)|\[Request interrupted|^Caveat:"

@@ -73,7 +73,7 @@ class ClaudeCodeReader(TypedAheadReader):
     at work, the words with which a call or a plan was rejected, and answers to questions.
     """
 
-    memory_bytes = 256 * 1024  # Repeated records come from writers that collide, so they are near.
+    memory_bytes = 256 * 1024  # repeated records come from colliding writers, so they are near
 
     def __init__(self, finished: Callable[[Turn], None], since: Checkpoint = START) -> None:
         super().__init__(finished, since)

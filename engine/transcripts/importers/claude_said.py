@@ -103,11 +103,9 @@ def words_of_rejection(text: str) -> str:
 def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
     """The questions with the person's answers, whole; empty when nothing was answered.
 
-    Args:
-        text: The result of the tool call, as the agent was told.
-        result: The same as data; newer versions log it.
-        is_rejected: Whether the person wanted to talk about the questions instead; what they had answered by
-            then counts.
+    ``text`` is the tool result as the agent was told; ``result`` is the same as data, which newer versions
+    log. ``is_rejected`` says that the person wanted to talk about the questions instead; what they had
+    answered by then counts.
     """
     if is_rejected:
         pairs = [

@@ -71,9 +71,8 @@ def tells_dialogue_as_events(stream: BinaryIO) -> bool:
 class CodexReader(SessionReader):
     """Takes dialogue and tool calls; leaves out reasoning, instructions and the surroundings of a message.
 
-    Args:
-        finished: Called with each turn that can no longer change.
-        by_events: Whether the dialogue is taken from events; from response items otherwise.
+    ``finished`` is called with each turn that can no longer change. ``by_events`` takes the dialogue from
+    events instead of response items.
     """
 
     def __init__(

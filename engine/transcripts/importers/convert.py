@@ -47,9 +47,7 @@ def read_log(path: Path, name: str) -> Transcript:
 def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcript:
     """A whole session log that is open, or in memory, as a transcript.
 
-    Args:
-        path: Tells the session's id.
-        name: The path the transcript is given.
+    The session's id is taken from ``path``; ``name`` is the path the transcript is given.
     """
     log = SessionLog(kind, path, stream)
     turns: list[Turn] = []
@@ -65,11 +63,7 @@ def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcri
 class LogFollower:
     """Takes in a log piece by piece, and keeps its place.
 
-    Args:
-        stream: Open; needed only now.
-
-    Attributes:
-        offset: Byte offset after the last line taken in.
+    ``stream`` is opened only when needed; ``offset`` is the byte after the last line taken in.
     """
 
     def __init__(self, kind: Kind, path: Path, stream: BinaryIO) -> None:

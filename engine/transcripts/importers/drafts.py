@@ -78,9 +78,7 @@ class Draft:
 def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], spool: Spool | None) -> Draft:
     """The transcript of a log that has none yet.
 
-    Args:
-        clock: Seconds since the epoch.
-        spool: Room for the turns; ``None`` for a draft that will not be written.
+    ``clock`` gives seconds since the epoch; ``spool`` is ``None`` for a draft that will not be written.
     """
     turns = NewText(Measured(), spool, redact=log.redact)
     reading = log.read(Checkpoint(), turns.add)
@@ -119,9 +117,7 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
     What stands in it is never taken away. Where a person has edited it, or the log no longer begins as it
     did, only what is missing is added, below.
 
-    Args:
-        clock: Seconds since the epoch.
-        spool: Room for new turns; ``None`` for a draft that will not be written.
+    ``clock`` gives seconds since the epoch; ``spool`` is ``None`` for a draft that will not be written.
 
     Raises:
         Changed: Another process has just written the transcript.
@@ -190,9 +186,8 @@ def _merged(
 ) -> Draft:
     """A transcript with what it lacks of a log that it was not made from, or that was rewritten.
 
-    Args:
-        clock: Seconds since the epoch.
-        only_said: Put in the person's words and plans only: an earlier reader left them out of this very log.
+    ``clock`` gives seconds since the epoch. ``only_said`` puts in the person's words and plans only: an
+    earlier reader left them out of this very log.
     """
     header, shown = earlier.header, shown_source(log.path)
     also = also_taken(header)

@@ -50,7 +50,7 @@ class Earlier:
             raise self._changed() from error
 
     def refuse_changed(self, data: bytes) -> None:
-        """Refuse to go on when the file does not hold exactly this any more.
+        """Refuses to go on when the file no longer holds exactly this.
 
         Raises:
             Changed: It does not.
@@ -62,7 +62,7 @@ class Earlier:
         """The first ``size`` bytes of the text below the header, and all of it.
 
         Raises:
-            Changed: The header is another by now.
+            Changed: The header has changed.
         """
         beginning = whole = Measured()
         for block in self._text():
@@ -78,7 +78,7 @@ class Earlier:
         """What follows the first ``size`` bytes of the text below the header.
 
         Raises:
-            Changed: The header is another by now.
+            Changed: The header has changed.
         """
         kept: list[bytes] = []
         for block in self._text():
@@ -93,7 +93,7 @@ class Earlier:
         process has written meanwhile.
 
         Raises:
-            Changed: The header is another by now, or the text is not the one expected; at the latest after
+            Changed: The header has changed, or the text is not the one expected; at the latest after
                 the last piece.
         """
         found = Measured()

@@ -25,9 +25,8 @@ class Entry:
 class Known:
     """The transcripts of a workspace by session, and by the files they were imported from.
 
-    Attributes:
-        transcripts: The transcript of each session, workspace-relative.
-        sources: What became of each file, by its path as a header shows it.
+    ``transcripts`` are workspace-relative paths by session; ``sources`` says what became of each file, by its
+    path as a header shows it.
     """
 
     def __init__(self, workspace: Workspace) -> None:

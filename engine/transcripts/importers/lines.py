@@ -63,10 +63,8 @@ def read_lines(stream: BinaryIO, start: int = 0, *, limit: int = LINE_LIMIT) -> 
     A last line without a line end is given when it is whole JSON, and otherwise waits for the rest of it: the
     next reading starts at the ``end`` of the last line given.
 
-    Args:
-        stream: An unbuffered binary file.
-        start: Offset of the beginning of a line.
-        limit: Bytes of the longest line read.
+    ``stream`` is unbuffered; ``start`` is the offset of the beginning of a line; longer lines than ``limit``
+    bytes are not read.
     """
     stream.seek(start)
     held: list[bytes] = []

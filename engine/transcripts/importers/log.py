@@ -61,9 +61,8 @@ class SessionLog:
     ) -> Reading:
         """Everything from a checkpoint on.
 
-        Args:
-            finished: Called with each turn before the last one, in order; none of them is held.
-            dates_all: Give every turn its date, and not only where the day changes.
+        ``finished`` is called with each turn before the last one, in order; none of them is held.
+        ``dates_all`` gives every turn its date, not only where the day changes.
         """
         reader = self.reader(finished, since)
         reader.dates_all = dates_all

@@ -64,13 +64,12 @@ def missing(
     A turn is there when one of its speaker, time and words is, each counted as often as it stands there. Of a
     turn that has grown, what it has grown by is missing.
 
-    Args:
-        wanted: All turns of the session as another source has them, in order, each with its date.
-        started: When the session started, by the transcript.
-        retold: Whether the other source tells the session in another form, so that times and tool calls
-            differ: then a turn of the person is there when its words are, and what the agent does is added
-            only where the person's words before it are missing.
-        redact: Compare and give turns without secrets: one that was written before is there without them too.
+    ``wanted`` are all turns of the session as another source has them, in order, each with its date.
+    ``started`` is when the session started, by the transcript. ``retold`` says that the other source tells
+    the session in another form, so that times and tool calls differ: a turn of the person is then there when
+    its words are, and what the agent does is added only where the person's words before it are missing.
+    ``redact`` compares and gives turns without secrets: one that was written before is there without them
+    too.
     """
     if redact:
         present, wanted = [*map(clean_turn, present)], [*map(clean_turn, wanted)]
@@ -95,9 +94,8 @@ def missing(
 def inserted(data: bytes, additions: Sequence[Addition], started: datetime | None) -> bytes:
     """A transcript with turns put in.
 
-    Args:
-        additions: What to put in, in the order in which it shall stand where it goes to the same place.
-        started: When the session started, by the transcript.
+    Of ``additions``, those that go to the same place stand there in their order. ``started`` is when the
+    session started, by the transcript.
     """
     turns = parse(data, "").turns
     times = dated(turns, started)
@@ -192,9 +190,7 @@ def _grown(present: Sequence[Turn], turn: Turn, places: list[int]) -> Rest:
 class Unseen:
     """What the end of a transcript says and a new reading of its log has not said yet.
 
-    Args:
-        turns: The turns at the end that are to be written anew.
-        redact: Compare them without secrets.
+    ``turns`` are those at the end, to be written anew; ``redact`` compares them without secrets.
     """
 
     def __init__(self, turns: Sequence[Turn], *, redact: bool = False) -> None:

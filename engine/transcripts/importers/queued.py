@@ -35,7 +35,7 @@ class Queued:
 
 
 class MessageQueue:
-    """The messages that were typed ahead and are not settled."""
+    """The messages that were typed ahead and are still unsettled."""
 
     def __init__(self) -> None:
         self._messages: list[Queued] = []
@@ -74,9 +74,8 @@ class MessageQueue:
     def delivered(self, text: str, at: datetime | None, within_s: float) -> list[Queued]:
         """The messages that a prompt repeats, whole or among others.
 
-        Args:
-            at: When it was recorded.
-            within_s: How long after it was taken into a turn a message can be repeated by a prompt, seconds.
+        ``within_s`` is how long after it was taken into a turn a message can be repeated by a prompt, in
+        seconds.
         """
 
         def can_be(message: Queued) -> bool:

@@ -81,10 +81,8 @@ def import_all(
 ) -> Iterator[ImportResult]:
     """Import every session log of an agent, one result each; a log that cannot be read stops nothing.
 
-    Args:
-        sources: All there are by default.
-        home: The agent's folder; where it is by default when ``None``.
-        clock: Seconds since the epoch.
+    ``sources`` are all there are by default; ``home`` is the agent's folder, its usual one when ``None``;
+    ``clock`` gives seconds since the epoch.
 
     Raises:
         WriteFailed, ReadOnly: A transcript could not be written.
@@ -114,10 +112,9 @@ def import_file(
 ) -> ImportResult:
     """Import one session log into its transcript; what is there already stays as it is, byte for byte.
 
-    Args:
-        clock: Seconds since the epoch; a session silent for ``IDLE_S`` is given its end.
-        find: Gives the transcript of a session id; looked for in the workspace by default.
-        redact: Write ``[secret]`` in the place of what looks like a key or password.
+    ``clock`` gives seconds since the epoch; a session silent for ``IDLE_S`` is given its end. ``find`` gives
+    the transcript of a session id, by default from the workspace; ``redact`` writes ``[secret]`` in place of
+    what looks like a key or password.
 
     Raises:
         ImportFailed: The log cannot be read, or another program wrote it.

@@ -122,12 +122,8 @@ def changed_state(
 ) -> ImportState:
     """What the header records after turns were put in.
 
-    Args:
-        state: What it recorded before.
-        first: The file that the transcript was made from, by its path as it is shown.
-        turns: In the transcript now.
-        text: Fingerprint of the transcript below its header.
-        size: Of the transcript, in bytes.
+    ``first`` is the file that the transcript was made from, by its path as it is shown. ``text`` is the
+    fingerprint of the transcript below its header; ``size`` is that of the transcript, in bytes.
     """
     state = replace(state, turns=turns, odd=max(union.odd, state.odd), text=text, kept=size)
     taken = union.taken.get(first)

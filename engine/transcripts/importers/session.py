@@ -48,26 +48,13 @@ START = Checkpoint()
 class SessionReader(ABC):
     """Turns the records of one session log into turns.
 
-    Args:
-        finished: Called with each turn that can no longer change.
-        since: Where the reading starts.
-
-    Attributes:
-        session_id: As the log says; empty until it does.
-        model: The first model seen.
-        cwd: The first working directory seen.
-        first: The first time seen, UTC.
-        last: The last time seen, UTC.
-        topic: What the log or the person calls the session; empty when neither does.
-        renamed: Whether ``topic`` was given by the person.
-        question: The first words of the user.
-        odd: Lines so far that could not be read whole.
-        tokens_in: All tokens sent so far.
-        tokens_out: All tokens received so far.
-        checkpoint: Where the last turn begins.
-        memory_bytes: Within which distance a repeated record is recognised.
-        acted: Whether the agent has said or done anything yet.
-        dates_all: Whether every turn is given its date, and not only where the day changes.
+    ``finished`` is called with each turn that can no longer change. ``session_id`` and ``topic`` are empty
+    until the log gives them; ``renamed`` says that the person gave the topic. ``model``, ``cwd``, ``first``
+    (UTC) and ``question`` are the first ones seen, ``last`` (UTC) is the last time seen. ``odd`` counts lines
+    that could not be read whole; ``tokens_in`` and ``tokens_out`` are totals so far. ``checkpoint`` is where
+    the last turn begins. ``memory_bytes`` is the distance within which a repeated record is recognised.
+    ``acted`` says that the agent has said or done anything yet. ``dates_all`` gives every turn its date, not
+    only where the day changes.
     """
 
     memory_bytes = 0
@@ -124,9 +111,7 @@ class SessionReader(ABC):
     def feed(self, record: Record, offset: int, place: int = 0) -> None:
         """Take in one record.
 
-        Args:
-            offset: Byte offset of its line.
-            place: How many objects precede it on that line.
+        ``offset`` is the byte offset of its line; ``place`` is how many objects precede it on that line.
         """
         self._offset, self._place = offset, place
         self._before_record = (self.acted, dict(self._left), self._open())

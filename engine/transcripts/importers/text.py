@@ -17,10 +17,8 @@ _MARK = PLACEHOLDER.encode()
 class Measured:
     """Length and digest of a text that passes piece by piece, and how many secrets were taken out of it.
 
-    Attributes:
-        size: Bytes so far.
-        ends_line: Whether the next byte starts a line.
-        redacted: Places in which ``[secret]`` stands.
+    ``size`` is in bytes; ``ends_line`` says that the next byte starts a line; ``redacted`` counts places in
+    which ``[secret]`` stands.
     """
 
     def __init__(self, pieces: Iterable[bytes] = ()) -> None:
@@ -67,13 +65,9 @@ def counted(left_out: Mapping[str, int], redacted: int) -> Mapping[str, int]:
 class NewText:
     """A text that goes on where an earlier one is kept.
 
-    Args:
-        spool: Where what is added goes; ``None`` where nothing will be written, and measuring is enough.
-        redact: Take out of turns what looks like a secret.
-
-    Attributes:
-        kept: Bytes of the earlier text that stay.
-        measured: The whole, what is added included.
+    ``spool`` is where additions go, ``None`` to only measure; ``redact`` takes out of turns what looks like a
+    secret. ``kept`` is the bytes of the earlier text that stay; ``measured`` covers the whole, additions
+    included.
     """
 
     def __init__(self, kept: Measured, spool: Spool | None, *, redact: bool = False) -> None:

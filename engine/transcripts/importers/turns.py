@@ -37,13 +37,9 @@ class _Draft:
 class TurnBuilder:
     """Puts what was said and done in order. Whatever the agent does in a row is one turn.
 
-    Args:
-        finished: Called with each turn that can no longer change.
-        opened: Called when a turn begins, after the one before it was finished; gives the date, which can be
-            empty, and the time of its heading.
-
-    Attributes:
-        ops: What was said and called since ``begin``.
+    ``finished`` is called with each turn that can no longer change. ``opened`` is called when a turn begins,
+    after the one before it was finished; it gives the date, which can be empty, and the time of its heading.
+    ``ops`` is what was said and called since ``begin``.
     """
 
     def __init__(self, finished: Callable[[Turn], None], opened: Callable[[], tuple[str, str]]) -> None:
