@@ -62,14 +62,13 @@ class Engine(Parts):
         """Opens a workspace.
 
         Args:
-            root: Its folder.
-            read_only: Refuse every write. A workspace that the system lets nobody write is read-only by
+            read_only: Refuse every write. A workspace that the system does not let be written is read-only by
                 itself.
             clock: Where the time comes from, UTC.
             local_vectors: Search with the vectors that ship with the program, whatever the settings say.
 
         Raises:
-            WorkspaceError: The folder is no workspace.
+            WorkspaceError: The folder is not a workspace.
             ConfigError: A setting cannot be used.
         """
         workspace = Workspace.open(root)
@@ -183,7 +182,7 @@ class Engine(Parts):
         return self.turns.trace_turn(key, record=record, ask=ask)
 
     def trace_of(self, key: str) -> Trace | None:
-        """What activation did with a message of the feed, or would do with an old one; asks nobody."""
+        """What activation did with a message of the feed, or would do with an old one. Asks no one."""
         return self.turns.trace_of(key)
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
@@ -206,10 +205,8 @@ class Engine(Parts):
         """The prompt for a message.
 
         Args:
-            text: The message.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
             session_id: The session whose earlier turns belong to it.
-            ask: Whether the gate may be asked.
             record: Log what the prompt holds, because it is really sent; its reply shows what was of use.
             tools: As in ``CompileRequest``.
 

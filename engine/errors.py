@@ -18,8 +18,8 @@ class AutopoiesisError(Exception):
         cure: What the person can do about it, in one clause; may be empty.
 
     Attributes:
-        lasting: The same would fail again until a person changes a key, a setting or a budget: whoever has
-            more to ask says it once and stops.
+        lasting: The same would fail again until a person changes a key, a setting or a budget: a caller with
+            more to ask reports it once and stops.
     """
 
     lasting = False
@@ -41,11 +41,11 @@ class AutopoiesisError(Exception):
 
 
 class WorkspaceError(AutopoiesisError):
-    """The folder is no workspace, or cannot be used as one."""
+    """The folder is not a workspace, or cannot be used as one."""
 
 
 class PathRefused(AutopoiesisError):
-    """A path leaves the workspace, passes a symlink out of it, or is no regular file."""
+    """A path leaves the workspace, passes a symlink out of it, or is not a regular file."""
 
 
 class WriteFailed(AutopoiesisError):
@@ -99,7 +99,8 @@ class SendFailed(AutopoiesisError):
 
     Attributes:
         partial: The text of the reply that had come.
-        usage: What was used all the same, ``engine.providers.chat.Usage``; ``None`` where nobody said.
+        usage: What was used all the same, ``engine.providers.chat.Usage``; ``None`` where the provider did
+            not say.
     """
 
     def __init__(self, what: str, *, where: str = "", cure: str = "", partial: str = "") -> None:
@@ -113,7 +114,7 @@ class GatewayFailed(AutopoiesisError):
 
 
 class LedgerBroken(AutopoiesisError):
-    """The ledger is damaged or gone; what it proved is proven no more until it is rebuilt."""
+    """The ledger is damaged or gone; it proves nothing until it is rebuilt."""
 
 
 class HarvestRefused(AutopoiesisError):
@@ -136,21 +137,18 @@ class RepositoryError(AutopoiesisError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong in a file, found without stopping the work.
-
-    Attributes:
-        path: Workspace-relative path with forward slashes.
-        line: 1-based line, or 0 where the whole file is meant.
-        what: What is wrong, in one clause.
-        cure: What to do about it, in one clause.
-        severity: ``error`` keeps the file from working as meant; ``warning`` does not.
-    """
+    """Something wrong in a file, found without stopping the work."""
 
     path: str
+    """Workspace-relative path with forward slashes."""
     line: int
+    """1-based line, or 0 where the whole file is meant."""
     what: str
+    """What is wrong, in one clause."""
     cure: str = ""
+    """What to do about it, in one clause."""
     severity: Literal["error", "warning"] = "error"
+    """``error`` keeps the file from working as meant; ``warning`` does not."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path

@@ -84,7 +84,7 @@ class Flushed:
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """A file of the workspace changed on disk, whoever wrote it."""
+    """A file of the workspace changed on disk, by us or by another program."""
 
     at: datetime
     path: str
@@ -103,7 +103,7 @@ class TopicsReloaded:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A commit was made in the workspace's repository, by us or by anybody."""
+    """A commit was made in the workspace's repository, by us or by another program."""
 
     at: datetime
     revision: str

@@ -83,9 +83,6 @@ class Parts:
     """What an engine consists of.
 
     Args:
-        workspace: Where.
-        config: Its settings.
-        files: Its write path.
         clock: Where the time comes from, UTC.
     """
 

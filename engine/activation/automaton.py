@@ -54,7 +54,7 @@ class LiteralIndex(Generic[Key]):
                 self._new[literal] = None
 
     def remove(self, literals: Iterable[str], key: Key) -> None:
-        """Take a key away from literals it was filed under; where it is not, that is no error."""
+        """Take a key away from literals it was filed under; one that is not there is ignored."""
         for literal in literals:
             keys = self._keys.get(literal, [])
             if key in keys:

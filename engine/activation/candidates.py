@@ -21,20 +21,14 @@ EXPLAINED_ROWS = 20
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One topic and what was found for a message.
-
-    Attributes:
-        topic: The topic.
-        hits: Its tier-1 hits that count for the message's direction.
-        scores: Its tier-2 signals.
-        score: The signal that decides.
-        step: What the policy makes of that.
-    """
+    """One topic and what was found for a message."""
 
     topic: Topic
     hits: tuple[TriggerHit, ...]
+    """Its tier-1 hits that count for the message's direction."""
     scores: tuple[Score, ...]
     score: float
+    """The signal that decides."""
     step: Step
 
     @property
@@ -70,13 +64,11 @@ def candidates_of(
     """Every topic with its next step, in order.
 
     Args:
-        topics: The topics.
         counted: The hits that count, by topic.
         scores_of: The signals of tier 2, by topic.
         unmatched: What becomes of each topic without a hit, and the score below which that holds
             (``policy.far_step``): of thousands of topics nearly all are far from a message and need no
             decision of their own.
-        settings: The policy table and thresholds.
         deciding: Name of the signal that decides.
         alone: What a score may do without a hit, by topic.
     """

@@ -27,21 +27,15 @@ _BARE_TYPES = frozenset({"pattern", "keywords", "mention", "url"})
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What besides the numbers decides how a row is explained.
-
-    Attributes:
-        direction: Where the message goes.
-        similarity_nominates: Whether a score without a match could make a candidate.
-        on_failure: The setting ``gate.on_failure``.
-        watchers: The policy table, and what a score means.
-        alone: What a score may do without a match, by topic; everything for those left out.
-    """
+    """What besides the numbers decides how a row is explained."""
 
     direction: Direction
     similarity_nominates: bool
     on_failure: str
+    """The setting ``gate.on_failure``."""
     watchers: WatcherSettings
     alone: Mapping[str, Alone] = field(default_factory=dict)
+    """What a score may do without a match, by topic; everything for those left out."""
 
 
 @dataclass(frozen=True, slots=True)

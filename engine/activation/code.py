@@ -84,19 +84,14 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class _Run:
-    """Lines in a row that look like code.
-
-    Attributes:
-        start: Offset of the first.
-        end: Offset behind the last.
-        points: How much they look like it.
-        votes: How many clear lines speak for each language; one that speaks for two counts half for each.
-    """
+    """Lines in a row that look like code."""
 
     start: int
     end: int
+    """Offset behind the last line."""
     points: int = 0
     votes: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """How many clear lines speak for each language; one that speaks for two counts half for each."""
 
 
 def canonical(language: str) -> str:
@@ -188,7 +183,7 @@ def _bare(line: str) -> str:
 def _settings(text: str, start: int, end: int) -> list[CodeBlock]:
     if ":\n" not in text[start:end] and "- " not in text[start:end]:
         return []
-    from engine.activation.code_signs import settings  # noqa: PLC0415 — as above
+    from engine.activation.code_signs import settings  # noqa: PLC0415 — most messages need none of it
 
     return [CodeBlock("yaml", *span) for span in settings(text, start, end)]
 
@@ -237,7 +232,7 @@ def _is_letter(character: str) -> bool:
 @cache
 def _pieces() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The pieces as they stand in a text whose lines are all stripped, with the languages that use them."""
-    from engine.activation.code_words import PIECES  # noqa: PLC0415 — as above
+    from engine.activation.code_words import PIECES  # noqa: PLC0415 — most messages need none of it
 
     owners: dict[str, list[str]] = {}
     for language, pieces in PIECES.items():

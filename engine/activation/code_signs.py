@@ -56,7 +56,7 @@ def judged(lines: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
     """How much each line looks like code, 0 to 2, and the languages it speaks for.
 
     Args:
-        lines: Without white space around them. An empty one is no code.
+        lines: Without white space around them. An empty one is not code.
     """
     signs = _likely_signs(lines)
     return [_judged(line, signs) if line else (0, ()) for line in lines]
@@ -91,7 +91,7 @@ def _likely_signs(lines: Sequence[str]) -> list[_Sign]:
 
 
 def _is_command(line: str) -> bool:
-    """Whether a line calls a program, with what nobody writes in a sentence: an option, a pipe, a path."""
+    """Whether a line calls a program, with what does not occur in a sentence: an option, a pipe, a path."""
     first = line.removeprefix("sudo ").partition(" ")[0]
     return first in _programs() and line[-1] not in "?!" and compiled(_COMMAND).match(line) is not None
 

@@ -35,7 +35,6 @@ def without(score: float, weight: float) -> float | None:
     """A probability with one contribution taken out of it.
 
     Args:
-        score: The probability.
         weight: What the contribution did to its log-odds, nats.
 
     Returns:

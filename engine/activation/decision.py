@@ -24,66 +24,49 @@ LABELLER_RANK: dict[str, int] = {"person": 2, "use": 1, "gate": 0}
 
 
 class Decision(NamedTuple):
-    """What was decided about one topic for one message, and why.
-
-    Attributes:
-        id: Stable: the same topic and message, at the same time in the same session, have the same id.
-        at: When the message came, ISO 8601, UTC.
-        session_id: The conversation; empty for a message tried by hand.
-        direction: ``input`` or ``output``.
-        message_hash: sha256 of the whole message.
-        message: Its first 500 characters.
-        topic: The topic's name.
-        priority: Its priority then.
-        activation: Its activation then.
-        hits: The tier-1 hits: trigger index, type, matched text, start, end.
-        scores: Every tier-2 signal by name.
-        score: The one that decided.
-        threshold: The topic's similarity threshold then.
-        activate_at: Score from which the row activated; ``None``: never.
-        gate_at: Score from which the row asked the gate; ``None``: never.
-        rule: The row, as text.
-        verdict: As in ``TopicTrace``.
-        gate_answer: ``yes``, ``no``, ``failed``, or empty when the gate was not asked.
-        gate_provider: Who was asked.
-        gate_model: Which model.
-        gate_probability: Its confidence, where it has one.
-        gate_reason: Its reason, or how it failed; empty for the local gate, whose signals say it.
-        cached: The answer was remembered.
-        latency_ms: Of the question.
-        cost_usd: Of the question.
-        signals: The values of ``Signals``, for the local gate to learn from.
-        useful: The label: whether the topic was right for the message; ``None`` while nobody has said.
-        labelled_by: Who said so.
-    """
+    """What was decided about one topic for one message, and why."""
 
     id: str
+    """Stable: the same topic and message, at the same time in the same session, have the same id."""
     at: str
+    """When the message came, ISO 8601, UTC."""
     session_id: str
+    """Empty for a message tried by hand."""
     direction: str
+    """``input`` or ``output``."""
     message_hash: str
+    """sha256 of the whole message."""
     message: str
+    """Its first 500 characters."""
     topic: str
     priority: str
     activation: str
     hits: tuple[tuple[int, str, str, int, int], ...]
+    """The tier-1 hits: trigger index, type, matched text, start, end."""
     scores: dict[str, float]
     score: float
     threshold: float
     activate_at: float | None
+    """Score from which the row activated; ``None``: never."""
     gate_at: float | None
+    """Score from which the row asked the gate; ``None``: never."""
     rule: str
     verdict: str
+    """As in ``TopicTrace``."""
     gate_answer: str
+    """``yes``, ``no``, ``failed``, or empty when the gate was not asked."""
     gate_provider: str
     gate_model: str
     gate_probability: float | None
     gate_reason: str
+    """Its reason, or how it failed; empty for the local gate, whose signals say it."""
     cached: bool
     latency_ms: float
     cost_usd: float
     signals: tuple[float, ...]
+    """The values of ``Signals``, for the local gate to learn from."""
     useful: bool | None = None
+    """The label: whether the topic was right for the message; ``None`` while it has none."""
     labelled_by: str = ""
 
     @property
@@ -101,7 +84,7 @@ class Decision(NamedTuple):
 class Label(NamedTuple):
     """Whether a logged decision's topic was right for its message, said afterwards.
 
-    ``useful`` is ``None`` where whoever said so took it back.
+    ``useful`` is ``None`` where the label was taken back.
     """
 
     decision: str

@@ -30,16 +30,12 @@ Labels = dict[tuple[str, str], bool | None]
 
 @dataclass(frozen=True, slots=True)
 class DecisionHistory:
-    """The log, read.
-
-    Attributes:
-        decisions: In the order in which they were first logged; one per id, as it was logged last, with its
-            label.
-        broken: Lines that could not be read.
-    """
+    """The log, read."""
 
     decisions: tuple[Decision, ...]
+    """In the order in which they were first logged; one per id, as it was logged last, with its label."""
     broken: int
+    """Lines that could not be read."""
 
 
 def joined(decision: Decision, labels: Labels) -> Decision:
@@ -52,12 +48,7 @@ def joined(decision: Decision, labels: Labels) -> Decision:
 
 
 class DecisionReading:
-    """The log as far as it was read. Not safe to use from several threads at once.
-
-    Args:
-        files: The workspace's files.
-        months: The log.
-    """
+    """The log as far as it was read. Not safe to use from several threads at once."""
 
     def __init__(self, files: Files, months: MonthlyLog) -> None:
         self._files = files

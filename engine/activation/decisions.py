@@ -45,7 +45,6 @@ class DecisionLog:
     """Writes and reads the decision log of a workspace.
 
     Args:
-        files: The workspace's write path.
         clock: Now, UTC; decides which month's file grows.
         on_problem: Told when the log cannot be written, once until it can be again. Processing goes on;
             records wait in memory, up to 4 MiB, and are written with the next ones.
@@ -70,7 +69,6 @@ class DecisionLog:
         """Logs the rows of a trace that are ``worth_logging``, in one append.
 
         Args:
-            trace: The trace.
             signals: The signals of its topics, by name, where they are known.
 
         Returns:
@@ -110,7 +108,6 @@ class DecisionLog:
         Args:
             decision_id: The id, or a start of it that is unique, of at least four characters.
             useful: Whether it was; ``None`` takes back what ``by`` said before.
-            by: Who says so.
 
         Returns:
             The decision as it now reads.
@@ -165,13 +162,7 @@ class DecisionLog:
         return next(iter(found.values()))
 
     def last(self, count: int, *, topic: str | None = None, unlabelled: bool = False) -> tuple[Decision, ...]:
-        """The last decisions, newest first, reading no more of the log than they take.
-
-        Args:
-            count: How many.
-            topic: Only those about this topic.
-            unlabelled: Only those nobody has labelled.
-        """
+        """The last decisions, newest first, reading no more of the log than they take."""
         decisions = backwards(self._files, self.months, b"" if topic is None else line_of(topic).strip())
         matching = (
             decision

@@ -90,7 +90,7 @@ _SHORT_SHOUTS = word_set(
     "HILFE JETZT GEHT MIR MICH KEIN NOCH AUCH SCHON NON OUI PAS EST QUE QUI MAIS VITE AIDE C'EST J'AI "
     "YA ESTO AYUDA POR QUÉ PERO MUY NIET HET EEN NU JE ДА НЕТ НЕ ЧТО КАК ГДЕ ЭТО ВСЁ ВСЕ"
 )
-# What constants, states and columns are called as well: one of these alone is no shout.
+# What constants, states and columns are called as well: one of these alone is not a shout.
 _STATES = word_set(
     "GET RUN NEW OLD ONE END OFF OUT UP DOWN BACK WORK DONE GONE READ SEND SHIP WAIT KILL LOST LATE GOOD "
     "BEST LIKE MAKE TAKE TALK TELL GIVE LOOK TRY DAY BUG BAD ALL ANY YES IS GO ONLY MORE LESS WITH WHEN THEN"
@@ -106,7 +106,7 @@ _PASTED = (
     r"(?:CREATE|ALTER|DROP|SELECT|INSERT|UPDATE|DELETE|WITH|GRANT|EXPLAIN|WHERE|FROM|JOIN)[ \t]+\w)|"
     r"(?:\t| {4,})\S).*$"
 )
-# Between two abbreviations they are written in capitals by whoever writes these in capitals.
+# Between two abbreviations in capitals these are often written in capitals as well.
 _CONNECTORS = word_set("A AND OR OF IN ON TO THE FOR BY AT AS VS VIA PER UND ODER ET OU Y E O EN")
 _ACRONYMS = word_set(
     "ACID AJAX ARIA ASAP ASCII AUTH BIOS CORS CRUD CUDA DAG DDOS EBITDA EUR FAQ FYI GDPR GET HEAD HTTP "
@@ -237,8 +237,6 @@ def sentiment_spans(
     """Where a message turns urgent: where it raises its voice, and urgency words that are not denied.
 
     Args:
-        trigger: Names the words.
-        scan: The message.
         agitation: What ``agitation_spans`` found in it, the same for every trigger.
     """
     heard = [

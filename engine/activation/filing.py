@@ -27,27 +27,21 @@ _NO_NEEDS = Needs()
 
 @dataclass(slots=True, eq=False)
 class Rule:
-    """A trigger at work.
-
-    Attributes:
-        topic: The topic's name.
-        path: The topic's file.
-        index: The trigger's place among the topic's triggers.
-        trigger: The trigger.
-        needs: What a ``pattern`` needs.
-        compiled: Its regular expression, once it was asked for.
-        phrases: What a trigger of words looks for, once it was asked for.
-        is_off: Whether it failed and is not used any more.
-    """
+    """A trigger at work."""
 
     topic: str
     path: str
     index: int
+    """The trigger's place among the topic's triggers."""
     trigger: Trigger
     needs: Needs = _NO_NEEDS
+    """What a ``pattern`` needs."""
     compiled: Any = None
+    """Its regular expression, once it was asked for."""
     phrases: tuple[Phrase, ...] | None = None
+    """What a trigger of words looks for, once it was asked for."""
     is_off: bool = False
+    """Whether it failed and is not used any more."""
 
 
 class View:
@@ -107,7 +101,7 @@ class TriggerIndex:
                 self._indexes[kind].add((key,), rule)
 
     def remove(self, rule: Rule) -> None:
-        """Let a trigger that was added wait no more."""
+        """Remove a trigger that was added."""
         for kind, key in _places(rule):
             if kind not in self._tables:
                 self._indexes[kind].remove((key,), rule)

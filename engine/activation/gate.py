@@ -34,9 +34,6 @@ class Gate:
     """Asks a provider about all candidates of a message.
 
     Args:
-        provider: Who answers.
-        settings: Deadlines, how many questions may be under way at once, and how many calls a message may
-            cost.
         cache: Where answers are remembered; ``None`` remembers nothing.
     """
 

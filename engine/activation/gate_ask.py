@@ -9,7 +9,7 @@ from engine.activation.trace import GateOutcome
 from engine.errors import GateError
 
 Asker = Callable[[GateQuestion, float], Awaitable[bool | None]]
-"""Puts a question to a person and waits at most so many seconds; ``None`` when nobody answered.
+"""Puts a question to a person and waits at most so many seconds; ``None`` without an answer.
 
 It is awaited on an event loop in a thread of the gate. A face that answers from its own thread hands the
 answer over accordingly.
@@ -33,7 +33,7 @@ class AskGate:
         """The person's answer.
 
         Raises:
-            GateError: Nobody is there, or nobody answered in time.
+            GateError: There is no person to ask, or no answer came in time.
         """
         if self.asker is None:
             raise GateError(

@@ -29,8 +29,6 @@ class GateCache:
     """Remembers outcomes by question key.
 
     Args:
-        files: The workspace's write path.
-        limit: How many answers are kept.
         on_problem: Told once when the file cannot be read or written; answers are then kept in memory only.
     """
 

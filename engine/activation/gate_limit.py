@@ -42,7 +42,6 @@ def why(case: Case, calls: int) -> str:
 
     Args:
         case: Its row; the step is what ``unasked`` made of it.
-        calls: The setting.
     """
     halfway = middle(case.step)
     if halfway is None:

@@ -49,9 +49,7 @@ class ListGate(Asking):
     model says about it.
 
     Args:
-        provider: The service.
         max_tokens: As ``Asking``; a list is given 64 at least.
-        spending: As ``Asking``.
     """
 
     together = LIST_LENGTH
@@ -73,7 +71,7 @@ class ListGate(Asking):
     async def ask_together(
         self, questions: Sequence[GateQuestion], *, timeout: float
     ) -> tuple[GateOutcome, ...]:
-        """As ``TogetherGate.ask_together``; all have failed when the answer is no list of their numbers."""
+        """As ``TogetherGate.ask_together``; all fail when the answer is not a list of their numbers."""
         count = len(questions)
 
         def read(completed: ChatReply) -> frozenset[int] | None:

@@ -45,21 +45,17 @@ _FOLDS = 4
 
 @dataclass(frozen=True, slots=True)
 class LocalGateModel:
-    """A weighted sum of the signals.
-
-    Attributes:
-        weights: One weight per signal, in the order of ``Signals``.
-        bias: What stands against them.
-        labels: Labelled decisions it was fitted to; 0 for the fixed rule.
-        fingerprint: sha256 over those decisions and labels: equal logs give equal fingerprints and weights.
-        calibrated: Whether it is about decisions whose score was the probability that the topic applies.
-    """
+    """A weighted sum of the signals."""
 
     weights: tuple[float, ...]
+    """One weight per signal, in the order of ``Signals``."""
     bias: float
     labels: int = 0
+    """Labelled decisions it was fitted to; 0 for the fixed rule."""
     fingerprint: str = ""
+    """sha256 over those decisions and labels: equal logs give equal fingerprints and weights."""
     calibrated: bool = False
+    """Whether it is about decisions whose score was the probability that the topic applies."""
 
     def probability(self, signals: Signals) -> float:
         """How probable it is that the topic applies, 0 to 1."""
@@ -160,7 +156,7 @@ def fit_local_gate(decisions: Iterable[Decision]) -> LocalGateModel | None:
         return None
     import numpy as np  # noqa: PLC0415 — only where a model is fitted
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 — a second; only where a model is fitted
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict  # noqa: PLC0415 — as above
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict  # noqa: PLC0415 — only for fitting
 
     features = np.array([signals for _, _, signals in rows], dtype=np.float64)
     labels = np.array([bool(label) for _, label, _ in rows])
@@ -214,7 +210,7 @@ def save_model(files: Files, model: LocalGateModel) -> None:
 def load_model(files: Files) -> LocalGateModel | None:
     """The saved model; ``None`` when none can be read, or it does not fit this version's signals.
 
-    The file can be fitted again at any time, so damage to it is no error.
+    The file can be fitted again at any time, so damage to it is not an error.
     """
     try:
         data = json.loads(files.read(MODEL_PATH, limit=64 * 1024))

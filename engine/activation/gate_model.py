@@ -37,13 +37,12 @@ Answer = TypeVar("Answer")
 
 
 class Asking:
-    """Somebody who puts questions to a model.
+    """Puts questions to a model.
 
     Args:
-        provider: The service.
         max_tokens: Longest answer asked for, in tokens. When a model needs more room before it answers, it is
             asked again with more, and the rest of the process remembers it.
-        spending: Who keeps the accounts; ``None`` for nobody.
+        spending: Where costs are recorded; ``None``: nowhere.
     """
 
     def __init__(
@@ -178,7 +177,7 @@ def after_thought(text: str) -> str:
 def read_answer(text: str) -> Literal["yes", "no"] | None:
     """Yes or no in any case, with punctuation or Markdown around it; ``None`` for everything else.
 
-    What a model thinks aloud before it answers does not count. ``No idea`` is no answer, and neither is a
+    What a model thinks aloud before it answers does not count. ``No idea`` is not an answer, and neither is a
     text that says both.
     """
     plain = after_thought(text)

@@ -22,33 +22,27 @@ PROFILE_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class GateQuestion:
-    """Does this topic apply to this message?
-
-    Attributes:
-        message: The whole text of the message.
-        topic: The topic's name.
-        description: Its one-line description.
-        profile: What a gate that reads may know of the topic; see ``profile_of``.
-        signals: What tiers 1 and 2 found, for a gate that calculates.
-        probability: The calibrated probability that it applies, 0 to 1; ``None`` where tier 2 gives none.
-        distance: How far its score is from the middle between the topic's cuts: the smaller, the less certain
-            is what tiers 1 and 2 say.
-        discussion: The session that the message belongs to; no part of the question.
-    """
+    """Does this topic apply to this message?"""
 
     message: str
     topic: str
     description: str
     profile: str
+    """What a gate that reads may know of the topic; see ``profile_of``."""
     signals: Signals = NO_SIGNALS
+    """What tiers 1 and 2 found, for a gate that calculates."""
     probability: float | None = None
+    """The calibrated probability that it applies, 0 to 1; ``None`` where tier 2 gives none."""
     distance: float = 0.0
+    """How far its score is from the middle between the topic's cuts: the smaller, the less certain is what
+    tiers 1 and 2 say."""
     discussion: str = ""
+    """The session that the message belongs to; no part of the question."""
 
 
 @runtime_checkable
 class GateProvider(Protocol):
-    """Somebody who answers gate questions.
+    """Answers gate questions.
 
     Attributes:
         name: ``local``, ``ask``, ``anthropic``, ``openai`` …
@@ -70,7 +64,6 @@ class GateProvider(Protocol):
         """The answer.
 
         Args:
-            question: The question.
             timeout: Seconds left; the caller stops waiting after that.
 
         Raises:
@@ -106,7 +99,6 @@ class TogetherGate(GateProvider, Protocol):
 
         Args:
             questions: Questions about one message, at most ``together``.
-            timeout: As ``ask``.
 
         Raises:
             GateError: There is no answer.
@@ -145,7 +137,7 @@ def profile_of(topic: Topic) -> str:
 
 
 def question_key(question: GateQuestion, identity: str) -> str:
-    """The key under which an answer is remembered: a sha256 over the question and whoever answers it.
+    """The key under which an answer is remembered: a sha256 over the question and who answers it.
 
     The message counts in NFC with runs of white space as one space, its case kept; the topic counts by its
     name and the profile that the gate is shown, so that editing a topic asks again.

@@ -28,10 +28,7 @@ async def ask_all(
     """Makes every call, at most ``concurrency`` at a time, within ``deadline`` seconds in all.
 
     Args:
-        provider: Who answers.
         calls: The questions of each call; more than one only for a provider that takes several.
-        deadline: Seconds.
-        concurrency: Calls under way at once.
 
     Returns:
         The outcomes of each call. One that fails as a whole has failed for every question in it.

@@ -36,25 +36,18 @@ _ANSWERED = b'"provider":"ask"'
 class Labelled:
     """The messages of one topic that a person labelled, oldest first; as the log holds them, cut to 500
     characters.
-
-    Attributes:
-        useful: Where the topic was right.
-        noise: Where it was not.
-        matched: Those of either on which one of its triggers had fired.
     """
 
     useful: tuple[str, ...] = ()
+    """Where the topic was right."""
     noise: tuple[str, ...] = ()
+    """Where it was not."""
     matched: tuple[str, ...] = ()
+    """Those of either on which one of its triggers had fired."""
 
 
 class LabelledMessages:
-    """Gathers them, once per change.
-
-    Args:
-        log: The decision log.
-        files: The workspace's write path.
-    """
+    """Gathers them, once per change."""
 
     def __init__(self, log: DecisionLog, files: Files) -> None:
         self._log = log

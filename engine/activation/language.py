@@ -8,7 +8,7 @@ Limits, measured on 2,300 beginnings of sentences in 23 languages, on which noth
 language is waited for: of those of three words 85 % are told right, of those of five 96 % (fewest in English,
 Czech and Romanian, 87 to 91 %), of those of ten 99 %; most others are in no language. Of 2,000 English
 messages none was taken for German, French, Spanish, Italian or Dutch, and three for Danish. A message of one
-word that is no function word, of names, or of code is in no language. Between near relatives such as Danish
+word outside the function words, of names, or of code is in no language. Between near relatives such as Danish
 and Norwegian the one that somebody waits for is preferred where both are likely.
 """
 
@@ -85,7 +85,7 @@ def base(code: str) -> str:
 def languages(text: str, wanted: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
     """The languages of a message: that of all of it, and those of its first and its last line by themselves.
 
-    Whoever pastes something in another language says what to do with it before or behind. Quotations do not
+    A person who pastes text in another language says before or after it what to do with it. Quotations do not
     count. Arguments as for ``identify``.
     """
     own = _without_quotes(text)
@@ -104,7 +104,7 @@ def identify(text: str, wanted: AbstractSet[str] = frozenset()) -> str:
 
     Args:
         text: The message without code and links.
-        wanted: ISO 639-1 codes somebody waits for: preferred among near relatives.
+        wanted: ISO 639-1 codes that are asked for: preferred among near relatives.
 
     Returns:
         The ISO 639-1 code, or ``""`` when the text is too short or too mixed to say.

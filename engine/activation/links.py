@@ -44,23 +44,19 @@ _CLOSING = {")": "(", "]": "["}
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link in a message.
-
-    Attributes:
-        start: Where it begins in ``Scan.text``.
-        end: Where it ends.
-        host: The host as it is registered, in lower case.
-        port: The port that is written, ``""`` for none.
-        address: Host with path and query, as written.
-        has_scheme: Whether it is clearly meant as a link: by a scheme of the web or ``www.``.
-    """
+    """A link in a message."""
 
     start: int
+    """Where it begins in ``Scan.text``."""
     end: int
     host: str
+    """The host as it is registered, in lower case."""
     port: str
+    """The port that is written, ``""`` for none."""
     address: str
+    """Host with path and query, as written."""
     has_scheme: bool
+    """Whether it is clearly meant as a link: by a scheme of the web or ``www.``."""
 
 
 def links(scan: Scan) -> list[Link]:

@@ -33,33 +33,26 @@ _STRICTER = int(re.ASCII | re.LOCALE)
 
 
 class Needs(NamedTuple):
-    """What a pattern needs.
-
-    Attributes:
-        literals: Every text the pattern matches contains at least one of these, folded; ``None`` when none is
-            known.
-        further: More sets of literals; of each of them every match contains at least one as well.
-        texts: All that the pattern can match, folded and in the order in which it prefers them, with ``EDGE``
-            where a word must begin or end. ``None`` when only the regular expression itself can say.
-    """
+    """What a pattern needs."""
 
     literals: Literals | None = None
+    """Every text the pattern matches contains at least one of these, folded; ``None`` when none is known."""
     further: tuple[Literals, ...] = ()
+    """More sets of literals; of each of them every match contains at least one as well."""
     texts: tuple[str, ...] | None = None
+    """All that the pattern can match, folded and in the order in which it prefers them, with ``EDGE`` where a
+    word must begin or end. ``None`` when only the regular expression itself can say."""
 
 
 class _Piece(NamedTuple):
-    """What a piece of a pattern needs.
-
-    Attributes:
-        texts: All texts the piece can match, as in ``Needs``; ``None`` when there are too many.
-        sets: Every match contains one literal of each.
-        is_all: Whether ``texts`` says all there is: where one of them stands, the piece matches.
-    """
+    """What a piece of a pattern needs."""
 
     texts: tuple[str, ...] | None
+    """All texts the piece can match, as in ``Needs``; ``None`` when there are too many."""
     sets: tuple[Literals, ...] = ()
+    """Every match contains one literal of each."""
     is_all: bool = True
+    """Whether ``texts`` says all there is: where one of them stands, the piece matches."""
 
 
 _CONDITION = _Piece(("",), is_all=False)

@@ -11,7 +11,7 @@ def written(value: float, *against: float) -> str:
     """A score as text, without the leading zero.
 
     Two digits, unless that would hide on which side of a value of ``against`` the score lies: then as many
-    as it takes, so that nobody reads ``.30 < .30``.
+    as it takes, so that no reader meets ``.30 < .30``.
     """
     for digits in range(2, 17):
         text = f"{value:.{digits}f}"

@@ -52,10 +52,6 @@ class PatternMatcher:
     that. A regular expression that takes longer than ``pattern_timeout_ms`` twice in a row is reported in
     ``problems`` and not used again until the topic's triggers change. Other threads run while it searches.
     Safe to use from several threads.
-
-    Args:
-        topics: The topics to begin with.
-        settings: Holds the time one pattern may take.
     """
 
     def __init__(self, topics: Iterable[Topic] = (), settings: WatcherSettings | None = None) -> None:

@@ -74,15 +74,11 @@ class _Nominated:
 
 @dataclass(frozen=True, slots=True)
 class _Unmatched:
-    """What becomes of topics without a hit, by name.
-
-    Attributes:
-        alone: What a score may do for each.
-        far: What becomes of it, and the score below which that holds.
-    """
+    """What becomes of topics without a hit, by name."""
 
     alone: Mapping[str, Alone]
     far: Mapping[str, tuple[float, Step]]
+    """What becomes of it, and the score below which that holds."""
 
 
 class ProofSource(Protocol):
@@ -100,12 +96,6 @@ class WatcherPipeline:
     changed, so both may be constructed without topics. Safe to use from several threads.
 
     Args:
-        source: Where the topics come from.
-        matcher: Tier 1.
-        scorer: Tier 2.
-        gate: Tier 3.
-        watchers: The policy table and thresholds.
-        gate_settings: What happens when the gate fails.
         decisions: Where decisions are logged; ``None`` logs nothing.
         proofs: What labels have proven of topics' scores; ``None``: nothing.
     """
@@ -141,9 +131,7 @@ class WatcherPipeline:
         """The trace of a message. Waits for the gate; may be called from any thread.
 
         Args:
-            message: The message, or its text.
-            direction: For a text: where it goes. A ``Message`` knows that itself.
-            record: Whether the decisions are logged.
+            direction: For a text: where it goes. A ``Message`` knows its own.
             ask: Whether anybody may be asked. Without, what a provider calculates and what is remembered
                 counts, and every other question fails as not asked.
 

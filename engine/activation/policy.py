@@ -5,7 +5,7 @@ reaches the gate. A topic's own file may name both (``activation_threshold``, ``
 module only reads them, in this order:
 
 1. What a person switched on or off by hand stands.
-2. A webhook or schedule that the topic waits for activates it; nobody needs to ask whether it is meant.
+2. A webhook or schedule that the topic waits for activates it; there is nothing to ask about.
 3. A tier-1 hit activates an ``auto`` topic, and one whose row says so (``critical``).
 4. Where only a match nominates, a topic without a hit is dropped.
 5. With the ``calibrated`` preset the score is the probability that the topic applies, hits included, so the
@@ -13,7 +13,7 @@ module only reads them, in this order:
 6. With the ``spec`` preset the score is a similarity beside the hits. A hit goes by its row; a threshold
    that the topic's own file names raises the score from which the gate is asked, and never holds back a row
    that activates without it. Without a hit, a score at or above the threshold reaches the gate, even if the
-   topic is ``auto``: similarity alone is no proof.
+   topic is ``auto``: similarity alone is not proof.
 7. Everything else is dropped.
 
 Without a hit there is one limit more with the ``calibrated`` preset, ``watchers.similarity_alone: proven``: a
@@ -47,40 +47,33 @@ EVENT_TYPES = frozenset({"webhook", "cron"})
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """The two scores that decide about a topic: dropped | asked about | active.
-
-    Attributes:
-        gate: The score from which the gate is asked; ``None``: it never is.
-        activate: The score from which the topic activates without it; ``None``: never. Where it lies at or
-            below ``gate``, nothing is left to ask about.
-    """
+    """The two scores that decide about a topic: dropped | asked about | active."""
 
     gate: float | None
+    """The score from which the gate is asked; ``None``: it never is."""
     activate: float | None
+    """The score from which the topic activates without it; ``None``: never. Where it lies at or below
+    ``gate``, nothing is left to ask about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens to a topic after tiers 1 and 2.
-
-    Attributes:
-        kind: ``activate`` at once, ``ask`` the gate, ``drop``, leave it to the person (``manual``), or
-            nothing because a person switched it ``off``.
-        rule: The row that applied, as text: ``high ≥.30``, ``medium <.20``, ``critical``, ``auto``,
-            ``event``, ``similar ≥.15``, ``own <.20``, ``no match``, ``unproven``, ``manual``,
-            ``forced on``, ``forced off``.
-        threshold: The topic's similarity threshold.
-        activate_at: The score from which this row activates without the gate; ``None``: never.
-        gate_at: The score from which this row asks the gate; ``None``: never.
-        needs_yes: Whether only a yes of the gate lets it in, whatever ``gate.on_failure`` says.
-    """
+    """What happens to a topic after tiers 1 and 2."""
 
     kind: StepKind
+    """``activate`` at once, ``ask`` the gate, ``drop``, leave it to the person (``manual``), or nothing
+    because a person switched it ``off``."""
     rule: str
+    """The row that applied, as text: ``high ≥.30``, ``medium <.20``, ``critical``, ``auto``, ``event``,
+    ``similar ≥.15``, ``own <.20``, ``no match``, ``unproven``, ``manual``, ``forced on``, ``forced off``.
+    """
     threshold: float
     activate_at: float | None = None
+    """The score from which this row activates without the gate; ``None``: never."""
     gate_at: float | None = None
+    """The score from which this row asks the gate; ``None``: never."""
     needs_yes: bool = False
+    """Whether only a yes of the gate lets it in, whatever ``gate.on_failure`` says."""
 
 
 UNPROVEN = "unproven"
@@ -101,7 +94,6 @@ def cuts_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> Cuts:
 
     Args:
         topic: The topic; what its own file names goes before the table.
-        settings: The table.
         matched: Whether one of its triggers fired. It makes the difference with the ``spec`` preset, and
             for a row that activates on a match.
     """
@@ -128,10 +120,6 @@ def alone_of(
     """What a topic's score may do where none of its triggers fired.
 
     Args:
-        topic: The topic.
-        settings: The table, and whether a score has to be proven.
-        proof: What labels say of the topic's scores.
-        provider: Who is the gate.
         is_input: Whether the message goes to the agent; nothing that the agent writes nominates by itself.
     """
     if not is_input:
@@ -169,10 +157,7 @@ def decide(
     """The step that the table prescribes.
 
     Args:
-        topic: The topic.
-        hits: Its tier-1 hits on the message.
         score: Its deciding tier-2 score, 0 to 1.
-        settings: Table, thresholds, and whether similarity nominates.
         alone: What the score may do without a hit, whatever the table says.
     """
     threshold = threshold_of(topic, settings)
@@ -186,13 +171,7 @@ def decide(
 
 
 def far_step(topic: Topic, settings: WatcherSettings, *, alone: Alone = FREELY) -> tuple[float, Step]:
-    """What ``decide`` says of a topic without a hit, and the score from which it may say something else.
-
-    Args:
-        topic: The topic.
-        settings: The table.
-        alone: As in ``decide``.
-    """
+    """What ``decide`` says of a topic without a hit, and the score from which it may say something else."""
     step = decide(topic, (), 0.0, settings, alone=alone)
     if topic.forced is not None or not alone.nominates or settings.nominate == "pattern":
         return math.inf, step

@@ -37,17 +37,14 @@ _LIMIT = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a topic's scores stand at a cut.
-
-    Attributes:
-        useful: Messages without a trigger hit that a person labelled useful.
-        fired: Held-out labelled messages whose score reaches the cut.
-        right: Those of them for which the topic was useful.
-    """
+    """How a topic's scores stand at a cut."""
 
     useful: int = 0
+    """Messages without a trigger hit that a person labelled useful."""
     fired: int = 0
+    """Held-out labelled messages whose score reaches the cut."""
     right: int = 0
+    """Those of them for which the topic was useful."""
 
     @property
     def proven(self) -> bool:
@@ -66,16 +63,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What labels say of a topic's scores without a trigger hit.
-
-    Attributes:
-        useful: Messages without a trigger hit that a person labelled useful.
-        held: Per labelled message its score by a tier 2 that did not know it, and whether the topic was
-            useful; empty where there are too few labels to try.
-    """
+    """What labels say of a topic's scores without a trigger hit."""
 
     useful: int = 0
+    """Messages without a trigger hit that a person labelled useful."""
     held: tuple[tuple[float, bool], ...] = ()
+    """Per labelled message its score by a tier 2 that did not know it, and whether the topic was useful;
+    empty where there are too few labels to try."""
 
     def at(self, cut: float) -> Standing:
         """How the scores stand that reach a cut."""
@@ -88,19 +82,16 @@ NO_PROOF = Proof()
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """What a score may do for a topic none of whose triggers fired.
-
-    Attributes:
-        nominates: It may do anything at all.
-        asks: It may put the topic to the gate.
-        activates: It may activate the topic without the gate.
-        standing: What labels say of that, where they decide it.
-    """
+    """What a score may do for a topic none of whose triggers fired."""
 
     nominates: bool = True
+    """It may do anything at all."""
     asks: bool = True
+    """It may put the topic to the gate."""
     activates: bool = True
+    """It may activate the topic without the gate."""
     standing: Standing | None = None
+    """What labels say of that, where they decide it."""
 
 
 FREELY = Alone()
@@ -122,7 +113,6 @@ class Proofs:
     """Keeps them in ``scratch/``, so that no message waits for them; safe to use from several threads.
 
     Args:
-        files: The workspace's write path.
         embedding: The setting ``watchers.embedding``: what other vectors prove counts for nothing.
     """
 
@@ -162,8 +152,6 @@ class Proofs:
 
         Args:
             made_from: Names what they were made from.
-            topics: The topics they are about.
-            proofs: By name.
 
         Raises:
             WriteFailed, ReadOnly: They did not reach the disk.

@@ -36,7 +36,6 @@ def rows_of(
         candidates: Every topic; ``shown`` says which have a row.
         outcome_of: What the gate said, by topic; those it was not asked about are left out.
         explained: What made the scores, by topic, with places in the message.
-        around: What else decides about explanations.
         calls: The setting ``gate.max_calls_per_message``.
     """
     rows = [
@@ -114,8 +113,6 @@ def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict
     """What becomes of a topic.
 
     Args:
-        step: What the policy says.
-        gate: What the gate says, where it was asked.
         on_failure: The setting ``gate.on_failure``.
     """
     if gate is not None:
@@ -139,8 +136,6 @@ def funnel_of(
     """How many topics each tier left.
 
     Args:
-        candidates: Every topic.
-        rows: Their rows.
         direction: Where the message goes; nothing that an agent writes is nominated by similarity.
         asked: Questions put to the gate.
     """

@@ -18,31 +18,28 @@ if TYPE_CHECKING:
 
 
 class Signals(NamedTuple):
-    """The evidence for one topic; everything is 0 where there is none.
-
-    Attributes:
-        word: 1 when the strongest hit is a word or phrase (``pattern``, ``keywords``).
-        mark: 1 when it is something written on purpose (``mention``, ``code``).
-        whole: 1 when it tells of the message as a whole (``language``, ``sentiment``, ``url``, ``glob``), or
-            when a trigger made for the agent's output fired on it. Of these three at most one is 1.
-        more: Further different texts that matched, at most 2.
-        similar: Tier-2 score divided by the topic's threshold, at most 3, as far as content words carry it:
-            in full when half of them occur in the topic's profile, in proportion when fewer do. TF-IDF over
-            few topics rates words such as ``the`` highly. 0 where the score is a probability: see ``logit``.
-        share: Part of the message's content words that the topic's profile contains, 0 to 1.
-        density: Part of the message's content words that the hits cover, 0 to 1.
-        logit: Log-odds of the calibrated probability that the topic applies, −6 to 6; 0 where tier 2 gives
-            none. It includes the hits.
-    """
+    """The evidence for one topic; everything is 0 where there is none."""
 
     word: float = 0.0
+    """1 when the strongest hit is a word or phrase (``pattern``, ``keywords``)."""
     mark: float = 0.0
+    """1 when it is something written on purpose (``mention``, ``code``)."""
     whole: float = 0.0
+    """1 when it tells of the message as a whole (``language``, ``sentiment``, ``url``, ``glob``), or when a
+    trigger made for the agent's output fired on it. Of these three at most one is 1."""
     more: float = 0.0
+    """Further different texts that matched, at most 2."""
     similar: float = 0.0
+    """Tier-2 score divided by the topic's threshold, at most 3, as far as content words carry it: in full
+    when half of them occur in the topic's profile, in proportion when fewer do. TF-IDF over few topics rates
+    words such as ``the`` highly. 0 where the score is a probability: see ``logit``."""
     share: float = 0.0
+    """Part of the message's content words that the topic's profile contains, 0 to 1."""
     density: float = 0.0
+    """Part of the message's content words that the hits cover, 0 to 1."""
     logit: float = 0.0
+    """Log-odds of the calibrated probability that the topic applies, −6 to 6; 0 where tier 2 gives none. It
+    includes the hits."""
 
 
 NO_SIGNALS = Signals()
@@ -97,13 +94,9 @@ def measure(
     """The signals of one topic for one message.
 
     Args:
-        topic: The topic; its triggers tell which hits were made for the output.
-        hits: The tier-1 hits.
         score: The deciding tier-2 score, 0 to 1.
-        threshold: The topic's similarity threshold.
         message_words: ``content_words`` of the message.
         profile_words: ``content_words`` of the topic's profile.
-        direction: Where the message goes.
         calibrated: Whether the score is the probability that the topic applies.
     """
     kinds = {kind_of(topic, hit, direction) for hit in hits}

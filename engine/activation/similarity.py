@@ -61,8 +61,8 @@ class Scorer(Protocol):
         the call may be left to the next one.
 
         Args:
-            guard: Entered for the moment in which what was learned replaces what was known, so that nobody
-                who holds it sees both.
+            guard: Entered for the moment in which what was learned replaces what was known, so that a holder
+                never sees both.
         """
         ...
 
@@ -70,7 +70,6 @@ class Scorer(Protocol):
         """Every signal of every topic by topic name, each 0 to 1, always in the same order.
 
         Args:
-            text: The message.
             hits: Its tier-1 hits, for a scorer that weighs them.
         """
         ...

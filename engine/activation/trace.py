@@ -25,43 +25,35 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation, as activation sees it.
-
-    Attributes:
-        text: What was written.
-        direction: ``input`` for what reaches the agent, ``output`` for what the agent wrote.
-        session_id: The conversation; ``""`` for a message tried by hand.
-        at: When, UTC.
-        paths: File paths that tool calls of the turn named, for ``glob`` triggers.
-        event: Set when the message comes from a webhook or a schedule.
-    """
+    """One message of a conversation, as activation sees it."""
 
     text: str
     direction: Direction = "input"
+    """``input`` for what reaches the agent, ``output`` for what the agent wrote."""
     session_id: str = ""
+    """Empty for a message tried by hand."""
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """UTC."""
     paths: tuple[str, ...] = ()
+    """File paths that tool calls of the turn named, for ``glob`` triggers."""
     event: Event | None = None
+    """Set when the message comes from a webhook or a schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class TriggerHit:
-    """One trigger that fired.
-
-    Attributes:
-        trigger: Index into ``Topic.triggers``.
-        type: The trigger's type.
-        matched: The text that matched, at most 80 characters.
-        start: Offset of the match in ``Message.text`` in characters; -1 when it is not in the text
-            (a path, an event, the language as a whole).
-        end: End offset, exclusive; -1 likewise.
-    """
+    """One trigger that fired."""
 
     trigger: int
+    """Index into ``Topic.triggers``."""
     type: str
     matched: str
+    """The text that matched, at most 80 characters."""
     start: int = -1
+    """Offset of the match in ``Message.text`` in characters; -1 when it is not in the text (a path, an event,
+    the language as a whole)."""
     end: int = -1
+    """End offset, exclusive; -1 likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,100 +66,83 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one signal did to a topic's probability (design 4).
-
-    Attributes:
-        signal: The signal's name, as in ``Score``; ``trigger`` for the tier-1 hits.
-        weight: By how much it moved the log-odds, in nats, compared with what a topic that has nothing to do
-            with the message would show; positive speaks for the topic.
-    """
+    """What one signal did to a topic's probability (design 4)."""
 
     signal: str
+    """The signal's name, as in ``Score``; ``trigger`` for the tier-1 hits."""
     weight: float
+    """By how much it moved the log-odds, in nats, compared with what a topic that has nothing to do with the
+    message would show; positive speaks for the topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of the message that tier 2 took as speaking for a topic.
-
-    Attributes:
-        start: Offset of the first character in ``Message.text``.
-        end: Offset behind the last.
-        weight: How much, 0 to 1; the strongest span of a row has 1.
-    """
+    """Words of the message that tier 2 took as speaking for a topic."""
 
     start: int
+    """Offset of the first character in ``Message.text``."""
     end: int
+    """Offset behind the last."""
     weight: float
+    """How much, 0 to 1; the strongest span of a row has 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """What tier 3 said about one topic.
-
-    Attributes:
-        answer: ``yes``, ``no``, or ``failed`` when no answer was had.
-        provider: ``local``, ``ask``, ``anthropic``, ``openai`` …
-        model: The model asked, empty where there is none.
-        cached: The answer was remembered from an earlier, equal question.
-        probability: The provider's own confidence that the topic applies, where it has one.
-        reason: One sentence: why yes, why no, or how it failed.
-        latency_ms: Wall-clock time of the question.
-        cost_usd: What the call cost.
-    """
+    """What tier 3 said about one topic."""
 
     answer: GateAnswer
+    """``yes``, ``no``, or ``failed`` when no answer was had."""
     provider: str
+    """``local``, ``ask``, ``anthropic``, ``openai`` …"""
     model: str = ""
     cached: bool = False
+    """The answer was remembered from an earlier, equal question."""
     probability: float | None = None
+    """The provider's own confidence that the topic applies, where it has one."""
     reason: str = ""
+    """One sentence: why yes, why no, or how it failed."""
     latency_ms: float = 0.0
+    """Wall-clock time of the question."""
     cost_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TopicTrace:
-    """One topic considered for one message.
-
-    Attributes:
-        topic: The topic's name.
-        priority: Its priority.
-        activation: ``auto``, ``gated`` or ``manual``.
-        hits: Tier 1: the triggers that fired.
-        scores: Tier 2: every signal, in a fixed order.
-        score: The tier-2 score the policy used, 0 to 1.
-        threshold: The topic's similarity threshold.
-        activate_at: The score from which the policy row activates without the gate; ``None``: never.
-        gate_at: The score from which the policy row asks the gate; ``None``: never.
-        rule: The policy row that applied, as text, e.g. ``high <.30``.
-        gate: Tier 3; ``None`` when it was not asked.
-        verdict: ``active``; ``dropped`` (by tiers 1 and 2), ``rejected`` (the gate said no), ``failed``
-            (the gate failed and ``gate.on_failure`` skips), ``manual`` (only a person activates it),
-            ``off`` (a person switched it off).
-        why: One sentence.
-        flip: One sentence: what would have changed the verdict; may be empty.
-        contributions: What each signal did to ``score``, strongest first; empty where ``score`` is one raw
-            signal (the ``spec`` preset) and for topics far from the message.
-        words: The words that tier 2 took as speaking for the topic, in order, not overlapping.
-    """
+    """One topic considered for one message."""
 
     topic: str
     priority: str
     activation: str
+    """``auto``, ``gated`` or ``manual``."""
     hits: tuple[TriggerHit, ...]
+    """Tier 1: the triggers that fired."""
     scores: tuple[Score, ...]
+    """Tier 2: every signal, in a fixed order."""
     score: float
+    """The tier-2 score the policy used, 0 to 1."""
     threshold: float
     activate_at: float | None
+    """The score from which the policy row activates without the gate; ``None``: never."""
     gate_at: float | None
+    """The score from which the policy row asks the gate; ``None``: never."""
     rule: str
+    """The policy row that applied, as text, e.g. ``high <.30``."""
     gate: GateOutcome | None
+    """Tier 3; ``None`` when it was not asked."""
     verdict: Verdict
+    """``active``; ``dropped`` (by tiers 1 and 2), ``rejected`` (the gate said no), ``failed`` (the gate
+    failed and ``gate.on_failure`` skips), ``manual`` (only a person activates it), ``off`` (a person switched
+    it off)."""
     why: str
+    """One sentence."""
     flip: str = ""
+    """One sentence: what would have changed the verdict; may be empty."""
     contributions: tuple[Contribution, ...] = ()
+    """What each signal did to ``score``, strongest first; empty where ``score`` is one raw signal (the
+    ``spec`` preset) and for topics far from the message."""
     words: tuple[Span, ...] = ()
+    """The words that tier 2 took as speaking for the topic, in order, not overlapping."""
 
     @property
     def active(self) -> bool:

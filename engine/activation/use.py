@@ -43,15 +43,12 @@ _BETWEEN_WORDS = re.compile(r"[/._-]+")
 
 @dataclass(frozen=True, slots=True)
 class TopicWords:
-    """The words of one topic.
-
-    Attributes:
-        distinctive: Those of its instructions that hardly any other topic's instructions hold.
-        all: All its content words, names of subscribed files included.
-    """
+    """The words of one topic."""
 
     distinctive: frozenset[str]
+    """Those of its instructions that hardly any other topic's instructions hold."""
     all: frozenset[str]
+    """All its content words, names of subscribed files included."""
 
 
 def words_of(topics: Sequence[Topic]) -> dict[str, TopicWords]:
@@ -82,13 +79,10 @@ def was_used(
 
     Args:
         topic: The topic, which was active for the message.
-        words: Its words.
-        message: What was asked.
-        reply: Everything the agent wrote in answer.
         paths: Files that its tool calls named.
 
     Returns:
-        ``True``: it was; ``False``: it was not; ``None``: nobody can tell.
+        ``True``: it was; ``False``: it was not; ``None``: the reply does not tell.
     """
     touched = (path for path in topic.subscriptions if path not in message)
     if any(_names(found, path) for path in touched for found in paths):

@@ -23,7 +23,6 @@ def verbatim_spans(texts: Sequence[str], scan: Scan, most: int) -> list[tuple[in
 
     Args:
         texts: ``Needs.texts`` of the pattern.
-        scan: The message.
         most: The number of places after which it stops.
 
     Returns:

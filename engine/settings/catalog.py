@@ -21,19 +21,15 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting.
-
-    Attributes:
-        name: As ``cache.anthropic_ttl``.
-        default: What counts where the file does not name it; that of a cut of the policy table depends on
-            ``watchers.preset``, and is that of the default preset here.
-        allowed: What it may be, in words: ``5m or 1h``.
-        doc: What it means.
-    """
+    """A setting."""
 
     name: str
+    """As ``cache.anthropic_ttl``."""
     default: object
+    """What counts where the file does not name it; that of a cut of the policy table depends on
+    ``watchers.preset``, and is that of the default preset here."""
     allowed: str
+    """What it may be, in words: ``5m or 1h``."""
     doc: str
 
 
@@ -54,7 +50,7 @@ def catalog() -> Mapping[str, Setting]:
 
 
 def value_of(config: Config, name: str) -> object:
-    """The value of a setting; of a cut of the policy table the one in force, whoever says so."""
+    """The value of a setting; of a cut of the policy table the one in force, wherever it comes from."""
     group, *rest = name.split(".")
     settings = getattr(config, group)
     if len(rest) == 3:

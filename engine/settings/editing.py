@@ -1,7 +1,7 @@
 """The settings as a face shows and changes them: one at a time, whatever else stands in the file kept.
 
 What the file would say is read as any other before it is written, so that no change leaves settings that
-nobody can open.
+cannot be opened.
 """
 
 from __future__ import annotations
@@ -32,62 +32,51 @@ _SAFE_WHOLE = 1e15
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A setting that was changed.
-
-    Attributes:
-        name: As ``cache.anthropic_ttl``.
-        before: The value that held before.
-        after: The value that holds now.
-        path: The file, workspace-relative.
-        line: The 1-based line that names it now; 0 where none does.
-        commit: The commit's object name; empty where none was made.
-        why: Why none was made.
-        ignored: Whether the new value does not count, because the workspace is not trusted.
-    """
+    """A setting that was changed."""
 
     name: str
+    """As ``cache.anthropic_ttl``."""
     before: object
     after: object
     path: str
+    """The file, workspace-relative."""
     line: int
+    """The 1-based line that names it now; 0 where none does."""
     commit: str
+    """The commit's object name; empty where none was made."""
     why: str = ""
+    """Why none was made."""
     ignored: bool = False
+    """Whether the new value does not count, because the workspace is not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
-    """A setting as it is.
-
-    Attributes:
-        name: As ``cache.anthropic_ttl``.
-        value: What counts; ``None`` for what is absent.
-        default: What would count if the file did not name it.
-        is_set: Whether the file names it.
-        line: The 1-based line that does; 0 for none.
-        doc: What it means.
-        allowed: What it may be, in words: ``5m or 1h``.
-        ignored: What the file says, where that does not count because the workspace is not trusted; ``None``
-            elsewhere.
-    """
+    """A setting as it is."""
 
     name: str
+    """As ``cache.anthropic_ttl``."""
     value: object
+    """What counts; ``None`` for what is absent."""
     default: object
+    """What would count if the file did not name it."""
     is_set: bool
+    """Whether the file names it."""
     line: int
+    """The 1-based line that does; 0 for none."""
     doc: str
     allowed: str
+    """What it may be, in words: ``5m or 1h``."""
     ignored: object = None
+    """What the file says, where that does not count because the workspace is not trusted; ``None`` elsewhere.
+    """
 
 
 class Configuration:
     """Shows and changes the settings of a workspace. Safe to use from several threads and processes.
 
     Args:
-        files: The workspace's write path.
         repository: Where changes are committed; asked for when there is something to commit.
-        config: The settings in force.
         reload: Takes over what the file says now.
     """
 

@@ -181,7 +181,7 @@ class FlushSettings(Settings):
     provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
         "none", "sends turns of conversations to a model that takes notes"
     )
-    """Who takes notes. ``none``: nobody, and nothing of a conversation is sent anywhere; that turns dropped
+    """Who takes notes. ``none``: no one, and nothing of a conversation is sent anywhere; that turns dropped
     without notes is recorded. The others as ``gate.provider``."""
     model: str = acting("", "")
     """Model of the provider; empty: the provider's cheapest known one."""
@@ -190,7 +190,7 @@ class FlushSettings(Settings):
     max_tokens: Annotated[int, Limits(ge=64, le=16_384)] = 2048
     """Longest reply asked for, in tokens; one that is cut off there is not used."""
     deadline_s: Annotated[float, Limits(gt=0, le=600)] = 60.0
-    """Total time for one flush, seconds; nobody waits for it."""
+    """Total time for one flush, seconds; nothing waits for it."""
     at: Annotated[float, Limits(ge=0, le=1)] = 0.8
     """Share of the history's room behind which a turn counts as about to leave, so that it is flushed before
     it drops."""

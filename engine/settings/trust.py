@@ -44,32 +44,25 @@ State = Literal["nothing", "trusted", "new", "changed", "declined"]
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A setting that acts.
-
-    Attributes:
-        name: As ``gate.provider``.
-        value: What the file says.
-        does: What it does with that value, as a clause: ``sends …``.
-    """
+    """A setting that acts."""
 
     name: str
+    """As ``gate.provider``."""
     value: object
+    """What the file says."""
     does: str
+    """What it does with that value, as a clause: ``sends …``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a workspace stands.
-
-    Attributes:
-        root: Its folder.
-        state: Whether what it asks for counts.
-        acts: The settings that act, in the order of their definition.
-    """
+    """How a workspace stands."""
 
     root: Path
     state: State
+    """Whether what it asks for counts."""
     acts: tuple[Act, ...]
+    """The settings that act, in the order of their definition."""
 
     @property
     def counts(self) -> bool:
@@ -79,18 +72,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The settings that count.
-
-    Attributes:
-        config: The settings.
-        odd: What is odd about the file, as ``config_file.read`` gives it.
-        ignored: A line that says which settings of the file do not count, or nothing.
-        standing: How the workspace stands with what the file says.
-    """
+    """The settings that count."""
 
     config: Config
     odd: tuple[Problem, ...]
+    """What is odd about the file, as ``engine.settings.file.read`` gives it."""
     ignored: tuple[Problem, ...]
+    """A line that says which settings of the file do not count, or nothing."""
     standing: Standing
 
     @property
@@ -108,12 +96,7 @@ def read(files: Files) -> Counting:
 
 
 def in_force(found: Standing, config: Config) -> tuple[Config, tuple[Problem, ...]]:
-    """The settings without those that are not trusted, and a line that says which these are.
-
-    Args:
-        found: How the workspace stands.
-        config: What its file says.
-    """
+    """The settings without those that are not trusted, and a line that says which these are."""
     if found.counts:
         return config, ()
     named = [act.name for act in found.acts]
@@ -168,7 +151,7 @@ def trust(root: Path, config: Config) -> None:
 
 
 def decline(root: Path, config: Config) -> None:
-    """Keeps that these settings are not to act, so that nobody asks again. Raises as ``trust``."""
+    """Keeps that these settings are not to act, so that no one is asked again. Raises as ``trust``."""
     digest = _digest(config)
 
     def change(workspaces: dict[str, Any]) -> None:

@@ -14,17 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangeCommit:
-    """What became of a change in the history.
-
-    Attributes:
-        revision: The commit's object name; empty where none was made.
-        why: Why none was made.
-        failed: It was wanted, and git could not make it.
-    """
+    """What became of a change in the history."""
 
     revision: str = ""
+    """The commit's object name; empty where none was made."""
     why: str = ""
+    """Why none was made."""
     failed: bool = False
+    """It was wanted, and git could not make it."""
 
 
 def commit_change(
@@ -35,7 +32,6 @@ def commit_change(
     Args:
         repository: Where; made only when something is to be committed.
         paths: Workspace-relative paths.
-        message: The commit's message.
         wanted: Whether the settings want it (``git.auto_commit``).
     """
     if not wanted:

@@ -2,7 +2,7 @@
 
 ``git add`` and ``git commit`` would run hooks and filters, convert line ends, and take along what somebody
 else has staged. So the commit is put together from its parts: blobs, a tree on top of the newest commit, the
-commit; then, under the lock of git's index, the branch, moved only if nobody else moved it, and the index
+commit; then, under the lock of git's index, the branch, moved only if no other has moved it, and the index
 entries of the named files. Where another program has moved the branch it is all done again on top of that.
 """
 
@@ -120,7 +120,7 @@ def _put_in_place(
 
 
 def _prepare_index(git: Git, folder: Path, index: Path, entries: list[_Entry]) -> None:
-    """The index as it is, with the entries put in, where it stands in nobody's way."""
+    """The index as it is, with the entries put in, in a file of its own that disturbs no one."""
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(folder / "index", index)
     environment = {"GIT_INDEX_FILE": str(index)}

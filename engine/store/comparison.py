@@ -10,20 +10,15 @@ from engine.store.paths import split_relative
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares with the newest commit.
-
-    Attributes:
-        git: Git in the workspace.
-        has_commits: Whether there is a commit to compare with.
-        staged: Compare what is staged; otherwise what is on disk.
-        index: The index that holds what is staged, where it is not the repository's own: ``git commit -a``
-            has one beside it while its hooks run.
-    """
+    """Compares with the newest commit."""
 
     git: Git
     has_commits: bool
     staged: bool = False
+    """Whether to compare what is staged; otherwise what is on disk."""
     index: str = ""
+    """The index that holds what is staged, where it is not the repository's own: ``git commit -a`` has one
+    beside it while its hooks run."""
 
     def added(self) -> list[str]:
         """The paths of staged files that the newest commit lacks, or has otherwise.

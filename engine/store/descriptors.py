@@ -29,7 +29,7 @@ def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> It
     """The descriptor of a folder below ``root``; with ``create``, missing ones are made and fsynced.
 
     Raises:
-        FileNotFoundError: A component is missing, or is no folder.
+        FileNotFoundError: A component is missing, or is not a folder.
         OSError: As the system reports it; a symlink among the components is ``ENOTDIR`` or ``ELOOP``.
     """
     descriptor = os.open(root, _FOLDER_FLAGS & ~os.O_NOFOLLOW)

@@ -21,36 +21,29 @@ __all__ = ["Document", "MarkdownSection", "edit_header", "edit_yaml", "parse", "
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file, taken apart.
-
-    Attributes:
-        path: Workspace-relative path.
-        header: The fields of the header, every scalar a string; empty when there is none or it is broken.
-        body: The text below the header with ``\\n`` line ends; bytes that are not UTF-8 stand as U+FFFD.
-        body_line: 1-based line of the file on which ``body`` starts.
-        raw: The bytes of the file.
-        problems: What is wrong with header or encoding.
-        has_header: Whether there is a readable header.
-        newline: The line end of the file's first line.
-        bom: Whether the file starts with a UTF-8 byte order mark.
-    """
+    """A Markdown file, taken apart."""
 
     path: str
+    """Workspace-relative path."""
     header: Mapping
+    """The fields of the header, every scalar a string; empty when there is none or it is broken."""
     body: str
+    """The text below the header with ``\\n`` line ends; bytes that are not UTF-8 stand as U+FFFD."""
     body_line: int
+    """1-based line of the file on which ``body`` starts."""
     raw: bytes = field(repr=False)
     problems: tuple[Problem, ...] = ()
     has_header: bool = False
     newline: Literal["\n", "\r\n"] = "\n"
+    """The line end of the file's first line."""
     bom: bool = False
+    """Whether the file starts with a UTF-8 byte order mark."""
 
 
 def parse(data: bytes, path: str) -> Document:
     """Take a file apart. Never raises.
 
     Args:
-        data: The bytes of the file.
         path: The name it has in problems.
     """
     found = locate(data)
@@ -86,7 +79,6 @@ def edit_header(data: bytes, changes: AbcMapping[str, object | None], path: str 
     """Set or remove header fields; every other byte of the file stays as it is.
 
     Args:
-        data: The bytes of the file.
         changes: New values by key, ``None`` to remove. A dot leads into a mapping, a number into a list:
             ``files.0``; the number after the last item appends. Values are strings, numbers, booleans, lists
             and mappings. A file without a header gets one.
@@ -119,9 +111,6 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
 
     Args:
         data: The bytes of the file; none at all is a file with nothing in it.
-        changes: As in ``edit_header``.
-        path: The file's name in errors.
-        max_bytes: The most that the file may have.
 
     Raises:
         DocumentError: The file is broken, holds what is not allowed, a key leads nowhere, or it would grow

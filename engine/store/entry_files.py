@@ -17,19 +17,16 @@ NO_DESCRIPTION = "(no description)"
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Where entries of one kind are kept.
-
-    Attributes:
-        kind: ``knowledge``, private to one agent, or ``skill``, a procedure that travels.
-        marker: The name of the file that makes a folder an entry.
-        folders: Where they are, in the order of the catalog.
-        cold: The folder whose entries are archived: kept, and in no catalog. Empty for none.
-    """
+    """Where entries of one kind are kept."""
 
     kind: EntryKind
+    """``knowledge``, private to one agent, or ``skill``, a procedure that travels."""
     marker: str
+    """The name of the file that makes a folder an entry."""
     folders: tuple[str, ...]
+    """Where they are, in the order of the catalog."""
     cold: str = ""
+    """The folder whose entries are archived: kept, and in no catalog. Empty for none."""
 
 
 KNOWLEDGE = Shelf("knowledge", "KNOWLEDGE.md", ("knowledge",), "knowledge/archive")
@@ -38,22 +35,18 @@ SHELVES = (KNOWLEDGE, SKILLS)
 
 
 class EntryPlace(NamedTuple):
-    """One entry's marker file.
-
-    Attributes:
-        path: Workspace-relative path of the file.
-        parent: Path of the marker file of the entry it is nested in; empty for an outermost one.
-    """
+    """One entry's marker file."""
 
     path: str
+    """Workspace-relative path of the file."""
     parent: str
+    """Path of the marker file of the entry it is nested in; empty for an outermost one."""
 
 
 def entry_places(shelf: Shelf, listed: Callable[[str], Sequence[str]]) -> list[EntryPlace]:
     """The entries of a shelf, in the order of the catalog; archived ones are left out.
 
     Args:
-        shelf: Which.
         listed: Gives the files below a folder at any depth, sorted, without hidden ones.
     """
     paths = [

@@ -49,7 +49,6 @@ class Files:
     """Reads and writes the files of one workspace.
 
     Args:
-        workspace: Where.
         read_only: Refuse every write with ``ReadOnly``.
     """
 
@@ -61,12 +60,11 @@ class Files:
         """The bytes of a regular file.
 
         Args:
-            relative: Workspace-relative path.
             limit: The most bytes accepted; ``None`` for any number.
 
         Raises:
             FileNotFoundError: There is no such file.
-            PathRefused: The path leaves the workspace or is no regular file.
+            PathRefused: The path leaves the workspace or is not a regular file.
             DocumentError: The file is larger than ``limit``, or cannot be read.
         """
         with self._reading(relative) as descriptor:
@@ -92,7 +90,7 @@ class Files:
         error raised while they are made leaves the old content, and no trace of the new.
 
         Raises:
-            PathRefused: The path leaves the workspace or is no regular file.
+            PathRefused: The path leaves the workspace or is not a regular file.
             WriteFailed: The data did not reach the disk.
             ReadOnly: The workspace cannot be written.
         """
@@ -122,7 +120,7 @@ class Files:
         meanwhile, the data is added to that one.
 
         Raises:
-            PathRefused: The path leaves the workspace or is no regular file.
+            PathRefused: The path leaves the workspace or is not a regular file.
             WriteFailed: The data did not reach the disk.
             ReadOnly: The workspace cannot be written.
         """
@@ -142,7 +140,6 @@ class Files:
         that was read, whenever another was put in its place.
 
         Args:
-            relative: Workspace-relative path.
             change: Given the content (``None`` when there is no file), gives the new content (``None`` for
                 no file). It is asked again when the file was saved meanwhile.
 

@@ -2,7 +2,7 @@
 
 A folder is made aside and appears under its key by one rename, complete. It is believed only while the files
 in it are those that were sealed then: what a power cut, a cleaner of temporary files or a person has changed
-is made anew. Whoever uses a folder holds a shared lock in it; only a folder that nobody holds is removed.
+is made anew. The user of a folder holds a shared lock in it; only a folder without one is removed.
 Nothing is synced, since nothing can be lost: that is the one way in which this differs from ``store.files``.
 """
 
@@ -45,15 +45,11 @@ Make = Callable[[Path], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A folder in use.
-
-    Attributes:
-        folder: Where what was made is.
-        notes: What its maker said of it.
-    """
+    """A folder in use."""
 
     folder: Path
     notes: tuple[str, ...]
+    """What its maker said of it."""
 
 
 class FolderCache:
@@ -63,10 +59,8 @@ class FolderCache:
     goes when it is let go of.
 
     Args:
-        files: The write path of the workspace.
         place: Workspace-relative folder.
         unsealed: Whether a name at the top of a made folder is one that may change while it is used.
-        keep: How many are kept.
     """
 
     def __init__(
@@ -224,19 +218,19 @@ def _locked(lock: Path, kind: int) -> Iterator[bool]:
 
 
 def _is_free(entry: Path) -> bool:
-    """Whether the place of a folder is free, after what nobody uses there is out of the way."""
+    """Whether the place of a folder is free, after an unused one there is out of the way."""
     _discard(entry)
     return not os.path.lexists(entry)
 
 
 def _discard(entry: Path) -> None:
-    """Removes a folder nobody holds."""
+    """Removes a folder that is not held."""
     with contextlib.suppress(OSError):
         with _locked(entry / _LOCK, fcntl.LOCK_EX) as is_mine:
             if is_mine:
                 _remove(entry)
                 return
-        # Without a lock nobody can hold it. A maker may put a whole one in its place at this moment.
+        # Without a lock file it cannot be held. A maker may put a whole one in its place at this moment.
         with _naming(entry.parent, fcntl.LOCK_EX):
             if not os.path.lexists(entry / _LOCK):
                 _remove(entry)

@@ -71,17 +71,12 @@ _OWN_VARIABLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What a command answered.
-
-    Attributes:
-        code: Exit code.
-        output: Standard output.
-        message: The last line of standard error without ``fatal:`` or ``error:``.
-    """
+    """What a command answered."""
 
     code: int
     output: bytes
     message: str
+    """The last line of standard error without ``fatal:`` or ``error:``."""
 
     @property
     def text(self) -> str:
@@ -90,11 +85,7 @@ class GitResult:
 
 
 class Git:
-    """Runs git in one folder, which must itself be the top of its repository.
-
-    Args:
-        root: The folder.
-    """
+    """Runs git in one folder, which must itself be the top of its repository."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -116,12 +107,10 @@ class Git:
         """Run one git command.
 
         Args:
-            arguments: Subcommand and options.
             paths: Paths put after ``--``, taken literally.
-            stdin: What the command reads.
             environment: More variables for the command.
             reading: The command changes nothing, and must not take optional locks.
-            accept: Exit codes that are no failure.
+            accept: Exit codes that count as success.
 
         Raises:
             RepositoryError: Git is missing, timed out, or answered with another exit code.

@@ -44,7 +44,6 @@ def held(folder: Path, revision: str) -> Iterator[Path]:
 
     Args:
         folder: The repository's own folder.
-        revision: The commit.
 
     Yields:
         Where to prepare the index that belongs to the commit, until ``finish`` puts it in place.

@@ -36,27 +36,22 @@ _HANDLER = HeaderHandler()
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where the header of a file is.
-
-    Attributes:
-        bom: Whether a UTF-8 byte order mark precedes everything.
-        newline: The line end of the file's first line.
-        start: Byte offset of the first character after the opening fence's line.
-        end: Byte offset of the closing fence.
-        body: Byte offset of the body.
-        text: The header as text with its own line ends; ``None`` when the file has none.
-        mapping: The header's fields.
-        error: Why a text that is clearly meant as a header is none.
-    """
+    """Where the header of a file is."""
 
     bom: bool
     newline: str
+    """The line end of the file's first line."""
     start: int = 0
+    """Byte offset of the first character after the opening fence's line."""
     end: int = 0
+    """Byte offset of the closing fence."""
     body: int = 0
+    """Byte offset of the body."""
     text: str | None = None
+    """The header as text with its own line ends; ``None`` when the file has none."""
     mapping: yamltext.Mapping | None = None
     error: yamltext.YamlError | None = None
+    """Why a text that is clearly meant as a header is none."""
 
 
 def locate(data: bytes) -> Located:

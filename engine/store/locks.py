@@ -14,7 +14,7 @@ def lock_place(workspace: Workspace, relative: str) -> Path:
     What opens it must follow no symlink either, should one be put there meanwhile: filelock does not.
 
     Raises:
-        PathRefused: It is no regular file, or a symlink on the way leads out of the workspace.
+        PathRefused: It is not a regular file, or a symlink on the way leads out of the workspace.
         OSError: Its folder cannot be made.
     """
     *parents, name = split_relative(relative)

@@ -12,23 +12,20 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSection:
-    """A heading with the text below it.
-
-    Attributes:
-        level: 1 to 6; 0 for text before the first heading.
-        title: The heading's text; empty for level 0.
-        start_line: 1-based line of the heading, or of the first line for level 0.
-        end_line: 1-based last line, inclusive.
-        text: The lines below the heading.
-        path: The titles of the enclosing headings and its own, outermost first.
-    """
+    """A heading with the text below it."""
 
     level: int
+    """1 to 6; 0 for text before the first heading."""
     title: str
+    """The heading's text; empty for level 0."""
     start_line: int
+    """1-based line of the heading, or of the first line for level 0."""
     end_line: int
+    """1-based last line, inclusive."""
     text: str
+    """The lines below the heading."""
     path: tuple[str, ...] = ()
+    """The titles of the enclosing headings and its own, outermost first."""
 
 
 def sections(body: str, first_line: int = 1, *, nested: bool = False) -> list[MarkdownSection]:

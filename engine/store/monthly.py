@@ -1,7 +1,7 @@
 """Append-only logs, a file a month: ``logs/{kind}-YYYY-MM.jsonl`` (design 2).
 
 A record is one JSON object on one line. Nothing in a log is ever changed, so a line that cannot be read costs
-only itself, and whoever reads passes it over; and of a file that was read before, only what was added since
+only itself, and readers pass it over; and of a file that was read before, only what was added since
 is read again.
 """
 
@@ -34,19 +34,16 @@ Record = dict[str, Any]
 
 
 class MonthStamp(NamedTuple):
-    """The state of one month's file.
-
-    Attributes:
-        name: Workspace-relative path.
-        inode: Its inode; another file under the name has another.
-        size: Bytes.
-        changed: Time of its last change, nanoseconds.
-    """
+    """The state of one month's file."""
 
     name: str
+    """Workspace-relative path."""
     inode: int
+    """Its inode; another file under the name has another."""
     size: int
+    """Bytes."""
     changed: int
+    """Time of its last change, nanoseconds."""
 
 
 LogStamp = tuple[MonthStamp, ...]
@@ -57,7 +54,6 @@ class MonthlyLog:
     """Writes and reads one kind of log.
 
     Args:
-        files: The workspace's write path.
         kind: How its files' names begin; one that ends with a slash is a folder of its own.
         clock: Now, UTC; decides which month's file grows.
     """
@@ -141,7 +137,7 @@ class MonthlyLog:
 
 
 def record_of(line: bytes) -> Record | None:
-    """What a line holds; ``None`` when it is no whole JSON object."""
+    """What a line holds; ``None`` when it is not a whole JSON object."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -150,19 +146,16 @@ def record_of(line: bytes) -> Record | None:
 
 
 class Mark(NamedTuple):
-    """How far a month's file was read.
-
-    Attributes:
-        end: Behind a whole line.
-        tail: The checksum of the last bytes before that: a file that was written anew has others.
-        size: Bytes that the file had then.
-        changed: Time of its last change then, nanoseconds.
-    """
+    """How far a month's file was read."""
 
     end: int = 0
+    """Behind a whole line."""
     tail: int = 0
+    """The checksum of the last bytes before that: a file that was written anew has others."""
     size: int = 0
+    """Bytes that the file had then."""
     changed: int = 0
+    """Time of its last change then, nanoseconds."""
 
     def is_of(self, month: MonthStamp) -> bool:
         """Whether the file is as it was."""
@@ -175,11 +168,6 @@ class AnotherFile(Exception):
 
 class Added:
     """The whole lines that a month's file gained since it was read.
-
-    Args:
-        files: The workspace's files.
-        month: The file.
-        mark: How far it was read.
 
     Attributes:
         mark: How far it is read now.
@@ -260,7 +248,6 @@ def lines_backwards(descriptor: int, most: int | None = None) -> Iterator[bytes]
     """The lines of an open file, from its end on.
 
     Args:
-        descriptor: The file.
         most: Bytes of its end that are read; all of it when left out.
     """
     position = os.fstat(descriptor).st_size

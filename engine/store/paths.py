@@ -41,13 +41,10 @@ _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The folder that holds one agent's memory.
-
-    Attributes:
-        root: Absolute and free of symlinks.
-    """
+    """The folder that holds one agent's memory."""
 
     root: Path
+    """Absolute and free of symlinks."""
 
     @staticmethod
     def open(root: Path | str) -> Workspace:

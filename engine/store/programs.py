@@ -51,7 +51,6 @@ def python(code: str, *arguments: str) -> list[str]:
     To be started with ``surroundings``.
 
     Args:
-        code: What it runs.
         arguments: What it finds in ``sys.argv[1:]``.
 
     Raises:

@@ -38,28 +38,23 @@ _LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit.
-
-    Attributes:
-        revision: Its full object name.
-        at: When it was committed, UTC.
-        author: Who wrote it.
-        subject: The first line of its message.
-        body: The rest of its message.
-    """
+    """One commit."""
 
     revision: str
+    """Its full object name."""
     at: datetime
+    """When it was committed, UTC."""
     author: str
     subject: str
+    """The first line of its message."""
     body: str = ""
+    """The rest of its message."""
 
 
 class Repository:
     """The repository whose top folder is the workspace.
 
     Args:
-        workspace: The workspace.
         guard: Asked about every file before it is committed.
     """
 
@@ -113,7 +108,6 @@ class Repository:
         committed as they are, without line-end conversion or filters.
 
         Args:
-            paths: Workspace-relative paths of files.
             message: The commit's message; its first line is the subject.
 
         Returns:
@@ -280,7 +274,7 @@ class Repository:
         ]
 
     def forget(self, name: str) -> None:
-        """Takes a setting away from this repository; one that it has not got is no error.
+        """Takes a setting away from this repository; one that it does not have is ignored.
 
         Raises:
             RepositoryError: There is no repository, or git failed.

@@ -13,24 +13,20 @@ RepositoryKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """What the repository is busy with.
-
-    Attributes:
-        kind: ``ok`` when commits can be made.
-        branch: The branch; empty when there is none.
-        dirty: Files that differ from the newest commit, new ones included.
-        ahead: Commits the upstream branch lacks; 0 without an upstream.
-        behind: Commits of the upstream branch not yet here.
-        why: Why it is not ``ok``, in one clause.
-        cure: What to do about it.
-    """
+    """What the repository is busy with."""
 
     kind: RepositoryKind
+    """``ok`` when commits can be made."""
     branch: str = ""
+    """The branch; empty when there is none."""
     dirty: int = 0
+    """Files that differ from the newest commit, new ones included."""
     ahead: int = 0
+    """Commits the upstream branch lacks; 0 without an upstream."""
     behind: int = 0
+    """Commits of the upstream branch not yet here."""
     why: str = ""
+    """Why it is not ``ok``, in one clause."""
     cure: str = ""
 
     @property

@@ -37,19 +37,15 @@ _FORMAT = "%H%n%ct%n%an%n%s"
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """One entry of a commit's tree.
-
-    Attributes:
-        path: Path from the top, with forward slashes; bytes that are not UTF-8 are lone surrogates.
-        kind: What it is.
-        name: The object's name.
-        size: Bytes of a file as it is stored; 0 for anything else.
-    """
+    """One entry of a commit's tree."""
 
     path: str
+    """Path from the top, with forward slashes; bytes that are not UTF-8 are lone surrogates."""
     kind: EntryKind
     name: str
+    """The object's name."""
     size: int
+    """Bytes of a file as it is stored; 0 for anything else."""
 
 
 def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") -> Commit | None:
@@ -59,7 +55,6 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
     current branch has come, so that what a merge brought later is not there before it.
 
     Args:
-        repository: Where.
         text: As a person writes it; dates as in ``moments``.
         now: What ``3 days ago`` counts from, UTC.
         zone: The time zone whose days are meant.
@@ -93,7 +88,6 @@ def entries(git: Git, revision: str) -> tuple[TreeEntry, ...]:
     """Everything a commit holds, folders entered, in the order of git.
 
     Args:
-        git: Runs git.
         revision: A commit's full object name.
 
     Raises:

@@ -17,7 +17,6 @@ def with_line(data: bytes, line: str, title: str = "", level: int = 2) -> bytes:
     the new line, and the line ends are those of the file's first line.
 
     Args:
-        data: The file.
         line: The line, or several, without a line end behind it.
         title: The section's heading, whatever its case; empty for the whole file.
         level: The level of a heading that is made; one that is there may have another.

@@ -20,12 +20,9 @@ _PLACE = "scratch"
 class Spool:
     """Bytes added at the end and read again from the start, any number of times.
 
-    The first MiB is held in memory; more goes to a file in ``scratch/`` without a name: nobody finds a part
-    of it, and nothing of it is left however the process ends. It is not synced: what is kept of it is written
-    to its place by ``Files``.
-
-    Args:
-        files: The write path of the workspace in which there is room.
+    The first MiB is held in memory; more goes to a file in ``scratch/`` without a name: no part of it
+    can be found, and nothing of it is left however the process ends. It is not synced: what is kept of it is
+    written to its place by ``Files``.
     """
 
     def __init__(self, files: Files) -> None:

@@ -1,4 +1,4 @@
-"""What leads out of a workspace, or stands in the place of a cache and is no file: never opened, but told."""
+"""What leads out of a workspace, or stands in a cache's place and is not a file: reported, never opened."""
 
 from __future__ import annotations
 
@@ -14,21 +14,17 @@ from engine.store.paths import Workspace, shown
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A symlink, pipe or the like.
-
-    Attributes:
-        path: Workspace-relative, printable.
-        what: What it is and what follows from that, in one clause.
-        cure: What to do about it.
-    """
+    """A symlink, pipe or the like."""
 
     path: str
+    """Workspace-relative, printable."""
     what: str
+    """What it is and what follows from that, in one clause."""
     cure: str
 
 
 def strays(workspace: Workspace) -> Iterator[Stray]:
-    """Every symlink that leads out of the workspace, and what is no regular file among the caches, by path.
+    """Every symlink that leads out of the workspace, and what among the caches is not a regular file.
 
     Only names are looked at, and nothing outside: links are not followed. What lies in the repository's own
     folder is git's.

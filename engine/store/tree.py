@@ -25,14 +25,10 @@ _Signature = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file that is new, different or gone.
-
-    Attributes:
-        path: Absolute path.
-        kind: ``added``, ``changed`` or ``removed``.
-    """
+    """One file that is new, different or gone."""
 
     path: Path
+    """Absolute path."""
     kind: ChangeKind
 
 
@@ -94,7 +90,7 @@ class Tree:
                 places.add(path)
             parent = path if path == root else os.path.dirname(path)  # noqa: PTH120 — plain strings, thousands at once
             while parent not in self._folders and parent != root:
-                parent = os.path.dirname(parent)  # noqa: PTH120 — as above
+                parent = os.path.dirname(parent)  # noqa: PTH120 — plain strings, thousands at once
             places.add(parent)
         return self._look_in(sorted(places), named, deep=False)
 

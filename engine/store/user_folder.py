@@ -37,11 +37,10 @@ def read_own(path: Path, *, secret: bool = False) -> bytes | None:
     """A file of the person's; ``None`` where there is none.
 
     Args:
-        path: The file.
         secret: Whether others must not read it either.
 
     Raises:
-        PermissionError: It is no regular file, not the person's, or others may write (or read) it.
+        PermissionError: It is not a regular file, not the person's, or others may write (or read) it.
         OSError: It cannot be read.
     """
     try:

@@ -35,7 +35,6 @@ class Watcher:
     """Follows a folder tree in a thread of its own.
 
     Args:
-        root: The folder.
         on_changes: Called in the watcher's thread with what changed; never with an empty list.
         debounce_ms: The longest time a burst of events is gathered before it is looked at.
         polling: Do without native events.

@@ -1,6 +1,6 @@
 """Changes single values of a YAML text in place: only the characters that say the old value are replaced.
 
-A round trip through a YAML writer re-quotes, re-indents or re-wraps lines nobody asked to change. Here the
+A round trip through a YAML writer re-quotes, re-indents or re-wraps lines that were not to change. Here the
 library writes the new value only; where it goes is known from the parser's positions, and the result is read
 again and compared with what was wanted. What cannot be done so is refused.
 """

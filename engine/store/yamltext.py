@@ -2,7 +2,7 @@
 
 The header of a memory file is written by people, agents and models. YAML's own ideas of types turn ``no``
 into false, ``0123`` into 83 and ``12:30:45`` into 45045; its aliases turn 386 bytes into 351 megabytes. So
-the parser's events are read directly, types are left to whoever knows the field, and the rest is refused.
+the parser's events are read directly, types are left to those who know the field, and the rest is refused.
 """
 
 from __future__ import annotations
@@ -83,29 +83,25 @@ class Sequence(list[object]):
 
 @dataclass(slots=True)
 class Node:
-    """A piece of YAML with its place in the text.
-
-    Attributes:
-        kind: What it is.
-        start: Index of its first character.
-        end: Index after its last character; of a block collection, after its last descendant.
-        line: 1-based line of ``start``.
-        text: The value of a scalar; null is the empty string.
-        style: ``""`` plain, ``'``, ``"``, ``|`` or ``>`` for scalars.
-        flow: Whether a collection is written in brackets.
-        items: Children of a sequence.
-        pairs: Children of a mapping: key node and value node.
-    """
+    """A piece of YAML with its place in the text."""
 
     kind: Literal["scalar", "sequence", "mapping"]
     start: int
+    """Index of its first character."""
     end: int
+    """Index after its last character; of a block collection, after its last descendant."""
     line: int
+    """1-based line of ``start``."""
     text: str = ""
+    """The value of a scalar; null is the empty string."""
     style: str = ""
+    """``""`` plain, ``'``, ``"``, ``|`` or ``>`` for scalars."""
     flow: bool = False
+    """Whether a collection is written in brackets."""
     items: list[Node] = field(default_factory=list)
+    """Children of a sequence."""
     pairs: list[tuple[Node, Node]] = field(default_factory=list)
+    """Children of a mapping: key node and value node."""
 
 
 def parse(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES) -> Mapping:
@@ -117,7 +113,7 @@ def parse(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES) 
         max_bytes: The largest text read at all, in bytes of UTF-8.
 
     Raises:
-        YamlError: The text is broken, too large, too deep, repeats a key, is no mapping, or uses anchors,
+        YamlError: The text is broken, too large, too deep, repeats a key, is not a mapping, or uses anchors,
             aliases or tags.
     """
     node = compose(text, first_line=first_line, max_bytes=max_bytes)

@@ -35,14 +35,13 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     """Examines a workspace.
 
     Args:
-        root: The workspace.
         staged: Only the files that the next commit would hold, as they are in the work tree.
 
     Returns:
         Findings in a fixed order; with ``staged`` only what is wrong.
 
     Raises:
-        WorkspaceError: The folder is no workspace.
+        WorkspaceError: The folder is not a workspace.
     """
     workspace = Workspace.open(root)
     files = Files(workspace)
@@ -284,12 +283,12 @@ def _secrets(files: Files) -> Iterator[Finding]:
 
 def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> Iterator[Finding]:
     """What is wrong with those of ``presets/`` that are among some files."""
-    from engine.context.preset import FOLDER  # noqa: PLC0415 — as above
+    from engine.context.preset import FOLDER  # noqa: PLC0415 — hardly needed for --staged
 
     staged = [path for path in paths if path.startswith(f"{FOLDER}/")]
     if not staged:
         return
-    from engine.context.preset_check import check_presets  # noqa: PLC0415 — as above
+    from engine.context.preset_check import check_presets  # noqa: PLC0415 — hardly needed for --staged
     from engine.context.presets import Presets  # noqa: PLC0415 — likewise
 
     for problem in check_presets(Presets(files, lambda: repository, Config), files, only=staged):

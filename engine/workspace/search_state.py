@@ -40,8 +40,8 @@ def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
 
 def _embedding(settings: SearchSettings) -> Iterator[Finding]:
     """Which embedding model is used, and whether it is there; only ``openai`` is asked over the network."""
-    from engine.pipeline.assembly import embedder_for  # noqa: PLC0415 — as above
-    from engine.search.embeddings import EMBEDDING_FAULTS, slow_one, vector_of  # noqa: PLC0415 — as above
+    from engine.pipeline.assembly import embedder_for  # noqa: PLC0415 — not for --staged
+    from engine.search.embeddings import EMBEDDING_FAULTS, slow_one, vector_of  # noqa: PLC0415 — not for --staged
 
     name = settings.embedding
     try:

@@ -48,7 +48,6 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     """Prints a trace for a person: the funnel, the table, and why.
 
     Args:
-        trace: The trace.
         rows: Rows of the table at most.
         explained: Prints the evidence for each of the nearest topics below the table.
     """

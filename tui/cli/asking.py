@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def answering(engine: Engine) -> Iterator[None]:
-    """While this lasts, a person at a terminal is asked; without one nobody is, and the gate says so."""
+    """While this lasts, a person at a terminal is asked; without one no one is, and the gate says so."""
     if engine.config.gate.provider != "ask" or not (sys.stdin.isatty() and sys.stderr.isatty()):
         yield
         return

@@ -45,7 +45,7 @@ class Invocation:
         """Opens the workspace.
 
         Raises:
-            WorkspaceError: The folder is no workspace.
+            WorkspaceError: The folder is not a workspace.
         """
         from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
 

@@ -142,7 +142,7 @@ def _sums_tree(totals: Totals) -> dict[str, Any]:
 
 
 def _estimates(engine: Engine) -> Estimates:
-    from engine.costs.estimates import estimate, used_lately  # noqa: PLC0415 — as above
+    from engine.costs.estimates import estimate, used_lately  # noqa: PLC0415 — not for `--help`
 
     small, large, embedding = _models(engine.config)
     used = used_lately(engine.costs.log.records(), engine.clock().date())
@@ -151,8 +151,8 @@ def _estimates(engine: Engine) -> Estimates:
 
 def _models(config: Config) -> tuple[str, str, str]:
     """The models that the settings name, or those of the specification where they name none."""
-    from engine.costs.estimates import EMBEDDING, LARGE, SMALL  # noqa: PLC0415 — as above
-    from engine.providers.pricing import CHAT_MODELS, DEFAULT_MODELS  # noqa: PLC0415 — as above
+    from engine.costs.estimates import EMBEDDING, LARGE, SMALL  # noqa: PLC0415 — not for `--help`
+    from engine.providers.pricing import CHAT_MODELS, DEFAULT_MODELS  # noqa: PLC0415 — not for `--help`
 
     gate, chat, search = config.gate, config.chat, config.search
     return (

@@ -46,7 +46,6 @@ def print_evidence(trace: Trace, rows: int) -> None:
     On a terminal marked words are underlined or in italics, in a pipe they stand in brackets.
 
     Args:
-        trace: The trace.
         rows: Topics at most.
     """
     styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -118,7 +118,7 @@ def _print_sections(injection: Injection) -> None:
 
 
 def _useful(injection: Injection) -> str:
-    from engine.injections.log import useful_places  # noqa: PLC0415 — as above
+    from engine.injections.log import useful_places  # noqa: PLC0415 — not for `--help`
 
     places = useful_places(injection)
     more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""

@@ -19,8 +19,8 @@ def serve(host: str, port: int, show_token: bool) -> None:
     in your settings folder, made when there is none.
     """
     from engine.gateways.http import HookServer  # noqa: PLC0415 — brings the web framework
-    from engine.gateways.token import hook_token  # noqa: PLC0415 — as above
-    from engine.store.user_folder import settings_folder  # noqa: PLC0415 — as above
+    from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it
+    from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only a server needs it
 
     with invocation().engine() as engine:
         token, where = hook_token(settings_folder())

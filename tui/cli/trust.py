@@ -42,9 +42,9 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     and the rest is ignored. What you trust is kept outside the workspace.
     """
     from engine.settings import trust as kept  # noqa: PLC0415 — `--help` must not load the engine
-    from engine.settings.file import read  # noqa: PLC0415 — as above
-    from engine.store.files import Files  # noqa: PLC0415 — as above
-    from engine.store.paths import Workspace  # noqa: PLC0415 — as above
+    from engine.settings.file import read  # noqa: PLC0415 — not for `--help`
+    from engine.store.files import Files  # noqa: PLC0415 — not for `--help`
+    from engine.store.paths import Workspace  # noqa: PLC0415 — not for `--help`
 
     if sum((show, revoke, yes)) > 1:
         raise click.UsageError("use one of --show, --revoke and --yes")

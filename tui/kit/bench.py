@@ -36,7 +36,7 @@ class Bench(Protocol):
     searched: str
     """What was searched for last."""
     harvesting: HarvestRun | None
-    """The harvest that is under way, or whose end nobody has seen yet."""
+    """The harvest that is under way, or whose end has not been seen yet."""
 
     @property
     def app(self) -> App[int]:

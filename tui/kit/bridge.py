@@ -33,27 +33,24 @@ ALL_PARTS: frozenset[Part] = frozenset({"feed", "digest", "ledger", "status"})
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What a handful of events comes down to.
-
-    Attributes:
-        parts: What has to be read again.
-        keys: Messages whose trace or prompt is new.
-        asked: Questions the gate opened, in order.
-        closed: Ids of questions that are settled.
-        progress: The last word on indexing, if there was one.
-        indexed: Whether search finds other things than before.
-        given_up: Discussions whose caches count no more.
-        troubles: Failures to tell the person about.
-    """
+    """What a handful of events comes down to."""
 
     parts: frozenset[Part] = frozenset()
+    """What has to be read again."""
     keys: frozenset[str] = frozenset()
+    """Messages whose trace or prompt is new."""
     asked: tuple[GateAsked, ...] = ()
+    """Questions the gate opened, in order."""
     closed: frozenset[str] = frozenset()
+    """Ids of questions that are settled."""
     progress: IndexProgress | None = None
+    """The last word on indexing, if there was one."""
     indexed: bool = False
+    """Whether search finds other things than before."""
     given_up: frozenset[str] = frozenset()
+    """Discussions whose caches no longer count."""
     troubles: tuple[str, ...] = ()
+    """Failures to tell the person about."""
 
 
 def condense(events: list[EngineEvent]) -> Burst:

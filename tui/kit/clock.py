@@ -14,15 +14,12 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Where times come from.
-
-    Attributes:
-        now: Wall-clock time, UTC.
-        monotonic: Seconds that never go back.
-        grace_s: How long a question that just appeared takes no answer, so that a key meant for
-            something else does not become one.
-    """
+    """Where times come from."""
 
     now: Callable[[], datetime] = _utc_now
+    """Wall-clock time, UTC."""
     monotonic: Callable[[], float] = time.monotonic
+    """Seconds that never go back."""
     grace_s: float = 0.4
+    """How long a question that just appeared takes no answer, so that a key meant for something else does not
+    become one."""

@@ -141,15 +141,9 @@ def command(
     """Makes a method a command; its docstring is its help.
 
     Args:
-        keys: See ``Command``, also for the others.
-        title: In the palette.
+        keys: See ``Command``, as for those left out here.
         panels: Where its keys mean this; every panel when left out.
         in_line: In the line to type in as well, whatever is typed.
-        footer: Words of the footer.
-        rank: Place in the footer.
-        palette: Whether the palette lists it.
-        needs: What it cannot be done without.
-        when: Whether it is there just now.
     """
     declared = _Declared(keys, title, tuple(panels), in_line, footer, rank, palette, tuple(needs), when)
 

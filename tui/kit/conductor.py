@@ -40,9 +40,7 @@ class Conductor:
     """Owns the lanes between screen and engine. Every method returns at once.
 
     Args:
-        engine: What is asked.
         post: Takes messages from any thread.
-        run_line: Runs a command line.
     """
 
     def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object], run_line: RunLine) -> None:
@@ -180,5 +178,5 @@ class Conductor:
                     self._post(Said(str(error), trouble=True))
 
     def _post(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell
+        with contextlib.suppress(RuntimeError):  # the screen is gone: nothing is left to tell
             self._send(message)

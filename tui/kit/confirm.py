@@ -49,7 +49,6 @@ class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
 
     Args:
         title: Plain text for the frame.
-        question: What would happen.
         answer: The word that lets it happen.
     """
 

@@ -29,7 +29,6 @@ def editor_command(path: Path, environment: Mapping[str, str] | None = None, *, 
     """The command that opens a file: ``$VISUAL``, ``$EDITOR``, or the first usual editor that is there.
 
     Args:
-        path: The file.
         environment: Where the variables are looked up; the process's own by default.
         line: The line to go to, from 1; editors that are not known to take one open the file as always.
 
@@ -86,7 +85,6 @@ def file_of(root: Path, *candidates: str) -> str:
     """The first candidate that names a regular file inside the workspace, relative to it; else empty.
 
     Args:
-        root: The workspace's folder.
         candidates: Relative paths; a ``#…`` behind one (the key of a turn) is not part of it.
     """
     for candidate in candidates:

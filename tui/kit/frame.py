@@ -37,7 +37,6 @@ class Frame(Screen[None], inherit_bindings=False):
     what its commands need to know. What its commands do is in its ``actions``.
 
     Args:
-        bench: The workbench.
         used: What has the keys to begin with.
     """
 
@@ -134,7 +133,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     @property
     def gone(self) -> bool:
-        """Whether it was left, or is being taken down; what comes in after that is for nobody."""
+        """Whether it was left, or is being taken down; what comes in after that is ignored."""
         return self not in self.app.screen_stack or not self.query(Footer)
 
     def lay_out_frame(self, classes: Mapping[str, bool], *others: str) -> None:
@@ -214,9 +213,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
         Args:
             name: What the line is called meanwhile.
-            mode: What is typed.
             value: What stands in it to begin with.
-            about: What it is about.
         """
         if not self.in_line:
             self.panel_before = self.panel_in_use

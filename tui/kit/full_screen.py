@@ -51,7 +51,6 @@ class FullScreen(Commanded):
     What may block is done in lanes, which a screen makes with ``lane`` when it is made; keys never wait.
 
     Args:
-        bench: The workbench.
         used: What has the keys to begin with; the first panel when left out.
     """
 
@@ -101,7 +100,6 @@ class FullScreen(Commanded):
         """A lane of its own for one kind of work.
 
         Args:
-            work: The blocking call.
             then: Takes what was asked and what came of it, on the screen's thread.
             refused: Takes why nothing did; the default says it in passing.
             merge: Makes one piece of a waiting and a new one; the default keeps the newest.
@@ -132,7 +130,7 @@ class FullScreen(Commanded):
         self._post(Said(text, trouble=trouble))
 
     def _post(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell
+        with contextlib.suppress(RuntimeError):  # the screen is gone: nothing is left to tell
             self.post_message(message)
 
     @on(Came)

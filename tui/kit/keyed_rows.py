@@ -38,7 +38,6 @@ class KeyedRows(RowList[Item]):
         """Shows another state; of the same things only the rows that differ are drawn.
 
         Args:
-            items: The rows.
             note: Draws what stands where there are none; not needed where ``empty`` does.
             about: What ``note`` depends on, so that it is drawn again when that changes.
         """

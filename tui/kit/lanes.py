@@ -19,7 +19,6 @@ class Lane(Generic[Ask, Answer]):
     ``refuse`` are called on that thread and must only post messages.
 
     Args:
-        work: The blocking call.
         deliver: Gets the question and the answer; left out when a newer question came meanwhile and
             ``merge`` is the default.
         refuse: Gets the question and the error, where the work fails as engines may.

@@ -52,7 +52,6 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
 
     Args:
         title: Plain text for the frame.
-        build: Draws the lines for a width.
         full: Takes nearly the whole screen instead of what a page of text needs.
         keys: What its frame says of the keys.
     """

@@ -114,8 +114,6 @@ class PromptLine(Horizontal):
         """Becomes a line of another kind.
 
         Args:
-            mode: What is typed from now on.
-            value: What stands in it to begin with.
             about: What it is about, e.g. the panel that is filtered.
         """
         self.mode = mode

@@ -17,7 +17,6 @@ class Questions:
 
     Args:
         screen: The workbench; they are shown on it and on the screens over it.
-        clock: How long they have been waiting.
         answer: Takes a question's id and the person's answer.
         changed: Called when another question is in view, or none.
     """

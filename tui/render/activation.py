@@ -33,13 +33,9 @@ def draw_activation(
     """Lays the panel out in ``height`` lines of ``width`` cells.
 
     Args:
-        shown: The message and its trace.
-        table: The rows to show.
         top: The first row that was visible last time, so that the table moves no more than it must.
-        width: Cells.
         height: Lines; the explanation gets what head and table leave, at least a third, and takes the
             longest of its forms that fits.
-        roles: Styles.
         focused: Whether the panel has the keys; the selection mark says so.
     """
     roomy = height >= 16

@@ -17,17 +17,13 @@ SETTINGS = ("anthropic", "anthropic_ttl", "gemini", "gemini_ttl_minutes", "gemin
 
 @dataclass(frozen=True, slots=True)
 class LastMiss:
-    """The last call that read nothing from a cache, or the last cache that was given up since.
-
-    Attributes:
-        entry: Whose.
-        at: When, as far as that is known.
-        given_up: No call has missed it yet; the next one will.
-    """
+    """The last call that read nothing from a cache, or the last cache that was given up since."""
 
     entry: DiscussionCache
     at: datetime | None
+    """When, as far as that is known."""
     given_up: bool
+    """No call has missed it yet; the next one will."""
 
 
 def last_miss(overview: CacheOverview) -> LastMiss | None:

@@ -132,7 +132,6 @@ def wrap(pieces: Iterable[Piece], width: int, *, indent: int = 0, first: int = 0
     """Breaks styled text into lines at blanks, long words where they must.
 
     Args:
-        pieces: Text with styles, in order.
         width: Cells per line.
         indent: Blanks before every line but the first.
         first: Cells already used on the first line by something the caller puts there.
@@ -180,7 +179,6 @@ def bar(value: float, width: int, fill: Style, track: Style, cuts: Sequence[tupl
 
     Args:
         value: 0 to 1, the filled part; anything above 0 shows at least one cell.
-        width: Cells.
         fill: Style of the filled part.
         track: Style of the rest.
         cuts: Marks across the gauge at 0 to 1, each in its style; later ones lie on top.

@@ -38,10 +38,6 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
     """Draws the explanation of one topic.
 
     Args:
-        shown: The message the row belongs to.
-        row: The topic's row of its trace.
-        width: Cells.
-        roles: Styles.
         form: ``full``: every piece of evidence with a scale of its own, in blocks; ``close``: the same
             without space between; ``brief``: in few lines, most important first; ``briefest``: that without
             the topic's name, for where it stands above.
@@ -88,10 +84,6 @@ def evidence(
     """All that speaks for and against a topic, block by block.
 
     Args:
-        shown: The message the row belongs to.
-        row: The topic's row of its trace.
-        width: Cells.
-        roles: Styles.
         roomy: Each hit on a line of its own with what stands around it, and a word on what was not done.
     """
     inner = width - LABEL

@@ -84,11 +84,7 @@ def message_block(
     """The message as one topic saw it, in at most ``most`` lines.
 
     Args:
-        text: The whole message.
-        row: The topic.
-        width: Cells.
         most: Lines of text; signs and their legend come on top.
-        roles: Styles.
         marks: ``signs`` below what is marked, ``brackets`` around it (``[matched]``, ``‹word›``), or its
             ``style`` alone.
     """

@@ -29,13 +29,8 @@ def reply_lines(
     """Draws all of it.
 
     Args:
-        message: What is sent.
-        reply: What has come so far.
-        step: What was done last.
         sent: What became of it, once that is known.
         problem: Why there is nothing more to come.
-        width: Cells.
-        roles: Styles.
     """
     rows = [row for line in visible_lines(message) for row in wrap([(line, roles.strong)], width)]
     rows.append(Row())

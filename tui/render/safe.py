@@ -26,7 +26,6 @@ def visible(text: str, limit: int | None = None) -> str:
     """Text as one line that is safe to show and measures right.
 
     Args:
-        text: Anything: file content, a message, a file name.
         limit: Characters after which the rest is not looked at; the caller cuts anyway.
     """
     if limit is not None and len(text) > limit:

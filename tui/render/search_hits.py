@@ -30,29 +30,25 @@ _BESIDE = 68
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A result as the list shows it; all of its texts are safe to show.
-
-    Attributes:
-        rank: From 1.
-        result: What the engine found.
-        title: Its heading, with the name of its session or file where that alone says little.
-        place: Path and lines, or session and line.
-        snippet: Its best lines as one.
-        title_spans: The query's words in the title.
-        spans: The query's words in the snippet.
-        matched: Words of the query that stand in the text, the heading or the path.
-        missing: The others.
-    """
+    """A result as the list shows it; all of its texts are safe to show."""
 
     rank: int
+    """From 1."""
     result: SearchResult
     title: str
+    """Its heading, with the name of its session or file where that alone says little."""
     place: str
+    """Path and lines, or session and line."""
     snippet: str
+    """Its best lines as one."""
     title_spans: Spans = ()
+    """The query's words in the title."""
     spans: Spans = ()
+    """The query's words in the snippet."""
     matched: tuple[str, ...] = ()
+    """Words of the query that stand in the text, the heading or the path."""
     missing: tuple[str, ...] = ()
+    """The others."""
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -109,11 +105,8 @@ def hit_rows(hit: Hit, width: int, lines: int, roles: Roles, *, chosen: bool = F
     """Draws a result in exactly ``lines`` lines of at most ``width`` cells; with two, the place gives way.
 
     Args:
-        hit: The result.
         width: Cells, without the selection mark.
         lines: 2 or 3.
-        roles: Styles.
-        chosen: Whether it is the selected result.
     """
     value = score(hit.result.score)
     words = roles.strong if chosen else roles.normal

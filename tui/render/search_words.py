@@ -14,9 +14,6 @@ Spans = tuple[tuple[int, int], ...]
 class Words:
     """The words of one query. To be used by one thread at a time.
 
-    Args:
-        query: As a person typed it.
-
     Attributes:
         terms: The words that count, in the order they were written.
     """

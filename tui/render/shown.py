@@ -17,26 +17,21 @@ MESSAGES: frozenset[FeedKind] = frozenset({"user", "agent", "cron", "webhook"})
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One message with what activation and the compiler made of it.
-
-    Attributes:
-        source: ``feed`` for a row of the feed, ``draft`` while a message is being typed, ``kept`` when
-            it was entered, ``nothing`` before anything is selected.
-        text: The message, or what the selected row says.
-        entry: The feed row, where it is one.
-        trace: ``None`` while it is being fetched, and for rows without one.
-        compiled: The prompt; ``None`` likewise.
-        pending: An answer is under way.
-        problem: Why there is no trace.
-    """
+    """One message with what activation and the compiler made of it."""
 
     source: Source = "nothing"
+    """``feed`` for a row of the feed, ``draft`` while a message is being typed, ``kept`` when it was entered,
+    ``nothing`` before anything is selected."""
     text: str = ""
+    """The message, or what the selected row says."""
     entry: FeedEntry | None = None
     trace: Trace | None = None
+    """``None`` while it is being fetched, and for rows without one."""
     compiled: Compiled | None = None
+    """The prompt; ``None`` likewise."""
     pending: bool = False
     problem: str = ""
+    """Why there is no trace."""
 
     @property
     def key(self) -> str:

@@ -34,20 +34,16 @@ _SCALES = (0.25, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Which topics stand in the table.
-
-    Attributes:
-        rows: Those that can be selected, in order.
-        hidden: How many are folded away below them.
-        below_cut: Whether all of the hidden ones simply scored too little.
-        selected: Index into ``rows``.
-        query: The filter's words.
-    """
+    """Which topics stand in the table."""
 
     rows: tuple[TopicTrace, ...] = ()
+    """Those that can be selected, in order."""
     hidden: int = 0
+    """How many are folded away below them."""
     below_cut: bool = True
+    """Whether all of the hidden ones simply scored too little."""
     selected: int = 0
+    """Index into ``rows``."""
     query: str = ""
 
 

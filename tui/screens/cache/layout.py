@@ -42,11 +42,7 @@ UNKNOWN = "not known"
 
 
 class CacheLayout(ListDetail):
-    """The screen on what providers keep of each discussion's stable prefix.
-
-    Args:
-        bench: The workbench it was opened from.
-    """
+    """The screen on what providers keep of each discussion's stable prefix."""
 
     AUTO_FOCUS = "#discussions"
     CSS_PATH: ClassVar[CSSPathType | None] = "cache.tcss"

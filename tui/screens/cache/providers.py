@@ -209,7 +209,6 @@ class ProvidersPanel(LinesPanel):
         """Shows another state, or the same at another time; only lines that differ are drawn.
 
         Args:
-            overview: What is known; ``None`` where nothing is.
             now: The time that times left are counted from.
             days: What the sums are of.
             note: What stands there where nothing is known.

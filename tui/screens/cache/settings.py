@@ -77,7 +77,6 @@ def setting_items(
     """The rows, with what is being written in place of what is.
 
     Args:
-        settings: As they are.
         changing: What some are being changed into, by their names.
         written: Those of them that stand in the file by now.
     """

@@ -43,11 +43,7 @@ WIDE = 160
 
 
 class ContextLayout(FullScreen):
-    """The screen on the prompt of the workbench's message.
-
-    Args:
-        bench: The workbench it was opened from.
-    """
+    """The screen on the prompt of the workbench's message."""
 
     AUTO_FOCUS = "#sections"
     CSS_PATH: ClassVar[CSSPathType | None] = "context.tcss"

@@ -41,7 +41,6 @@ class EntryList(RowList[ListItem]):
         """Shows another list.
 
         Args:
-            items: The rows.
             index: The entry to select, by its own index.
             query: Words to mark.
             note: What stands there where there are no rows.

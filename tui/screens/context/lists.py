@@ -100,7 +100,6 @@ def section_items(placed: Placed, query: str = "") -> list[ListItem]:
     """The sections by layer, with the cache boundaries and the end of the stable prefix where they lie.
 
     Args:
-        placed: The prompt.
         query: Keeps only the sections that hold these words in name, place or reason.
     """
     compiled = placed.compiled
@@ -221,12 +220,7 @@ def draw_item(
     """One row in at most ``width`` cells.
 
     Args:
-        item: What it is about.
-        width: Cells.
-        roles: The theme.
-        columns: What there is room for.
         query: Words to mark.
-        chosen: It is selected.
     """
     if isinstance(item, RuleItem):
         return draw_rule(item, width, roles)

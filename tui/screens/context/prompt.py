@@ -40,7 +40,6 @@ def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
     """Finds every section in the text of a prompt; takes milliseconds for a long one.
 
     Args:
-        compiled: The prompt.
         count: Counts tokens.
     """
     text = compiled.text

@@ -62,7 +62,6 @@ class TextPanel(Panel):
         """Shows another text.
 
         Args:
-            page: The text.
             head: Draws the lines above it, which stay, for a width.
             title: What stands beside the panel's name.
             line: The line of the text to begin with; ``None`` stays where it is.

@@ -38,7 +38,6 @@ class HarvestLayout(ListDetail):
     """The screen that leads through a harvest, or to the one that is under way.
 
     Args:
-        bench: The workbench below.
         failed: Conversations to choose beforehand, by sha256; all that can be when left out.
     """
 

@@ -60,10 +60,7 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
     """Draws what a run came to.
 
     Args:
-        progress: The run, ended.
         review_key: The workbench's key of the review screen.
-        width: Cells.
-        roles: Styles.
     """
     results = list(progress.results.values())
     rows: list[Row] = []

@@ -120,7 +120,6 @@ class ProgressPanel(RowList[StageItem]):
         """Shows how far it is; only the rows that differ are drawn.
 
         Args:
-            items: The rows.
             current: The row that is under way; -1 for none.
             run: Another run, or none yet: begins at the top.
         """

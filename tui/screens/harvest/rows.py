@@ -109,7 +109,6 @@ def stage_item(
     """How far a conversation is.
 
     Args:
-        path: The conversation.
         result: What became of it, as far as that is known.
         current: It is under way.
         stopping: The run ends after the one that is under way.

@@ -60,7 +60,6 @@ class HarvestRun:
     """A run. Its methods may be called from any thread.
 
     Args:
-        wish: What it is to do.
         chosen: The conversations it is about, in order.
         began: When, as the clock's ``monotonic`` has it.
         before: What an earlier run gave that this one goes on with.

@@ -62,7 +62,6 @@ class Price:
         """The price of all, or of what is chosen, which is its share.
 
         Args:
-            survey: What there is.
             whole: What all of it costs.
             chosen: What is harvested; all there is when left out.
             why: Why that is not known.

@@ -34,7 +34,6 @@ def bind_notes(old: str, new: str, knowledge: WorkbenchKnowledge) -> str:
     Args:
         old: The path that the notes have.
         new: The file that they belong to, absolute.
-        knowledge: What holds the notes.
     """
     moved = knowledge.notes.rebind(old, new)
     made = knowledge.commit((moved.notes,), f"memory: the notes of {old} belong to {moved.path}")

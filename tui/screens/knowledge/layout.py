@@ -47,11 +47,7 @@ LOOKING = "looking at what is known …"
 
 
 class KnowledgeLayout(ListDetail):
-    """The screen on what is known.
-
-    Args:
-        bench: The workbench it was opened from.
-    """
+    """The screen on what is known."""
 
     AUTO_FOCUS = "#groups"
     CSS_PATH: ClassVar[CSSPathType | None] = "knowledge.tcss"

@@ -46,8 +46,6 @@ class PiecesPanel(KeyedRows[Piece]):
         """Shows the pieces of a group, which its title names; of another one the first is selected.
 
         Args:
-            items: The rows.
-            title: What stands in the frame.
             note: Draws what stands where there are no rows.
             about: What ``note`` depends on beside the title.
         """

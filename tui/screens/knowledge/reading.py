@@ -74,7 +74,6 @@ class ReadingPanel(LinesPanel):
 
         Args:
             drawing: Draws it; ``None`` where nothing is selected.
-            title: What stands in the frame.
             key: Which thing it is: the place in it stays while it is the same.
         """
         self.set_frame(title)
@@ -152,11 +151,8 @@ def draw_entry(
     """Draws an entry: its header, what is wrong, what it refers to and what refers to it, then its text.
 
     Args:
-        piece: It.
         text: Its file; ``None`` while it is being read.
         links: Its references; ``None`` while they are being looked for.
-        width: Cells.
-        roles: The theme's.
     """
     entry = piece.entry
     rows = wrap([(entry.name, roles.strong)], width)

@@ -91,7 +91,6 @@ def verify_entries(
     """Holds all entries against the files.
 
     Args:
-        knowledge: What verifies them.
         progress: Called every ``STEP`` entries with how many are done.
         wanted: Whether to go on after the present entry.
     """

@@ -118,12 +118,9 @@ def draw_none(
     """Draws why there are no rows.
 
     Args:
-        phase: What is known.
         problem: Why the ledger could not be read.
         broken: It is damaged or gone.
         narrowed: What the list is narrowed to; empty where it is not.
-        width: Cells.
-        roles: Styles.
     """
     if phase == "loading":
         return [Row(("reading …", roles.faint))]

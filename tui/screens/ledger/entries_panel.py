@@ -41,9 +41,6 @@ class EntriesPanel(KeyedRows[RecordItem]):
         """Shows another state.
 
         Args:
-            items: The rows.
-            note: As in ``show_items``.
-            about: As in ``show_items``.
             only: The status that the rows are kept to.
             whole: How many entries there are in all.
             below: What stands at the lower edge before what is known of the selected one.

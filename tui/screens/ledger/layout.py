@@ -34,7 +34,6 @@ class LedgerLayout(ListDetail):
     """The screen on what became of conversations.
 
     Args:
-        bench: The workbench it was opened from.
         sha256: The entry to begin with; the newest when left out.
     """
 

@@ -179,6 +179,6 @@ def _line(view: RecordView, at: int, width: int, roles: Roles) -> list[Row]:
 
 
 def line_of(view: RecordView, at: int) -> CheckedLine | None:
-    """What became of a line; ``None`` while that is looked up, and of what is no line."""
+    """What became of a line; ``None`` while that is looked up, and for what is not a line."""
     checked = view.check.entry
     return checked.lines[at] if checked is not None and 0 <= at < len(checked.lines) else None

@@ -37,19 +37,15 @@ _VOICES = {
 
 @dataclass(frozen=True, slots=True)
 class SourceLines:
-    """What stands around the line that says an item.
-
-    Attributes:
-        first: The number of the first of ``lines``, from 1.
-        lines: Lines of the conversation.
-        problem: Why there are none.
-        same: Whether the line is still the one that was kept.
-    """
+    """What stands around the line that says an item."""
 
     first: int = 0
+    """The number of the first of ``lines``, from 1."""
     lines: tuple[str, ...] = ()
     problem: str = ""
+    """Why there are none."""
     same: bool = True
+    """Whether the line is still the one that was kept."""
 
 
 def source_lines(files: WorkbenchFiles, each: Waiting) -> SourceLines:
@@ -83,11 +79,8 @@ def draw_whole(
     """Draws an item with its source.
 
     Args:
-        item: The item.
         source: The lines around its own; ``None`` while they are being read.
-        width: Cells.
         height: Lines that can be seen; where they are few, so are the neighbours and the blanks.
-        roles: The theme's.
     """
     each, low = item.waiting, height < HIGH
     rows = wrap([(each.item.text, roles.strong)], width)

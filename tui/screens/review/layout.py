@@ -31,11 +31,7 @@ READING = "reading what waits …"
 
 
 class ReviewLayout(ListDetail):
-    """The screen on what waits for a person.
-
-    Args:
-        bench: The workbench it was opened from.
-    """
+    """The screen on what waits for a person."""
 
     AUTO_FOCUS = "#queue"
     CSS_PATH: ClassVar[CSSPathType | None] = "review.tcss"

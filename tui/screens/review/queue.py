@@ -41,17 +41,13 @@ WIDE = 84
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """An item as the list shows it just now.
-
-    Attributes:
-        waiting: The item.
-        sign: What stands before it.
-        age: How long ago it was put up.
-    """
+    """An item as the list shows it just now."""
 
     waiting: Waiting
     sign: str
+    """What stands before it."""
     age: str
+    """How long ago it was put up."""
 
     @property
     def waits(self) -> bool:

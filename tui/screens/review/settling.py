@@ -42,7 +42,6 @@ class Settling:
         """Does one after the other; one that is refused holds up none behind it.
 
         Args:
-            review: What settles them.
             ended: Called with the id of each, and whether it was settled.
             tell: Says in passing what became of them, with ``trouble`` where it failed.
         """

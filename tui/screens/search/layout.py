@@ -33,7 +33,6 @@ class SearchLayout(FullScreen):
     """The screen on what is searched for.
 
     Args:
-        bench: The workbench it was opened from.
         query: What to begin with.
     """
 

@@ -63,8 +63,6 @@ def draw_overview(
     Args:
         inventory: What there is; ``None`` while it is being looked at.
         only: The kind that the search keeps to; empty for all.
-        width: Cells.
-        roles: Styles.
         height: Lines; where they are too few for a line each, two kinds share one.
     """
     if inventory is None:
@@ -138,13 +136,9 @@ def draw_nothing(
     """Draws that nothing was found, and what to try.
 
     Args:
-        query: What was looked for.
         only: The kind that the search kept to; empty for all.
         elsewhere: What the same query finds in all kinds.
         more: Whether it finds more than that.
-        status: How the index stands.
-        width: Cells.
-        roles: Styles.
     """
     place = f" in {KINDS.get(only, only)}" if only else ""
     shown = first_line(query, 200)

@@ -36,7 +36,7 @@ class Line:
     """A line of a file."""
 
     number: int
-    """From 1; 0 where the text is no line of its file."""
+    """From 1; 0 where the text is not a line of its file."""
     text: str
     """Safe to show."""
     spans: Spans

@@ -40,8 +40,6 @@ class DecisionsPanel(RowList[DecisionItem]):
         """Shows another list; on the same topic the same decision stays selected while it is listed.
 
         Args:
-            topic: Whose decisions they are.
-            listing: The list.
             note: Why there are none.
             standing: Topic and cuts, if no other panel shows them.
         """

@@ -38,7 +38,6 @@ class TuneLayout(FullScreen):
     """The screen on one topic and its cuts.
 
     Args:
-        bench: The workbench it was opened from.
         topic: The topic to begin with; where it is unknown, the worst one.
     """
 

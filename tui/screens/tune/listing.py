@@ -81,8 +81,6 @@ def labelled_anew(
     """The same rows in the same order with the labels as they are now.
 
     Args:
-        table: The log.
-        listing: What was listed.
         saving: Labels on their way.
         flips: The flips by the labels as they are now, where these have changed.
     """

@@ -91,8 +91,6 @@ def write_all(
     """Writes one after the other, then reads the log; one that is refused holds up none behind it.
 
     Args:
-        tuning: What writes them.
-        changes: Labels and cuts.
         applied: Called with cuts once they are written.
         refused: Called with the reason where they could not be.
     """

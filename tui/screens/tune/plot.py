@@ -50,7 +50,6 @@ def bins_for(width: int, labelled: int) -> int:
     """How many bins suit a panel: the fewer decisions, the wider the bins, each some whole cells.
 
     Args:
-        width: Cells of the panel.
         labelled: Decisions that are drawn.
     """
     room = _room(width)
@@ -82,23 +81,20 @@ def draw_plot(plot: Plot, width: int, height: int, roles: Roles) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How the plot fills its room.
-
-    Attributes:
-        cells: Cells a bin is wide.
-        span: Cells from 0 to 1.
-        up: Lines above the axis.
-        down: Lines below it.
-        rooted: Bars are as tall as the square root of their number.
-        eighths: Eighths of a line for one decision, or for the root of one.
-    """
+    """How the plot fills its room."""
 
     cells: int
+    """Cells a bin is wide."""
     span: int
+    """Cells from 0 to 1."""
     up: int
+    """Lines above the axis."""
     down: int
+    """Lines below it."""
     rooted: bool
+    """Bars are as tall as the square root of their number."""
     eighths: float
+    """Eighths of a line for one decision, or for the root of one."""
 
     def level(self, number: int, lines: int) -> int:
         """How many eighths tall a bar is; one at least where there is anything."""

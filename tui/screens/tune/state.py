@@ -66,7 +66,6 @@ class TuneState:
         """Takes over the log as it was read; topic, selection and moves stay.
 
         Args:
-            log: The log.
             relabelled: Labels in it have changed, so that what was fitted to them is out of date.
         """
         table, overview = log.table, log.overview

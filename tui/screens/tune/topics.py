@@ -100,11 +100,7 @@ def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles
     """Lays the list out in ``height`` lines of ``width`` cells.
 
     Args:
-        view: What stands in it.
         top: The first row that was visible last time, so that the list moves no more than it must.
-        width: Cells.
-        height: Lines.
-        roles: Styles.
         focused: Whether the panel has the keys; the selection mark says so.
     """
     note = _note(view, width, roles)

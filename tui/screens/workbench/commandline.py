@@ -31,7 +31,6 @@ def run_line(
     """Runs a command line on a workspace.
 
     Args:
-        root: The workspace.
         line: What would be typed after ``autopoiesis``.
         stop: Stops the command, and what it started, once it is set.
         deadline_s: Seconds after which it is stopped.

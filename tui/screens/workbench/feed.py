@@ -54,11 +54,8 @@ def feed_row(
     """Draws a row of at most ``width`` cells.
 
     Args:
-        entry: What happened.
         width: Cells, without the selection mark.
-        roles: Styles.
         query: The filter's words, marked where they stand.
-        chosen: Whether it is the selected row.
         today: The day of the newest row; where there is no room for both, rows of other days show theirs
             instead of the time.
     """

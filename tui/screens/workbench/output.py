@@ -20,12 +20,7 @@ RUNNING_KEYS = "esc stops it · q leaves it running"
 
 
 class OutputPage(PageScreen):
-    """While the command runs esc and ctrl+c stop it; the other keys that close a page leave it running.
-
-    Args:
-        line: The command.
-        stop: Set to stop it.
-    """
+    """While the command runs esc and ctrl+c stop it; the other keys that close a page leave it running."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", show=False, priority=True),

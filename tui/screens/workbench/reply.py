@@ -50,12 +50,7 @@ class SendWish:
 
 
 class ReplyScreen(PageScreen):
-    """Sends a message and shows what comes.
-
-    Args:
-        engine: What sends it.
-        wish: What is sent.
-    """
+    """Sends a message and shows what comes."""
 
     def __init__(self, engine: WorkbenchEngine, wish: SendWish) -> None:
         super().__init__("sending", self._draw, full=True)

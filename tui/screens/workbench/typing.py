@@ -77,7 +77,7 @@ class WorkbenchTyping(WorkbenchLayout):
             return
         kept = shown if shown.trying else Shown()
         self.show_message(Shown("draft", text, None, kept.trace, kept.compiled, pending=kept.trace is None))
-        # Nobody is asked, and nothing is spent, about half a sentence.
+        # Half a sentence is not worth a question to the gate, or its cost.
         self.conductor.try_text(text, ask=False)
 
     def keep(self, text: str) -> None:
