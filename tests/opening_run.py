@@ -95,6 +95,7 @@ async def shown(root: Path) -> Iterable[str]:
 
 def main(root: str, report: str) -> None:
     """Runs the commands and writes the report: lists of ``[kind, what, flags]``."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
     seen: list[tuple[str, str, int]] = []
 
     def place(path: object, folder: object = None) -> str:
