@@ -158,8 +158,9 @@ class Commanded(Frame):
 
     # Acting on the selection
 
+    @command("Y", title="Copy the text", needs=[ROWS])
     def copy(self) -> None:
-        """Puts what the panel in use shows, or has selected, on the clipboard."""
+        """Copy what is selected, or all that the panel shows; over SSH too, where the terminal allows it."""
         if not self.in_line:
             self.copy_text(self.panel_named(self.panel_in_use).selected_text())
 

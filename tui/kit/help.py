@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.kit.command import Catalog, Command, Scope, Situation
-from tui.render.draw import Row, wrap
+from tui.render.draw import Row, joined_within, wrap
 from tui.render.roles import Roles
 
 _KEYS = 14
@@ -32,7 +32,8 @@ def help_lines(catalog: Catalog, situation: Situation, signs: Signs, width: int,
 
 def _command(command: Command, situation: Situation, width: int, roles: Roles) -> list[Row]:
     refusal = command.refusal(situation)
-    lead = Row().fit(" ".join(command.shown_keys), _KEYS, roles.faint if refusal else roles.accent)
+    keys = joined_within(command.shown_keys, _KEYS - 1, between=" ")
+    lead = Row().fit(keys, _KEYS, roles.faint if refusal else roles.accent)
     pieces = [(command.help, roles.muted if refusal else roles.normal)]
     if refusal:
         pieces.append((f" Not now: {refusal}.", roles.gate))

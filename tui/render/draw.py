@@ -238,9 +238,9 @@ def found(text: str, query: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(re.escape(query), text, re.IGNORECASE)]
 
 
-def joined_within(parts: Sequence[str], cells: int) -> str:
+def joined_within(parts: Sequence[str], cells: int, *, between: str = " · ") -> str:
     """As many of some short words as there is room for, the first ones first."""
     kept = list(parts)
-    while len(kept) > 1 and cell_len(" · ".join(kept)) > cells:
+    while len(kept) > 1 and cell_len(between.join(kept)) > cells:
         kept.pop()
-    return " · ".join(kept)
+    return between.join(kept)

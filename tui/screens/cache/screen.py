@@ -238,11 +238,6 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         """Go to the misses: why the last one happened, and what broke prefixes how often at what price."""
         self.go_to("misses")
 
-    @command("Y", title="Copy the text", needs=[ROWS])
-    def copy(self) -> None:
-        """Copy what the panel shows: of discussions, misses and settings the selected line (OSC 52)."""
-        super().copy()
-
     # What the keys depend on, and what comes in
 
     @property

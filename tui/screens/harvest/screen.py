@@ -254,11 +254,6 @@ class HarvestScreen(
         """Go to the options."""
         self.go_to("switches")
 
-    @command("Y", title="Copy the text", needs=[ROWS])
-    def copy(self) -> None:
-        """Copy what the panel shows: of lists the selected row, else the whole text (OSC 52)."""
-        super().copy()
-
     # What the keys depend on, and what comes in
 
     def begin(self) -> None:

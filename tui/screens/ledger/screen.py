@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from engine.errors import AutopoiesisError
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.commands import WRITABLE
 from tui.kit.editor import file_of
 from tui.kit.lanes import Lane
 from tui.render.figures import count, plural
@@ -284,13 +284,6 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
     def read(self) -> None:
         """Read the selected entry; small screens give it the whole area."""
         self.go_to("record")
-
-    @command("Y", title="Copy the text", needs=[ROWS])
-    def copy(self) -> None:
-        """Copy what the panel shows: of the entries the selected one, else everything known of it
-        (OSC 52).
-        """
-        super().copy()
 
     # What the keys depend on, and what comes in
 

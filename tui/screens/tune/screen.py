@@ -7,7 +7,7 @@ from operator import add
 from typing import TYPE_CHECKING, Self
 
 from tui.kit.command import Need, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.commands import WRITABLE
 from tui.kit.editor import file_of
 from tui.kit.full_screen import committed
 from tui.kit.panel import Motion
@@ -354,11 +354,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     def focus_decisions(self) -> None:
         """Go to the decisions: those that flip when a cut is moved, else those nearest to the cuts."""
         self.go_to("decisions")
-
-    @command("Y", title="Copy the selection", needs=[ROWS])
-    def copy(self) -> None:
-        """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
-        super().copy()
 
     # What the keys depend on
 

@@ -260,11 +260,6 @@ class Workbench(
         """Go to the budget: what takes how much of the prompt, and what was left out."""
         self.go_to("budget")
 
-    @command("Y", title="Copy the selection", needs=[ROWS])
-    def copy(self) -> None:
-        """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
-        super().copy()
-
     @command(
         "slash",
         title="Filter the list", panels=["feed", "activation", "ledger"], footer="filter", rank=26,
