@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tui.cli.base import LateGroup, directory_option, run
+from tui.cli.base import Group, directory_option, run
 
 _COLLECT_EVERY = 50_000
 """New objects after which garbage is collected; 700 unless told."""
@@ -48,7 +48,7 @@ COMMANDS = {
 }
 
 
-class WorkbenchGroup(LateGroup):
+class WorkbenchGroup(Group):
     """The top level, where a folder in place of a command means: open the workbench on it."""
 
     def resolve_command(

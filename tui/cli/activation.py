@@ -9,20 +9,19 @@ import click
 from engine.activation.trace import Trace
 from tui.cli.asking import answering
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
+    group,
     invocation,
-    json_option,
     read_text,
     table,
+    verb,
 )
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
+    from engine.engine import Engine
 
 
 def number(value: float | None) -> str:
@@ -74,13 +73,10 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     emit(trace.why)
 
 
-@click.command(
-    epilog=example(
-        'autopoiesis trace "Can you review the PR that just came in?"',
-        'autopoiesis trace --explain "Can you review the PR that just came in?"',
-    )
+@verb(
+    'autopoiesis trace "Can you review the PR that just came in?"',
+    'autopoiesis trace --explain "Can you review the PR that just came in?"',
 )
-@directory_option
 @click.argument("text")
 @click.option(
     "--direction",
@@ -103,7 +99,6 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     is_flag=True,
     help="Show for the nearest topics what made their score, with the words marked in the message.",
 )
-@json_option
 def trace(
     text: str,
     direction: str,
@@ -130,71 +125,51 @@ def trace(
             emit_problems(engine.problems())
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "list": "tui.cli.activation:decisions_list",
-        "label": "tui.cli.activation:decisions_label",
-    },
-    epilog=example(
-        "autopoiesis decisions list --topic release", "autopoiesis decisions label 3f9c21ab --noise"
-    ),
-)
-@directory_option
+@group("autopoiesis decisions list --topic release", "autopoiesis decisions label 3f9c21ab --noise")
 def decisions() -> None:
     """The log of what was activated and what was not, and labels for it."""
 
 
-@click.command("list", epilog=example("autopoiesis decisions list --limit 20 --json"))
-@directory_option
+@decisions.verb("list", "autopoiesis decisions list --limit 20 --json")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
 @click.option("--topic", help="Only this topic.")
 @click.option("--unlabelled", is_flag=True, help="Only decisions without a label.")
-@json_option
-def decisions_list(limit: int, topic: str | None, unlabelled: bool, as_json: bool) -> None:
+def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bool, as_json: bool) -> None:
     """List the latest decisions, newest first."""
-    with invocation().engine() as engine:
-        found = engine.decision_log.last(limit, topic=topic, unlabelled=unlabelled)
-        if as_json:
-            emit_json([decision._asdict() for decision in found])
-            return
-        if not found and (topic or unlabelled) and engine.decision_log.last(1):
-            emit("no decision is like that")
-            return
-        if not found:
-            emit(
-                "no decisions yet: they are logged as transcripts grow, or by `autopoiesis trace --log TEXT`"
-            )
-            return
-        table(
+    found = engine.decision_log.last(limit, topic=topic, unlabelled=unlabelled)
+    if as_json:
+        emit_json([decision._asdict() for decision in found])
+        return
+    if not found and (topic or unlabelled) and engine.decision_log.last(1):
+        emit("no decision is like that")
+        return
+    if not found:
+        emit("no decisions yet: they are logged as transcripts grow, or by `autopoiesis trace --log TEXT`")
+        return
+    table(
+        [
             [
-                [
-                    decision.id[:10],
-                    decision.at[:16].replace("T", " "),
-                    decision.topic,
-                    decision.verdict,
-                    number(decision.score),
-                    label_text(decision),
-                    " ".join(decision.message.split())[:60],
-                ]
-                for decision in found
-            ],
-            ["id", "when", "topic", "verdict", "tier 2", "label", "message"],
-        )
+                decision.id[:10],
+                decision.at[:16].replace("T", " "),
+                decision.topic,
+                decision.verdict,
+                number(decision.score),
+                label_text(decision),
+                " ".join(decision.message.split())[:60],
+            ]
+            for decision in found
+        ],
+        ["id", "when", "topic", "verdict", "tier 2", "label", "message"],
+    )
 
 
-@click.command(
-    "label",
-    epilog=example(
-        "autopoiesis decisions label 3f9c21ab --useful", "autopoiesis decisions label 3f9c21ab --clear"
-    ),
+@decisions.verb(
+    "label", "autopoiesis decisions label 3f9c21ab --useful", "autopoiesis decisions label 3f9c21ab --clear"
 )
-@directory_option
 @click.argument("decisions", metavar="DECISION…", nargs=-1, required=True)
 @click.option("--useful", "label", flag_value="useful", help="It was right that the topic applied.")
 @click.option("--noise", "label", flag_value="noise", help="It was not, or would not have been.")
 @click.option("--clear", "label", flag_value="clear", help="Take back what a person said.")
-@json_option
 def decisions_label(decisions: tuple[str, ...], label: str | None, as_json: bool) -> None:
     """Label the decisions whose ids begin with DECISION."""
     if label is None:

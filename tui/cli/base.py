@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import importlib
 import os
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 HOME_VARIABLE = "AUTOPOIESIS_HOME"
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """What writing to a full or broken output answers."""
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Function = Callable[..., Any]
 
 
 @dataclass
@@ -85,21 +86,18 @@ def _settle_directory(context: click.Context, _parameter: click.Parameter, value
         root.obj.directory = value
 
 
-def directory_option(function: Decorated) -> Decorated:
-    """``-C DIR``, accepted before and after the command's name."""
-    return click.option(
-        "-C",
-        "workspace_folder",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        expose_value=False,
-        is_eager=True,
-        callback=_settle_directory,
-        help=f"The workspace; else ${HOME_VARIABLE}, else ~/.autopoiesis.",
-    )(function)
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+directory_option = click.option(
+    "-C",
+    "workspace_folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    expose_value=False,
+    is_eager=True,
+    callback=_settle_directory,
+    help=f"The workspace; else ${HOME_VARIABLE}, else ~/.autopoiesis.",
+)
+"""``-C DIR``, accepted before and after the command's name."""
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
 def example(*lines: str) -> str:
@@ -107,11 +105,11 @@ def example(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-class LateGroup(click.Group):
-    """A group whose commands are imported when they are called or listed.
+class Group(click.Group):
+    """A group that lists its commands as declared, those of other modules last.
 
     Args:
-        late: Command name to ``module:attribute``.
+        late: Command name to ``module:attribute``, imported when it is called or listed.
     """
 
     def __init__(self, *args: Any, late: dict[str, str] | None = None, **kwargs: Any) -> None:
@@ -120,16 +118,60 @@ class LateGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order in which they were declared."""
-        return [*self.late, *super().list_commands(ctx)]
+        return [*self.commands, *self.late]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports the command."""
-        if cmd_name in self.late:
-            module, attribute = self.late[cmd_name].split(":")
-            command = getattr(importlib.import_module(module), attribute)
-            if isinstance(command, click.Command):
-                return command
-        return super().get_command(ctx, cmd_name)
+        """Imports the command where it is another module's."""
+        if cmd_name not in self.late:
+            return super().get_command(ctx, cmd_name)
+        module, attribute = self.late[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def verb(self, name: str, *examples: str, **settings: Any) -> Callable[[Function], click.Command]:
+        """Declares a command of this group; see ``verb``."""
+
+        def declare(function: Function) -> click.Command:
+            command = verb(*examples, name=name, **settings)(function)
+            self.add_command(command)
+            return command
+
+        return declare
+
+
+def group(*examples: str, late: dict[str, str] | None = None, **settings: Any) -> Callable[[Function], Group]:
+    """Declares a group of commands, with ``-C`` and examples of what a person would type."""
+
+    def declare(function: Function) -> Group:
+        made = click.group(cls=Group, late=late, epilog=example(*examples), **settings)(
+            directory_option(function)
+        )
+        assert isinstance(made, Group)
+        return made
+
+    return declare
+
+
+def verb(*examples: str, name: str | None = None, **settings: Any) -> Callable[[Function], click.Command]:
+    """Declares a command, with ``-C`` and examples of what a person would type.
+
+    A function that takes ``engine`` gets the workspace, opened and closed around it; one that takes
+    ``as_json`` has ``--json``. ``settings`` are those of ``click.command``.
+    """
+
+    def declare(function: Function) -> click.Command:
+        taken = function.__annotations__
+
+        @functools.wraps(function)
+        def opened(*args: Any, **kwargs: Any) -> Any:
+            with invocation().engine() as engine:
+                return function(engine, *args, **kwargs)
+
+        called = directory_option(opened if "engine" in taken else function)
+        command = click.command(name, cls=click.Command, epilog=example(*examples), **settings)(called)
+        return _json_option(command) if "as_json" in taken else command
+
+    return declare
 
 
 def read_text(text: str) -> str:

@@ -9,13 +9,9 @@ import click
 
 from engine.discussions.caches import tree_of
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
-    example,
-    invocation,
-    json_option,
+    group,
     table,
 )
 from tui.render.figures import left, plural
@@ -23,48 +19,38 @@ from tui.render.figures import left, plural
 if TYPE_CHECKING:
     from engine.discussions.overview import DiscussionCache
     from engine.discussions.state import DiscussionCacheState
+    from engine.engine import Engine
 
 _TITLE = 40
 """Characters of a title that the list shows."""
 _NONE = "no discussion has been sent yet: `autopoiesis send TEXT` sends a message"
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "list": "tui.cli.cache:cache_list",
-        "overview": "tui.cli.cache_overview:cache_overview",
-        "show": "tui.cli.cache:cache_show",
-        "invalidate": "tui.cli.cache:cache_invalidate",
-        "disable": "tui.cli.cache:cache_disable",
-        "enable": "tui.cli.cache:cache_enable",
-        "check": "tui.cli.cache_check:cache_check",
-    },
-    epilog=example("autopoiesis cache list", "autopoiesis cache overview", "autopoiesis cache check"),
+@group(
+    "autopoiesis cache list",
+    "autopoiesis cache overview",
+    "autopoiesis cache check",
+    late={"overview": "tui.cli.cache_overview:cache_overview", "check": "tui.cli.cache_check:cache_check"},
 )
-@directory_option
 def cache() -> None:
     """What providers keep of each discussion's stable prefix, and why the last call read nothing from it."""
 
 
-@click.command("list", epilog=example("autopoiesis cache list --json"))
-@directory_option
-@json_option
-def cache_list(as_json: bool) -> None:
+@cache.verb("list", "autopoiesis cache list --json")
+def cache_list(engine: Engine, as_json: bool) -> None:
     """List the discussions, the one used last first."""
     from engine.discussions.overview import with_titles  # noqa: PLC0415 — `--help` must not load the engine
 
-    with invocation().engine() as engine:
-        now, found = engine.clock(), with_titles(engine.caches.all(), engine.workspace)
-        if as_json:
-            emit_json([discussion_tree(each, now) for each in found])
-        elif not found:
-            emit(_NONE)
-        else:
-            table(
-                [_cells(each, now) for each in found],
-                ["discussion", "provider", "cached", "tokens", "read by", "title", ""],
-            )
+    now, found = engine.clock(), with_titles(engine.caches.all(), engine.workspace)
+    if as_json:
+        emit_json([discussion_tree(each, now) for each in found])
+    elif not found:
+        emit(_NONE)
+    else:
+        table(
+            [_cells(each, now) for each in found],
+            ["discussion", "provider", "cached", "tokens", "read by", "title", ""],
+        )
 
 
 def _cells(each: DiscussionCache, now: datetime) -> list[str]:
@@ -86,45 +72,33 @@ def discussion_tree(each: DiscussionCache, now: datetime) -> dict[str, Any]:
     return {**tree_of(each.state, now), "title": each.title, "path": each.path}
 
 
-@click.command("show", epilog=example("autopoiesis cache show ses_1a2b3c4d"))
-@directory_option
+@cache.verb("show", "autopoiesis cache show ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
-@json_option
-def cache_show(discussion: str, as_json: bool) -> None:
+def cache_show(engine: Engine, discussion: str, as_json: bool) -> None:
     """Show everything known of one discussion's cache."""
-    with invocation().engine() as engine:
-        _print(engine.caches.get(discussion), engine.clock(), as_json)
+    _print(engine.caches.get(discussion), engine.clock(), as_json)
 
 
-@click.command("invalidate", epilog=example("autopoiesis cache invalidate ses_1a2b3c4d"))
-@directory_option
+@cache.verb("invalidate", "autopoiesis cache invalidate ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
-@json_option
-def cache_invalidate(discussion: str, as_json: bool) -> None:
+def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
     """Give a discussion's cache up: it does not count any more, and the next call begins another one."""
-    with invocation().engine() as engine:
-        state = engine.discussions.ending.invalidate(discussion, "given up by hand")
-        _print(state, engine.clock(), as_json)
+    state = engine.discussions.ending.invalidate(discussion, "given up by hand")
+    _print(state, engine.clock(), as_json)
 
 
-@click.command("disable", epilog=example("autopoiesis cache disable ses_1a2b3c4d"))
-@directory_option
+@cache.verb("disable", "autopoiesis cache disable ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
-@json_option
-def cache_disable(discussion: str, as_json: bool) -> None:
+def cache_disable(engine: Engine, discussion: str, as_json: bool) -> None:
     """Ask for no caches in a discussion any more."""
-    with invocation().engine() as engine:
-        _print(engine.discussions.ending.disable(discussion), engine.clock(), as_json)
+    _print(engine.discussions.ending.disable(discussion), engine.clock(), as_json)
 
 
-@click.command("enable", epilog=example("autopoiesis cache enable ses_1a2b3c4d"))
-@directory_option
+@cache.verb("enable", "autopoiesis cache enable ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
-@json_option
-def cache_enable(discussion: str, as_json: bool) -> None:
+def cache_enable(engine: Engine, discussion: str, as_json: bool) -> None:
     """Ask for caches in a discussion again."""
-    with invocation().engine() as engine:
-        _print(engine.discussions.ending.enable(discussion), engine.clock(), as_json)
+    _print(engine.discussions.ending.enable(discussion), engine.clock(), as_json)
 
 
 def cached(state: DiscussionCacheState, now: datetime) -> str:

@@ -13,7 +13,14 @@ import click
 
 from engine.errors import AutopoiesisError
 from engine.store import programs
-from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, plain, read_text
+from tui.cli.base import (
+    emit,
+    emit_json,
+    invocation,
+    plain,
+    read_text,
+    verb,
+)
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
@@ -33,15 +40,12 @@ _DIFF_LINES = 20
 _INDENT = " " * 9
 
 
-@click.command(
-    "check",
-    epilog=example(
-        "autopoiesis cache check",
-        'autopoiesis cache check "What did Odile ask for?" --session ses_1a2b3c4d --last 5',
-        "autopoiesis cache check --json",
-    ),
+@verb(
+    "autopoiesis cache check",
+    'autopoiesis cache check "What did Odile ask for?" --session ses_1a2b3c4d --last 5',
+    "autopoiesis cache check --json",
+    name="check",
 )
-@directory_option
 @click.argument("text", default=_MESSAGE)
 @click.option(
     "--session",
@@ -52,7 +56,6 @@ _INDENT = " " * 9
 @click.option(
     "--last", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How many turns."
 )
-@json_option
 def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> int:
     """Check that the stable prefix stays the same, and say what broke it.
 

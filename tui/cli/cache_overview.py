@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, plain, table
+from tui.cli.base import (
+    emit,
+    emit_json,
+    plain,
+    table,
+    verb,
+)
 from tui.cli.cache import discussion_tree
 from tui.cli.costs import signed
 from tui.render.caches import SETTINGS, cached_now, last_miss, stays
@@ -17,16 +23,14 @@ from tui.render.figures import count, dollars, left, plural
 if TYPE_CHECKING:
     from engine.costs.model import Totals
     from engine.discussions.overview import CacheOverview, ProviderCaches
+    from engine.engine import Engine
     from engine.stability.misses import Misses
 
 _DAYS = 30
 _MOST_DAYS = 365
 
 
-@click.command(
-    "overview", epilog=example("autopoiesis cache overview", "autopoiesis cache overview --days 7 --json")
-)
-@directory_option
+@verb("autopoiesis cache overview", "autopoiesis cache overview --days 7 --json", name="overview")
 @click.option(
     "--days",
     type=click.IntRange(1, _MOST_DAYS),
@@ -34,15 +38,13 @@ _MOST_DAYS = 365
     show_default=True,
     help="How many days the sums are of, today among them.",
 )
-@json_option
-def cache_overview(days: int, as_json: bool) -> None:
+def cache_overview(engine: Engine, days: int, as_json: bool) -> None:
     """Show what providers' caches serve and save, why the last miss happened, and what broke prefixes."""
-    with invocation().engine() as engine:
-        found, now = engine.discussions.overview(days), engine.clock()
-        if as_json:
-            emit_json(_tree(found, now))
-        else:
-            _print(found, now, days)
+    found, now = engine.discussions.overview(days), engine.clock()
+    if as_json:
+        emit_json(_tree(found, now))
+    else:
+        _print(found, now, days)
 
 
 def _tree(found: CacheOverview, now: datetime) -> dict[str, Any]:

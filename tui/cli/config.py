@@ -8,127 +8,98 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
-    example,
+    group,
     invocation,
-    json_option,
     kept,
     table,
 )
 from tui.render.figures import value_text
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.settings.editing import SettingChange, SettingInfo
 
 _WIDTH = 78
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "list": "tui.cli.config:config_list",
-        "show": "tui.cli.config:config_show",
-        "set": "tui.cli.config:config_set",
-        "unset": "tui.cli.config:config_unset",
-        "path": "tui.cli.config:config_path",
-    },
-    epilog=example(
-        "autopoiesis config show cache.anthropic_ttl",
-        "autopoiesis config set cache.anthropic_ttl 1h",
-        "autopoiesis config unset cache.anthropic_ttl",
-    ),
+@group(
+    "autopoiesis config show cache.anthropic_ttl",
+    "autopoiesis config set cache.anthropic_ttl 1h",
+    "autopoiesis config unset cache.anthropic_ttl",
 )
-@directory_option
 def config() -> None:
     """The settings in memory-config.yaml: what they mean, and how to change one without touching the rest."""
 
 
-@click.command("list", epilog=example("autopoiesis config list", "autopoiesis config list gate"))
-@directory_option
+@config.verb("list", "autopoiesis config list", "autopoiesis config list gate")
 @click.argument("group", default="")
-@json_option
-def config_list(group: str, as_json: bool) -> None:
+def config_list(engine: Engine, group: str, as_json: bool) -> None:
     """List every setting, or those of one GROUP, with its value and the line that says so."""
-    with invocation().engine() as engine:
-        known = engine.configuration.settings()
-        found = [each for each in known if not group or f"{each.name}.".startswith(f"{group}.")]
-        if not found:
-            groups = ", ".join(dict.fromkeys(each.name.partition(".")[0] for each in known))
-            raise click.UsageError(f"there is no group {group}; there are {groups}")
-        if as_json:
-            emit_json(found)
-            return
-        rows = [
-            [
-                each.name,
-                value_text(each.value),
-                f"line {each.line}{_not_counted(each)}" if each.is_set else "",
-            ]
-            for each in found
+    known = engine.configuration.settings()
+    found = [each for each in known if not group or f"{each.name}.".startswith(f"{group}.")]
+    if not found:
+        groups = ", ".join(dict.fromkeys(each.name.partition(".")[0] for each in known))
+        raise click.UsageError(f"there is no group {group}; there are {groups}")
+    if as_json:
+        emit_json(found)
+        return
+    rows = [
+        [
+            each.name,
+            value_text(each.value),
+            f"line {each.line}{_not_counted(each)}" if each.is_set else "",
         ]
-        table(rows, ["setting", "value", "set in"])
+        for each in found
+    ]
+    table(rows, ["setting", "value", "set in"])
 
 
-@click.command("show", epilog=example("autopoiesis config show watchers.policy.high.activate"))
-@directory_option
+@config.verb("show", "autopoiesis config show watchers.policy.high.activate")
 @click.argument("name")
-@json_option
-def config_show(name: str, as_json: bool) -> None:
+def config_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show one setting: its value, its default, what it may be and what it means."""
-    with invocation().engine() as engine:
-        found = engine.configuration.setting(name)
-        if as_json:
-            emit_json(found)
-            return
-        table(
-            [
-                ["setting", found.name],
-                ["value", value_text(found.value)],
-                ["set in", _place(found)],
-                ["default", value_text(found.default)],
-                ["allowed", found.allowed],
-            ]
-        )
-        if found.doc:
-            emit()
-            emit(textwrap.fill(found.doc.replace("``", "`"), _WIDTH))
+    found = engine.configuration.setting(name)
+    if as_json:
+        emit_json(found)
+        return
+    table(
+        [
+            ["setting", found.name],
+            ["value", value_text(found.value)],
+            ["set in", _place(found)],
+            ["default", value_text(found.default)],
+            ["allowed", found.allowed],
+        ]
+    )
+    if found.doc:
+        emit()
+        emit(textwrap.fill(found.doc.replace("``", "`"), _WIDTH))
 
 
-@click.command(
+@config.verb(
     "set",
-    epilog=example(
-        "autopoiesis config set cache.anthropic_ttl 1h",
-        'autopoiesis config set imports.follow "claude-code, codex"',
-        "autopoiesis config set watchers.policy.high.gate none",
-    ),
+    "autopoiesis config set cache.anthropic_ttl 1h",
+    'autopoiesis config set imports.follow "claude-code, codex"',
+    "autopoiesis config set watchers.policy.high.gate none",
     context_settings={"ignore_unknown_options": True},
 )
-@directory_option
 @click.argument("name")
 @click.argument("value")
-@json_option
-def config_set(name: str, value: str, as_json: bool) -> None:
+def config_set(engine: Engine, name: str, value: str, as_json: bool) -> None:
     """Set one setting; comments and everything else in the file stay as they are."""
-    with invocation().engine() as engine:
-        _say(engine.configuration.change(name, value), as_json)
+    _say(engine.configuration.change(name, value), as_json)
 
 
-@click.command("unset", epilog=example("autopoiesis config unset cache.anthropic_ttl"))
-@directory_option
+@config.verb("unset", "autopoiesis config unset cache.anthropic_ttl")
 @click.argument("name")
-@json_option
-def config_unset(name: str, as_json: bool) -> None:
+def config_unset(engine: Engine, name: str, as_json: bool) -> None:
     """Take one setting out of the file, so that its default counts."""
-    with invocation().engine() as engine:
-        _say(engine.configuration.change(name, None), as_json)
+    _say(engine.configuration.change(name, None), as_json)
 
 
-@click.command("path", epilog=example("autopoiesis config path"))
-@directory_option
-@json_option
+@config.verb("path", "autopoiesis config path")
 def config_path(as_json: bool) -> None:
     """Print where the file is."""
     from engine.store.paths import Workspace  # noqa: PLC0415 — `--help` must not load the engine

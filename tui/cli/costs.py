@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
-    invocation,
-    json_option,
     plain,
     table,
+    verb,
 )
 from tui.render.figures import count, dollars, plural
 
@@ -38,14 +35,11 @@ _GROUPS = {
 }
 
 
-@click.command(
-    epilog=example(
-        "autopoiesis costs --by model",
-        "autopoiesis costs --by topic --since 2026-06-01 --json",
-        "autopoiesis costs --estimate",
-    )
+@verb(
+    "autopoiesis costs --by model",
+    "autopoiesis costs --by topic --since 2026-06-01 --json",
+    "autopoiesis costs --estimate",
 )
-@directory_option
 @click.option("--by", type=click.Choice(_KEYS), default="day", show_default=True, help="What is summed up.")
 @click.option(
     "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="The first day, as 2026-06-01, UTC."
@@ -53,24 +47,22 @@ _GROUPS = {
 @click.option(
     "--estimate", is_flag=True, help="What a memory costs at today's prices, and what this one used."
 )
-@json_option
-def costs(by: Any, since: datetime | None, estimate: bool, as_json: bool) -> None:
+def costs(engine: Engine, by: Any, since: datetime | None, estimate: bool, as_json: bool) -> None:
     """Show what calls of models have cost, and what of the budgets is spent. Days are those of UTC."""
-    with invocation().engine() as engine:
-        if estimate:
-            found = _estimates(engine)
-            if as_json:
-                emit_json(found)
-            else:
-                _print_estimates(found)
+    if estimate:
+        found = _estimates(engine)
+        if as_json:
+            emit_json(found)
         else:
-            sums = engine.costs.log.sums(by, None if since is None else since.date())
-            standing = engine.costs.guard.standing()
-            if as_json:
-                emit_json(_tree(sums, standing, engine.costs.prices.as_of))
-            else:
-                _print_sums(sums, standing)
-        emit_problems(engine.costs.prices.problems)
+            _print_estimates(found)
+    else:
+        sums = engine.costs.log.sums(by, None if since is None else since.date())
+        standing = engine.costs.guard.standing()
+        if as_json:
+            emit_json(_tree(sums, standing, engine.costs.prices.as_of))
+        else:
+            _print_sums(sums, standing)
+    emit_problems(engine.costs.prices.problems)
 
 
 def _print_sums(sums: Sums, standing: Standing) -> None:

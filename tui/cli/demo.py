@@ -8,13 +8,12 @@ from pathlib import Path
 
 import click
 
-from tui.cli.base import directory_option, emit, emit_problems, example
+from tui.cli.base import emit, emit_problems, verb
 
 SAMPLE_MESSAGE = "Can you review the PR that just came in?"
 
 
-@click.command(epilog=example("autopoiesis demo build/sample", "autopoiesis demo --no-replay"))
-@directory_option
+@verb("autopoiesis demo build/sample", "autopoiesis demo --no-replay")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--no-replay", is_flag=True, help="Keep the feed still.")
 @click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True)

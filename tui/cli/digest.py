@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
     emit_raw,
-    example,
-    invocation,
-    json_option,
+    group,
 )
 
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "show": "tui.cli.digest:digest_show",
-        "regenerate": "tui.cli.digest:digest_regenerate",
-        "off": "tui.cli.digest:digest_off",
-    },
-    epilog=example("autopoiesis digest show", "autopoiesis digest regenerate"),
-)
-@directory_option
+
+@group("autopoiesis digest show", "autopoiesis digest regenerate")
 def digest() -> None:
     """The digest of knowledge (knowledge/digest.md). Its file is the switch: without it prompts have none."""
 
 
-@click.command("show", epilog=example("autopoiesis digest show"))
-@directory_option
-@json_option
-def digest_show(as_json: bool) -> int:
+@digest.verb("show", "autopoiesis digest show")
+def digest_show(engine: Engine, as_json: bool) -> int:
     """Print the digest as it is."""
-    with invocation().engine() as engine:
-        view = engine.digest()
+    view = engine.digest()
     if as_json:
         emit_json(view)
     elif not view.on:
@@ -46,30 +33,26 @@ def digest_show(as_json: bool) -> int:
     return 1 if view.problem else 0
 
 
-@click.command("regenerate", epilog=example("autopoiesis digest regenerate"))
-@directory_option
-def digest_regenerate() -> None:
+@digest.verb("regenerate", "autopoiesis digest regenerate")
+def digest_regenerate(engine: Engine) -> None:
     """Make the digest anew from the category files; this turns it on."""
-    with invocation().engine() as engine:
-        knowledge = engine.knowledge
-        if knowledge.digest.regenerate(force=True):
-            knowledge.commit(knowledge.digest.paths, "memory: digest made anew")
-        view = engine.digest()
-        emit(
-            f"{view.size:,} of {view.limit:,} bytes: {knowledge.digest.path}"
-            if view.on
-            else "knowledge has nothing for a digest yet"
-        )
+    knowledge = engine.knowledge
+    if knowledge.digest.regenerate(force=True):
+        knowledge.commit(knowledge.digest.paths, "memory: digest made anew")
+    view = engine.digest()
+    emit(
+        f"{view.size:,} of {view.limit:,} bytes: {knowledge.digest.path}"
+        if view.on
+        else "knowledge has nothing for a digest yet"
+    )
 
 
-@click.command("off", epilog=example("autopoiesis digest off"))
-@directory_option
-def digest_off() -> None:
+@digest.verb("off", "autopoiesis digest off")
+def digest_off(engine: Engine) -> None:
     """Delete the digest: no prompt holds it until you regenerate it yourself."""
-    with invocation().engine() as engine:
-        knowledge = engine.knowledge
-        if knowledge.digest.turn_off():
-            knowledge.commit(knowledge.digest.paths, "memory: digest turned off")
-            emit("off; autopoiesis digest regenerate turns it on")
-        else:
-            emit("it was off already")
+    knowledge = engine.knowledge
+    if knowledge.digest.turn_off():
+        knowledge.commit(knowledge.digest.paths, "memory: digest turned off")
+        emit("off; autopoiesis digest regenerate turns it on")
+    else:
+        emit("it was off already")

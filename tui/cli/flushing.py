@@ -8,14 +8,11 @@ import click
 
 from engine.errors import TranscriptError
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
-    invocation,
-    json_option,
     kept,
+    verb,
 )
 
 if TYPE_CHECKING:
@@ -25,51 +22,46 @@ if TYPE_CHECKING:
     from engine.flush.due import FlushPlan
 
 
-@click.command(
-    "flush",
-    epilog=example(
-        "autopoiesis session flush ses_1a2b3c4d --dry-run",
-        "autopoiesis session flush ses_1a2b3c4d --all",
-        "autopoiesis session flush conversations/2026-06-11-rollup-comparison.jsonl",
-    ),
+@verb(
+    "autopoiesis session flush ses_1a2b3c4d --dry-run",
+    "autopoiesis session flush ses_1a2b3c4d --all",
+    "autopoiesis session flush conversations/2026-06-11-rollup-comparison.jsonl",
+    name="flush",
 )
-@directory_option
 @click.argument("session_id", metavar="ID")
 @click.option("--all", "everything", is_flag=True, help="Every turn, also those that are in no danger.")
 @click.option("--dry-run", is_flag=True, help="Say what would be flushed; ask nobody, write nothing.")
-@json_option
-def session_flush(session_id: str, everything: bool, dry_run: bool, as_json: bool) -> int:
+def session_flush(engine: Engine, session_id: str, everything: bool, dry_run: bool, as_json: bool) -> int:
     """Take notes of the turns of session ID that have left the window or are about to.
 
     The provider that flush.provider names is shown the turns, without what looks like a secret in them; what
     it notes is added to the journal, to MEMORY.md or to a project, and committed. What looks planted is held
     back. Without a provider the turns are recorded as unflushed. ID may also be the path of a conversation.
     """
-    with invocation().engine() as engine:
-        conversation = _conversation(engine, session_id)
-        last = engine.compile_of(f"{conversation.path}#{conversation.end - 1}")
-        compiled = last or engine.compile("", session_id=conversation.session_id, ask=False)
-        if not dry_run:
-            engine.flush.recover()
-        plan = engine.flush.plan(
-            conversation,
-            compiled.history_room,
-            dropped=compiled.dropped_turns,
-            everything=everything,
-            again=True,
-        )
+    conversation = _conversation(engine, session_id)
+    last = engine.compile_of(f"{conversation.path}#{conversation.end - 1}")
+    compiled = last or engine.compile("", session_id=conversation.session_id, ask=False)
+    if not dry_run:
+        engine.flush.recover()
+    plan = engine.flush.plan(
+        conversation,
+        compiled.history_room,
+        dropped=compiled.dropped_turns,
+        everything=everything,
+        again=True,
+    )
+    if not as_json:
+        _emit_plan(engine, plan, dry_run)
+    records: list[FlushRecord] = []
+    for record in () if dry_run else engine.flush.run(conversation, plan.parts):
+        records.append(record)
         if not as_json:
-            _emit_plan(engine, plan, dry_run)
-        records: list[FlushRecord] = []
-        for record in () if dry_run else engine.flush.run(conversation, plan.parts):
-            records.append(record)
-            if not as_json:
-                _emit_record(record)
-        if as_json:
-            emit_json(_document(engine, conversation, plan, records))
-        failed = [record for record in records if record.status == "failed"]
-        emit_problems(f"autopoiesis: {_turns(each.first, each.last)}: {each.error}" for each in failed)
-        return 1 if failed else 0
+            _emit_record(record)
+    if as_json:
+        emit_json(_document(engine, conversation, plan, records))
+    failed = [record for record in records if record.status == "failed"]
+    emit_problems(f"autopoiesis: {_turns(each.first, each.last)}: {each.error}" for each in failed)
+    return 1 if failed else 0
 
 
 def _conversation(engine: Engine, name: str) -> Conversation:

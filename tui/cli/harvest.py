@@ -10,16 +10,14 @@ import click
 from engine.errors import HarvestRefused
 from engine.knowledge.item import counted
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
     invocation,
-    json_option,
     kept,
     plain,
     table,
+    verb,
 )
 from tui.render.figures import dollars, plural, sizes
 from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
@@ -31,16 +29,13 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-@click.command(
-    "harvest",
-    epilog=example(
-        "autopoiesis harvest",
-        "autopoiesis harvest --apply",
-        "autopoiesis harvest conversations/2026-06-11-call.md --apply --keep",
-        "autopoiesis harvest --transcripts --apply",
-    ),
+@verb(
+    "autopoiesis harvest",
+    "autopoiesis harvest --apply",
+    "autopoiesis harvest conversations/2026-06-11-call.md --apply --keep",
+    "autopoiesis harvest --transcripts --apply",
+    name="harvest",
 )
-@directory_option
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
 @click.option("--no-harvest", is_flag=True, help="Skip the harvest and discard the conversations.")
@@ -57,7 +52,6 @@ _SHOWN = 20
 @click.option(
     "--reclaim-partial", is_flag=True, help="Also those that were read in part, or without a model."
 )
-@json_option
 def harvest(
     paths: tuple[str, ...],
     is_applied: bool,

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
-    invocation,
-    json_option,
     kept,
     plain,
     table,
+    verb,
 )
 from tui.cli.search import progress
 from tui.render.figures import sizes
@@ -48,23 +45,19 @@ _REASONS = {
 """What is left out, by reason: the word that becomes a plural, and what follows it."""
 
 
-@click.command(
-    "import",
-    epilog=example(
-        "autopoiesis import",
-        "autopoiesis import claude-code --dry-run",
-        "autopoiesis import ~/exports/chat.md ~/shop/.specstory",
-        "autopoiesis import --undo",
-    ),
+@verb(
+    "autopoiesis import",
+    "autopoiesis import claude-code --dry-run",
+    "autopoiesis import ~/exports/chat.md ~/shop/.specstory",
+    "autopoiesis import --undo",
+    name="import",
 )
-@directory_option
 @click.argument("what", nargs=-1, metavar="[AGENT] [PATH]...")
 @click.option("--yes", "is_agreed", is_flag=True, help="Import what was found without asking.")
 @click.option("--dry-run", is_flag=True, help="Say what would be imported; write nothing.")
 @click.option("--undo", "is_undone", is_flag=True, help="Take the last import back.")
-@json_option
 def import_sessions(
-    what: tuple[str, ...], is_agreed: bool, dry_run: bool, is_undone: bool, as_json: bool
+    engine: Engine, what: tuple[str, ...], is_agreed: bool, dry_run: bool, is_undone: bool, as_json: bool
 ) -> int:
     """Import other agents' sessions as transcripts; a second run adds only what is new.
 
@@ -73,29 +66,28 @@ def import_sessions(
     or folder: chats in Markdown, text, JSON or JSON lines are recognised by their content. Every import is
     one commit, without transcripts that hold what looks like a secret, and --undo takes it back.
     """
-    with invocation().engine() as engine:
-        if is_undone:
-            if what or dry_run:
-                raise click.UsageError("--undo stands alone: it takes the last import back")
-            return _undo(engine, is_agreed, as_json)
-        agent, paths = _parted(what)
-        if paths:
-            from engine.conversations.imports import Source  # noqa: PLC0415 — `--help` must not load the engine
+    if is_undone:
+        if what or dry_run:
+            raise click.UsageError("--undo stands alone: it takes the last import back")
+        return _undo(engine, is_agreed, as_json)
+    agent, paths = _parted(what)
+    if paths:
+        from engine.conversations.imports import Source  # noqa: PLC0415 — `--help` must not load the engine
 
-            kind = cast("Kind", agent) if agent in _AGENTS[:2] else None
-            sources = [Source(file, kind) for path in paths for file in _files(path, kind is not None)]
-            return _import(engine, sources, {}, dry_run, as_json)
-        found = _discovered(engine, (agent,) if agent else _AGENTS)
-        sources = _sources(found, whole=bool(agent))
-        if not agent and not dry_run:
-            answer = _agreed(found, is_agreed, as_json)
-            if answer is not None:
-                return answer
-        elif not as_json and not (agent and found.found):
-            _emit_preview(found)
-        if not found.found and not as_json:
-            return 0
-        return _import(engine, sources, _sub_agents(found), dry_run, as_json)
+        kind = cast("Kind", agent) if agent in _AGENTS[:2] else None
+        sources = [Source(file, kind) for path in paths for file in _files(path, kind is not None)]
+        return _import(engine, sources, {}, dry_run, as_json)
+    found = _discovered(engine, (agent,) if agent else _AGENTS)
+    sources = _sources(found, whole=bool(agent))
+    if not agent and not dry_run:
+        answer = _agreed(found, is_agreed, as_json)
+        if answer is not None:
+            return answer
+    elif not as_json and not (agent and found.found):
+        _emit_preview(found)
+    if not found.found and not as_json:
+        return 0
+    return _import(engine, sources, _sub_agents(found), dry_run, as_json)
 
 
 def _parted(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:

@@ -7,94 +7,81 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.activation import number
-from tui.cli.base import LateGroup, directory_option, emit, emit_json, example, invocation, json_option, table
+from tui.cli.base import emit, emit_json, group, table
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.injections.model import Injection
 
 _NONE = "no injections yet: `autopoiesis compile --record TEXT` logs what a prompt holds"
 _PLACES_SHOWN = 3
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "list": "tui.cli.injections:injections_list",
-        "top": "tui.cli.injections:injections_top",
-    },
-    epilog=example("autopoiesis injections list --sections", "autopoiesis injections top --limit 10"),
-)
-@directory_option
+@group("autopoiesis injections list --sections", "autopoiesis injections top --limit 10")
 def injections() -> None:
     """The log of prompts that were used: what they held, and what of it the replies took up."""
 
 
-@click.command("list", epilog=example("autopoiesis injections list --limit 5 --sections"))
-@directory_option
+@injections.verb("list", "autopoiesis injections list --limit 5 --sections")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
 @click.option(
     "--sections", is_flag=True, help="Show every section: of use (●), without a sign (○), open (·)."
 )
-@json_option
-def injections_list(limit: int, sections: bool, as_json: bool) -> None:
+def injections_list(engine: Engine, limit: int, sections: bool, as_json: bool) -> None:
     """List the latest prompts that were used, newest first."""
-    with invocation().engine() as engine:
-        found = engine.injections.last(limit)
-        if as_json:
-            emit_json(found)
-        elif not found:
-            emit(_NONE)
-        elif sections:
-            for injection in found:
-                _print_sections(injection)
-        else:
-            table(
-                [
-                    [
-                        _when(injection.at),
-                        injection.session_id or "–",
-                        f"{injection.tokens:,}/{injection.budget:,}",
-                        str(len(injection.sections)),
-                        str(len(injection.useful)) if injection.useful or injection.finished else "–",
-                        _useful(injection),
-                    ]
-                    for injection in found
-                ],
-                ["when", "session", "tokens", "sections", "useful", "of use"],
-            )
-
-
-@click.command("top", epilog=example("autopoiesis injections top --limit 10 --json"))
-@directory_option
-@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
-@json_option
-def injections_top(limit: int, as_json: bool) -> None:
-    """List the files that were of use most often, in how many of the prompts that held them."""
-    with invocation().engine() as engine:
-        everything = engine.injections.by_file()
-        found = everything[:limit]
-        if as_json:
-            emit_json(found)
-            return
-        if not found:
-            emit(_NONE)
-            return
+    found = engine.injections.last(limit)
+    if as_json:
+        emit_json(found)
+    elif not found:
+        emit(_NONE)
+    elif sections:
+        for injection in found:
+            _print_sections(injection)
+    else:
         table(
             [
                 [
-                    str(use.useful),
-                    str(use.injected),
-                    number(use.useful / use.injected if use.injected else None),
-                    f"{use.tokens:,}",
-                    _when(use.last_useful) or "–",
-                    use.path,
+                    _when(injection.at),
+                    injection.session_id or "–",
+                    f"{injection.tokens:,}/{injection.budget:,}",
+                    str(len(injection.sections)),
+                    str(len(injection.useful)) if injection.useful or injection.finished else "–",
+                    _useful(injection),
                 ]
-                for use in found
+                for injection in found
             ],
-            ["useful", "injected", "share", "tokens", "last of use", "file"],
+            ["when", "session", "tokens", "sections", "useful", "of use"],
         )
-        if len(everything) > limit:
-            emit(f"{limit:,} of {len(everything):,} shown")
+
+
+@injections.verb("top", "autopoiesis injections top --limit 10 --json")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
+def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
+    """List the files that were of use most often, in how many of the prompts that held them."""
+    everything = engine.injections.by_file()
+    found = everything[:limit]
+    if as_json:
+        emit_json(found)
+        return
+    if not found:
+        emit(_NONE)
+        return
+    table(
+        [
+            [
+                str(use.useful),
+                str(use.injected),
+                number(use.useful / use.injected if use.injected else None),
+                f"{use.tokens:,}",
+                _when(use.last_useful) or "–",
+                use.path,
+            ]
+            for use in found
+        ],
+        ["useful", "injected", "share", "tokens", "last of use", "file"],
+    )
+    if len(everything) > limit:
+        emit(f"{limit:,} of {len(everything):,} shown")
 
 
 def _print_sections(injection: Injection) -> None:

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
     emit_problems,
     emit_raw,
-    example,
+    group,
     invocation,
-    json_option,
     kept,
     plain,
     table,
@@ -24,6 +21,7 @@ from tui.cli.base import (
 from tui.render.figures import kilobytes, plural
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.knowledge.archive import ArchiveReport
     from engine.knowledge.archive_plan import EntryMove
     from engine.knowledge.entries import Entry, EntryScan
@@ -32,129 +30,99 @@ if TYPE_CHECKING:
 _SHOWN_LINKS = 8
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "info": "tui.cli.knowledge:knowledge_info",
-        "list": "tui.cli.knowledge:knowledge_list",
-        "show": "tui.cli.knowledge:knowledge_show",
-        "check": "tui.cli.knowledge:knowledge_check",
-        "footprint": "tui.cli.knowledge:knowledge_footprint",
-        "archive": "tui.cli.knowledge:knowledge_archive",
-        "restore": "tui.cli.knowledge:knowledge_restore",
-    },
-    epilog=example("autopoiesis knowledge list", "autopoiesis knowledge check"),
-)
-@directory_option
+@group("autopoiesis knowledge list", "autopoiesis knowledge check")
 def knowledge() -> None:
     """The agent's private knowledge entries, and the skills: what the prompt's catalogs are made of."""
 
 
-@click.command("info", epilog=example("autopoiesis knowledge info"))
-@directory_option
-@json_option
-def knowledge_info(as_json: bool) -> None:
+@knowledge.verb("info", "autopoiesis knowledge info")
+def knowledge_info(engine: Engine, as_json: bool) -> None:
     """Print what the agents' tool `knowledge` answers: the catalog, as the files are now."""
-    with invocation().engine() as engine:
-        text = engine.knowledge_entries.info()
-        emit_json({"text": text}) if as_json else emit_raw(text)
+    text = engine.knowledge_entries.info()
+    emit_json({"text": text}) if as_json else emit_raw(text)
 
 
-@click.command("list", epilog=example("autopoiesis knowledge list", "autopoiesis knowledge list --json"))
-@directory_option
-@json_option
-def knowledge_list(as_json: bool) -> None:
+@knowledge.verb("list", "autopoiesis knowledge list", "autopoiesis knowledge list --json")
+def knowledge_list(engine: Engine, as_json: bool) -> None:
     """List entries and skills, each below the index that it is nested in."""
-    with invocation().engine() as engine:
-        scan = engine.knowledge_entries.scan()
-        archived = engine.knowledge_entries.archived()
-        if as_json:
-            _emit_json({"entries": scan.entries, "archived": archived})
-            return
-        if not scan.entries:
-            emit("no entries yet: write knowledge/NAME/KNOWLEDGE.md with a header of name and description")
-        else:
-            rows = [
-                [
-                    f"{'  ' * depth}{entry.name}",
-                    entry.kind,
-                    entry.version or "–",
-                    f"{entry.lines:,}",
-                    f"{kilobytes(entry.size)} KB",
-                    plural(len(entry.problems), "problem") if entry.problems else "",
-                    _place(entry),
-                ]
-                for depth, entry in _in_order(scan)
-            ]
-            table(rows, ["name", "kind", "version", "lines", "size", "", "in"])
-        if archived:
-            emit(f"archived: {', '.join(archived)}")
-
-
-@click.command("show", epilog=example("autopoiesis knowledge show tidemark-incidents"))
-@directory_option
-@click.argument("name")
-@json_option
-def knowledge_show(name: str, as_json: bool) -> None:
-    """Show an entry by NAME, folder or location: what it says of itself, what refers to it, and its text."""
-    with invocation().engine() as engine:
-        scan = engine.knowledge_entries.scan()
-        entry = scan.find(name)
-        links = engine.knowledge_entries.links(scan)
-        incoming, outgoing = links.to(entry.folder), links.of(entry.location)
-        problems = [
-            problem
-            for problem in dict.fromkeys((*entry.problems, *links.problems))
-            if problem.path == entry.location
-        ]
-        text = engine.files.read(entry.location).decode("utf-8", "replace")
-        if as_json:
-            tree = plain(entry)
-            _emit_json(
-                {**tree, "problems": problems, "incoming": incoming, "outgoing": outgoing, "text": text}
-            )
-            return
+    scan = engine.knowledge_entries.scan()
+    archived = engine.knowledge_entries.archived()
+    if as_json:
+        _emit_json({"entries": scan.entries, "archived": archived})
+        return
+    if not scan.entries:
+        emit("no entries yet: write knowledge/NAME/KNOWLEDGE.md with a header of name and description")
+    else:
         rows = [
-            ["name", f"{entry.name} ({entry.kind}{f', {entry.version}' if entry.version else ''})"],
-            ["about", entry.description or "–"],
-            ["location", entry.location],
-            ["size", f"{kilobytes(entry.size)} KB in {plural(entry.files, 'file')}"],
+            [
+                f"{'  ' * depth}{entry.name}",
+                entry.kind,
+                entry.version or "–",
+                f"{entry.lines:,}",
+                f"{kilobytes(entry.size)} KB",
+                plural(len(entry.problems), "problem") if entry.problems else "",
+                _place(entry),
+            ]
+            for depth, entry in _in_order(scan)
         ]
-        if entry.parent:
-            rows.append(["nested in", entry.parent])
-        rows += [["index of" if not number else "", each] for number, each in enumerate(entry.children)]
-        rows += _link_rows("referred to by", incoming, lambda link: f"{link.source}:{link.line}")
-        rows += _link_rows("refers to", outgoing, lambda link: f"{link.target} (line {link.line})")
-        table(rows)
-        emit()
-        emit(text.rstrip("\n"))
+        table(rows, ["name", "kind", "version", "lines", "size", "", "in"])
+    if archived:
+        emit(f"archived: {', '.join(archived)}")
+
+
+@knowledge.verb("show", "autopoiesis knowledge show tidemark-incidents")
+@click.argument("name")
+def knowledge_show(engine: Engine, name: str, as_json: bool) -> None:
+    """Show an entry by NAME, folder or location: what it says of itself, what refers to it, and its text."""
+    scan = engine.knowledge_entries.scan()
+    entry = scan.find(name)
+    links = engine.knowledge_entries.links(scan)
+    incoming, outgoing = links.to(entry.folder), links.of(entry.location)
+    problems = [
+        problem
+        for problem in dict.fromkeys((*entry.problems, *links.problems))
+        if problem.path == entry.location
+    ]
+    text = engine.files.read(entry.location).decode("utf-8", "replace")
+    if as_json:
+        tree = plain(entry)
+        _emit_json({**tree, "problems": problems, "incoming": incoming, "outgoing": outgoing, "text": text})
+        return
+    rows = [
+        ["name", f"{entry.name} ({entry.kind}{f', {entry.version}' if entry.version else ''})"],
+        ["about", entry.description or "–"],
+        ["location", entry.location],
+        ["size", f"{kilobytes(entry.size)} KB in {plural(entry.files, 'file')}"],
+    ]
+    if entry.parent:
+        rows.append(["nested in", entry.parent])
+    rows += [["index of" if not number else "", each] for number, each in enumerate(entry.children)]
+    rows += _link_rows("referred to by", incoming, lambda link: f"{link.source}:{link.line}")
+    rows += _link_rows("refers to", outgoing, lambda link: f"{link.target} (line {link.line})")
+    table(rows)
+    emit()
+    emit(text.rstrip("\n"))
     emit_problems(problems)
 
 
-@click.command("check", epilog=example("autopoiesis knowledge check"))
-@directory_option
-@json_option
-def knowledge_check(as_json: bool) -> int:
+@knowledge.verb("check", "autopoiesis knowledge check")
+def knowledge_check(engine: Engine, as_json: bool) -> int:
     """Check entries, skills and references: place, what is wrong, the cure. Exit 1 when there is an error."""
-    with invocation().engine() as engine:
-        problems = engine.knowledge_entries.problems()
-        if as_json:
-            _emit_json(problems)
-        elif problems:
-            for problem in problems:
-                emit(f"{problem.severity}: {problem}")
-        else:
-            emit(f"{plural(len(engine.knowledge_entries.scan().entries), 'entry', 'entries')}, nothing wrong")
-        return 1 if any(problem.severity == "error" for problem in problems) else 0
+    problems = engine.knowledge_entries.problems()
+    if as_json:
+        _emit_json(problems)
+    elif problems:
+        for problem in problems:
+            emit(f"{problem.severity}: {problem}")
+    else:
+        emit(f"{plural(len(engine.knowledge_entries.scan().entries), 'entry', 'entries')}, nothing wrong")
+    return 1 if any(problem.severity == "error" for problem in problems) else 0
 
 
-@click.command("footprint", epilog=example("autopoiesis knowledge footprint"))
-@directory_option
-@json_option
-def knowledge_footprint(as_json: bool) -> None:
+@knowledge.verb("footprint", "autopoiesis knowledge footprint")
+def knowledge_footprint(engine: Engine, as_json: bool) -> None:
     """Show how much room entries take, when they were changed and whether anything refers to them."""
-    with invocation().engine() as engine:
-        found = engine.knowledge_entries.footprint()
+    found = engine.knowledge_entries.footprint()
     if as_json:
         _emit_json(found)
         return
@@ -181,16 +149,13 @@ def knowledge_footprint(as_json: bool) -> None:
         emit(f"not recorded: {found.why}")
 
 
-@click.command(
+@knowledge.verb(
     "archive",
-    epilog=example(
-        "autopoiesis knowledge archive mail-context", "autopoiesis knowledge archive mail-context --apply"
-    ),
+    "autopoiesis knowledge archive mail-context",
+    "autopoiesis knowledge archive mail-context --apply",
 )
-@directory_option
 @click.argument("names", nargs=-1, metavar="NAME...")
 @click.option("--apply", is_flag=True, help="Move them; without it, only say what would move and break.")
-@json_option
 def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> None:
     """Move entries with everything in their folders to knowledge/archive/, where no catalog lists them.
 
@@ -213,14 +178,11 @@ def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> Non
         emit(f"nothing was moved; with your consent: autopoiesis knowledge archive {' '.join(names)} --apply")
 
 
-@click.command("restore", epilog=example("autopoiesis knowledge restore mail-context"))
-@directory_option
+@knowledge.verb("restore", "autopoiesis knowledge restore mail-context")
 @click.argument("name")
-@json_option
-def knowledge_restore(name: str, as_json: bool) -> None:
+def knowledge_restore(engine: Engine, name: str, as_json: bool) -> None:
     """Move an archived entry back to where it was."""
-    with invocation().engine() as engine:
-        report = engine.knowledge_entries.restore(name)
+    report = engine.knowledge_entries.restore(name)
     if as_json:
         _emit_json(report)
         return

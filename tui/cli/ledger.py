@@ -9,14 +9,10 @@ import click
 
 from engine.errors import HarvestRefused
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
-    invocation,
-    json_option,
+    group,
     plain,
     table,
 )
@@ -28,104 +24,84 @@ if TYPE_CHECKING:
     from engine.knowledge.verify import CheckedEntry
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "list": "tui.cli.ledger:ledger_list",
-        "show": "tui.cli.ledger:ledger_show",
-        "verify": "tui.cli.ledger:ledger_verify",
-        "restore": "tui.cli.ledger:ledger_restore",
-        "rebuild": "tui.cli.ledger:ledger_rebuild",
-    },
-    epilog=example("autopoiesis ledger list", "autopoiesis ledger verify"),
-)
-@directory_option
+@group("autopoiesis ledger list", "autopoiesis ledger verify")
 def ledger() -> None:
     """What became of every conversation, by the sha256 of its bytes (knowledge/ledger.json)."""
 
 
-@click.command("list", epilog=example("autopoiesis ledger list --status harvest-failed"))
-@directory_option
+@ledger.verb("list", "autopoiesis ledger list --status harvest-failed")
 @click.option(
     "--status",
     type=click.Choice(["harvested", "harvest-failed", "deleted-unharvested", "too-large"]),
     help="Only entries with this status.",
 )
-@json_option
-def ledger_list(status: str | None, as_json: bool) -> None:
+def ledger_list(engine: Engine, status: str | None, as_json: bool) -> None:
     """List the entries, the newest first."""
-    with invocation().engine() as engine:
-        found = {
-            name: entry
-            for name, entry in _newest_first(engine.knowledge.ledger.entries())
-            if status is None or entry.status == status
-        }
-        if as_json:
-            emit_json([{"sha256": name, **plain(entry)} for name, entry in found.items()])
-        elif not found:
-            emit("nothing has been harvested yet: `autopoiesis harvest` says what could be")
-        else:
-            table(
-                [
-                    [
-                        name[:8],
-                        entry.at[:10],
-                        entry.status,
-                        str(entry.total),
-                        "reclaimed" if entry.deleted else "",
-                        entry.name,
-                        entry.error,
-                    ]
-                    for name, entry in found.items()
-                ],
-                ["sha256", "day", "status", "items", "", "conversation", ""],
-            )
-
-
-@click.command("show", epilog=example("autopoiesis ledger show c05ec337"))
-@directory_option
-@click.argument("name", metavar="SHA256")
-@json_option
-def ledger_show(name: str, as_json: bool) -> None:
-    """Show an entry and where its lines stand now. SHA256 may be its beginning, or a conversation's name."""
-    with invocation().engine() as engine:
-        checked = _one(engine, name)
-        if as_json:
-            emit_json(checked)
-            return
-        entry = checked.entry
+    found = {
+        name: entry
+        for name, entry in _newest_first(engine.knowledge.ledger.entries())
+        if status is None or entry.status == status
+    }
+    if as_json:
+        emit_json([{"sha256": name, **plain(entry)} for name, entry in found.items()])
+    elif not found:
+        emit("nothing has been harvested yet: `autopoiesis harvest` says what could be")
+    else:
         table(
             [
-                ["sha256", checked.sha256],
-                ["conversation", f"{entry.path} ({checked.source})"],
-                ["status", f"{entry.status}, {entry.at}"],
-                *([["why", entry.error]] if entry.error else []),
                 [
-                    "items",
-                    ", ".join(f"{key}:{count}" for key, count in entry.items.items() if count) or "none",
-                ],
-                *([["stood there", str(entry.known)]] if entry.known else []),
-                *([["for review", str(len(entry.held))]] if entry.held else []),
-                *([["looked at", _coverage(entry)]] if entry.size else []),
-                *([["asked", _asked(entry)]] if entry.provider else []),
-            ]
+                    name[:8],
+                    entry.at[:10],
+                    entry.status,
+                    str(entry.total),
+                    "reclaimed" if entry.deleted else "",
+                    entry.name,
+                    entry.error,
+                ]
+                for name, entry in found.items()
+            ],
+            ["sha256", "day", "status", "items", "", "conversation", ""],
         )
-        for each in checked.lines:
-            place = f"{each.path}:{each.number}" if each.number else "–"
-            emit(f"{each.state:<6}  {place}  {each.line.text}")
 
 
-@click.command("verify", epilog=example("autopoiesis ledger verify"))
-@directory_option
-@json_option
-def ledger_verify(as_json: bool) -> int:
+@ledger.verb("show", "autopoiesis ledger show c05ec337")
+@click.argument("name", metavar="SHA256")
+def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
+    """Show an entry and where its lines stand now. SHA256 may be its beginning, or a conversation's name."""
+    checked = _one(engine, name)
+    if as_json:
+        emit_json(checked)
+        return
+    entry = checked.entry
+    table(
+        [
+            ["sha256", checked.sha256],
+            ["conversation", f"{entry.path} ({checked.source})"],
+            ["status", f"{entry.status}, {entry.at}"],
+            *([["why", entry.error]] if entry.error else []),
+            [
+                "items",
+                ", ".join(f"{key}:{count}" for key, count in entry.items.items() if count) or "none",
+            ],
+            *([["stood there", str(entry.known)]] if entry.known else []),
+            *([["for review", str(len(entry.held))]] if entry.held else []),
+            *([["looked at", _coverage(entry)]] if entry.size else []),
+            *([["asked", _asked(entry)]] if entry.provider else []),
+        ]
+    )
+    for each in checked.lines:
+        place = f"{each.path}:{each.number}" if each.number else "–"
+        emit(f"{each.state:<6}  {place}  {each.line.text}")
+
+
+@ledger.verb("verify", "autopoiesis ledger verify")
+def ledger_verify(engine: Engine, as_json: bool) -> int:
     """Hold every entry against the files: its lines, its conversation, their hashes.
 
     A line that a person has edited or deleted since is told and is no damage. A conversation that can be had
     nowhere any more is. Exit code 1 then.
     """
-    with invocation().engine() as engine:
-        found = list(engine.knowledge.verify())
+    found = list(engine.knowledge.verify())
     lost = [each for each in found if not each.sound]
     if as_json:
         emit_json({"entries": found, "lost": [each.sha256 for each in lost]})
@@ -141,23 +117,19 @@ def ledger_verify(as_json: bool) -> int:
     return 1 if lost else 0
 
 
-@click.command("restore", epilog=example("autopoiesis ledger restore c05ec337"))
-@directory_option
+@ledger.verb("restore", "autopoiesis ledger restore c05ec337")
 @click.argument("name", metavar="SHA256")
-def ledger_restore(name: str) -> None:
+def ledger_restore(engine: Engine, name: str) -> None:
     """Put a conversation back, byte for byte, from the trash or the history; no harvest touches it then."""
-    with invocation().engine() as engine:
-        sha256 = _one(engine, name).sha256
-        emit(f"{engine.knowledge.reclaimer.restore(sha256)} is back")
+    sha256 = _one(engine, name).sha256
+    emit(f"{engine.knowledge.reclaimer.restore(sha256)} is back")
 
 
-@click.command("rebuild", epilog=example("autopoiesis ledger rebuild"))
-@directory_option
-def ledger_rebuild() -> None:
+@ledger.verb("rebuild", "autopoiesis ledger rebuild")
+def ledger_rebuild(engine: Engine) -> None:
     """Make the ledger anew from every version in the history and what can be read of the present one."""
-    with invocation().engine() as engine:
-        count, from_history = engine.knowledge.ledger.rebuild()
-        emit(f"{plural(count, 'entry', 'entries')}, {from_history} of them from the history")
+    count, from_history = engine.knowledge.ledger.rebuild()
+    emit(f"{plural(count, 'entry', 'entries')}, {from_history} of them from the history")
 
 
 def _newest_first(found: dict[str, LedgerEntry]) -> list[tuple[str, LedgerEntry]]:

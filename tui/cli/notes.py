@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
-    example,
     invocation,
-    json_option,
     kept,
     table,
+    verb,
 )
 from tui.render.figures import plural
 
@@ -23,20 +21,16 @@ if TYPE_CHECKING:
     from engine.knowledge.notes import NoteFiles, Rebinding
 
 
-@click.command(
-    "notes",
-    epilog=example(
-        "autopoiesis notes",
-        "autopoiesis notes src/client.py",
-        'autopoiesis notes src/client.py --add "The retry counts from 0."',
-        "autopoiesis notes src/old.py --move-to src/new.py",
-    ),
+@verb(
+    "autopoiesis notes",
+    "autopoiesis notes src/client.py",
+    'autopoiesis notes src/client.py --add "The retry counts from 0."',
+    "autopoiesis notes src/old.py --move-to src/new.py",
+    name="notes",
 )
-@directory_option
 @click.argument("path", required=False)
 @click.option("--add", "text", metavar="TEXT", help="Add a note about the file.")
 @click.option("--move-to", "target", metavar="NEW", help="The notes of PATH belong to NEW now.")
-@json_option
 def notes(path: str | None, text: str | None, target: str | None, as_json: bool) -> int:
     """Show the notes of a file, or which files have notes; add one; say where a file has gone.
 

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
-    invocation,
-    json_option,
+    group,
     kept,
     plain,
     table,
@@ -33,33 +29,19 @@ if TYPE_CHECKING:
 _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "add": "tui.cli.probe:probe_add",
-        "list": "tui.cli.probe:probe_list",
-        "show": "tui.cli.probe:probe_show",
-        "run": "tui.cli.probe:probe_run",
-        "remove": "tui.cli.probe:probe_remove",
-    },
-    epilog=example(
-        'autopoiesis probe add "Who is on call in July?" --expect knowledge/people/_index.md:4-9',
-        "autopoiesis probe run   # exit code 1 when evidence is missing",
-    ),
+@group(
+    'autopoiesis probe add "Who is on call in July?" --expect knowledge/people/_index.md:4-9',
+    "autopoiesis probe run   # exit code 1 when evidence is missing",
 )
-@directory_option
 def probe() -> None:
     """A regression suite for memory: is the evidence in the prompt? The probes are in probes.yaml."""
 
 
-@click.command(
+@probe.verb(
     "add",
-    epilog=example(
-        'autopoiesis probe add "Which port does the broker use?" --expect knowledge/reference/hosts.md:12-14',
-        'autopoiesis probe add "What did Odile ask for?" --expect "raw curves" --budget 4096',
-    ),
+    'autopoiesis probe add "Which port does the broker use?" --expect knowledge/reference/hosts.md:12-14',
+    'autopoiesis probe add "What did Odile ask for?" --expect "raw curves" --budget 4096',
 )
-@directory_option
 @click.argument("question")
 @click.option(
     "--expect",
@@ -72,93 +54,92 @@ def probe() -> None:
 @click.option("--budget", type=click.IntRange(min=256), help="Tokens for prompt and reply reserve.")
 @click.option("--note", default="", help="A remark to keep with it.")
 @click.option("--force", is_flag=True, help="Take files and lines that are not there.")
-@json_option
 def probe_add(
-    question: str, expected: tuple[str, ...], budget: int | None, note: str, force: bool, as_json: bool
+    engine: Engine,
+    question: str,
+    expected: tuple[str, ...],
+    budget: int | None,
+    note: str,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Add a probe to probes.yaml and commit it: the prompt for QUESTION should hold what is expected."""
     from engine.probes.shorthand import typed  # noqa: PLC0415 — `--help` must not load the engine
 
-    with invocation().engine() as engine:
-        expect = [typed(engine.workspace, text) for text in expected]
-        added = engine.probes.add(question, expect, budget=budget, note=note, force=force)
-        emit_problems(f"warning: {why}" for why in added.odd)
-        if as_json:
-            emit_json(added)
-        else:
-            emit(f"{added.probe.id}  {added.probe.question}")
-            for each in added.probe.expect:
-                emit(f"    {each}")
-            emit(kept(added.commit, added.why))
+    expect = [typed(engine.workspace, text) for text in expected]
+    added = engine.probes.add(question, expect, budget=budget, note=note, force=force)
+    emit_problems(f"warning: {why}" for why in added.odd)
+    if as_json:
+        emit_json(added)
+    else:
+        emit(f"{added.probe.id}  {added.probe.question}")
+        for each in added.probe.expect:
+            emit(f"    {each}")
+        emit(kept(added.commit, added.why))
 
 
-@click.command("list", epilog=example("autopoiesis probe list", "autopoiesis probe list --json"))
-@directory_option
-@json_option
-def probe_list(as_json: bool) -> None:
+@probe.verb("list", "autopoiesis probe list", "autopoiesis probe list --json")
+def probe_list(engine: Engine, as_json: bool) -> None:
     """List the probes and how each came out last."""
-    with invocation().engine() as engine:
-        known = engine.probes.read()
-        latest = engine.probes.latest(known.probes)
-        if as_json:
-            emit_json([_tree(each, latest.get(each.id)) for each in known.probes])
-        elif not known.probes and not known.problems:
-            emit(_NONE)
-        else:
-            rows = [
-                [each.id, _last(latest.get(each.id)), ", ".join(map(str, each.expect)), _line(each.question)]
-                for each in known.probes
-            ]
-            table(rows, ["id", "last run", "expects", "question"] if rows else [])
-        emit_problems(known.problems)
+    known = engine.probes.read()
+    latest = engine.probes.latest(known.probes)
+    if as_json:
+        emit_json([_tree(each, latest.get(each.id)) for each in known.probes])
+    elif not known.probes and not known.problems:
+        emit(_NONE)
+    else:
+        rows = [
+            [each.id, _last(latest.get(each.id)), ", ".join(map(str, each.expect)), _line(each.question)]
+            for each in known.probes
+        ]
+        table(rows, ["id", "last run", "expects", "question"] if rows else [])
+    emit_problems(known.problems)
 
 
-@click.command("show", epilog=example("autopoiesis probe show 3f9c21"))
-@directory_option
+@probe.verb("show", "autopoiesis probe show 3f9c21")
 @click.argument("name", metavar="ID")
-@json_option
-def probe_show(name: str, as_json: bool) -> None:
+def probe_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show the probe whose id begins with ID, and how it came out last."""
-    with invocation().engine() as engine:
-        found = engine.probes.find(name)
-        earlier = engine.probes.latest([found]).get(found.id)
-        if as_json:
-            emit_json(_tree(found, earlier))
-            return
-        emit(f"{found.id}  {found.question}")
-        emit(f"    probes.yaml:{found.line}" + (f", budget {found.budget:,}" if found.budget else ""))
-        if found.note:
-            emit(f"    {found.note}")
-        outcomes = {} if earlier is None else earlier.found
-        for each in found.expect:
-            emit(f"  {_mark(outcomes.get(str(each)))} {each}")
-        if earlier is None:
-            emit("never run")
-        else:
-            commit = f" at {earlier.commit[:8]}" if earlier.commit else ""
-            tokens = f"{earlier.tokens:,} of {earlier.budget:,} tokens"
-            emit(f"last run {_when(earlier.at)}{commit}: {tokens}")
+    found = engine.probes.find(name)
+    earlier = engine.probes.latest([found]).get(found.id)
+    if as_json:
+        emit_json(_tree(found, earlier))
+        return
+    emit(f"{found.id}  {found.question}")
+    emit(f"    probes.yaml:{found.line}" + (f", budget {found.budget:,}" if found.budget else ""))
+    if found.note:
+        emit(f"    {found.note}")
+    outcomes = {} if earlier is None else earlier.found
+    for each in found.expect:
+        emit(f"  {_mark(outcomes.get(str(each)))} {each}")
+    if earlier is None:
+        emit("never run")
+    else:
+        commit = f" at {earlier.commit[:8]}" if earlier.commit else ""
+        tokens = f"{earlier.tokens:,} of {earlier.budget:,} tokens"
+        emit(f"last run {_when(earlier.at)}{commit}: {tokens}")
 
 
-@click.command(
+@probe.verb(
     "run",
-    epilog=example(
-        "autopoiesis probe run",
-        "autopoiesis probe run 3f9c21 --budget 2048",
-        "autopoiesis probe run 3f9c21 --as-of '2 weeks ago'   # did the prompt hold it then?",
-        "autopoiesis probe run --json",
-    ),
+    "autopoiesis probe run",
+    "autopoiesis probe run 3f9c21 --budget 2048",
+    "autopoiesis probe run 3f9c21 --as-of '2 weeks ago'   # did the prompt hold it then?",
+    "autopoiesis probe run --json",
 )
-@directory_option
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @click.option(
     "--budget", type=click.IntRange(min=256), help="Tokens for every prompt, whatever the probes say."
 )
 @as_of_option
 @click.option("--no-record", is_flag=True, help="Leave logs/probes-YYYY-MM.jsonl as it is.")
-@json_option
 def probe_run(
-    names: tuple[str, ...], budget: int | None, as_of: str | None, no_record: bool, as_json: bool
+    engine: Engine,
+    names: tuple[str, ...],
+    budget: int | None,
+    as_of: str | None,
+    no_record: bool,
+    as_json: bool,
 ) -> int:
     """Compile the probes' questions and look for the evidence; asks no gate. Exit 1 when any is missing.
 
@@ -166,39 +147,35 @@ def probe_run(
     probes of now are run against the workspace of then, whose files the expected lines are lines of, and
     nothing is recorded.
     """
-    with invocation().engine() as engine:
-        commit = None if as_of is None else engine.revisions.find(as_of)
-        if commit is None:
-            with progress("probing") as report:
-                done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
-        else:
-            done = _recalled(engine, commit, names, budget)
-            say_commit(commit)
-        if as_json:
-            tree = {**plain(done.run), "comparison": done.comparison, "problems": done.problems}
-            emit_json(tree if as_of is None else {**tree, "notes": done.notes, "revision": commit})
-        elif done.run.results or done.problems:
-            _print(done)
-        else:
-            emit(_NONE)
-        emit_problems((*done.problems, *done.notes))
+    commit = None if as_of is None else engine.revisions.find(as_of)
+    if commit is None:
+        with progress("probing") as report:
+            done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
+    else:
+        done = _recalled(engine, commit, names, budget)
+        say_commit(commit)
+    if as_json:
+        tree = {**plain(done.run), "comparison": done.comparison, "problems": done.problems}
+        emit_json(tree if as_of is None else {**tree, "notes": done.notes, "revision": commit})
+    elif done.run.results or done.problems:
+        _print(done)
+    else:
+        emit(_NONE)
+    emit_problems((*done.problems, *done.notes))
     is_broken = not names and any(problem.severity == "error" for problem in done.problems)
     return 1 if done.run.found < done.run.expectations or is_broken else 0
 
 
-@click.command("remove", epilog=example("autopoiesis probe remove 3f9c21"))
-@directory_option
+@probe.verb("remove", "autopoiesis probe remove 3f9c21")
 @click.argument("name", metavar="ID")
-@json_option
-def probe_remove(name: str, as_json: bool) -> None:
+def probe_remove(engine: Engine, name: str, as_json: bool) -> None:
     """Take the probe whose id begins with ID out of probes.yaml and commit that; all else in it stays."""
-    with invocation().engine() as engine:
-        removed = engine.probes.remove(name)
-        if as_json:
-            emit_json({**plain(removed.probe), "commit": removed.commit, "why": removed.why})
-        else:
-            emit(f"removed {removed.probe.id}  {removed.probe.question}")
-            emit(kept(removed.commit, removed.why))
+    removed = engine.probes.remove(name)
+    if as_json:
+        emit_json({**plain(removed.probe), "commit": removed.commit, "why": removed.why})
+    else:
+        emit(f"removed {removed.probe.id}  {removed.probe.question}")
+        emit(kept(removed.commit, removed.why))
 
 
 def _recalled(engine: Engine, commit: Commit, names: tuple[str, ...], budget: int | None) -> Report:

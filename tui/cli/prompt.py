@@ -13,16 +13,14 @@ import click
 from engine.errors import TranscriptError
 from tui.cli.asking import answering
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
     emit_problems,
     emit_raw,
-    example,
     invocation,
-    json_option,
     plain,
     read_text,
+    verb,
     visible,
 )
 from tui.cli.past import as_of_option, laying_out, say_commit
@@ -37,18 +35,15 @@ _SAID_CHARACTERS = 60
 """Of a message, what is quoted to say which it is."""
 
 
-@click.command(
-    "compile",
-    epilog=example(
-        'autopoiesis compile "Can you review the PR that just came in?" --explain',
-        "autopoiesis compile - --budget 4096 --json < message.txt",
-        'autopoiesis compile "What did Odile ask for?" --as-of 2026-06-10',
-        'autopoiesis compile "What did Odile ask for?" --diff "3 days ago" now',
-        "autopoiesis compile --message last --diff-before   # what the last message has changed",
-        "autopoiesis compile --message ses_1a2b3c4d:7 --explain",
-    ),
+@verb(
+    'autopoiesis compile "Can you review the PR that just came in?" --explain',
+    "autopoiesis compile - --budget 4096 --json < message.txt",
+    'autopoiesis compile "What did Odile ask for?" --as-of 2026-06-10',
+    'autopoiesis compile "What did Odile ask for?" --diff "3 days ago" now',
+    "autopoiesis compile --message last --diff-before   # what the last message has changed",
+    "autopoiesis compile --message ses_1a2b3c4d:7 --explain",
+    name="compile",
 )
-@directory_option
 @click.argument("text", required=False)
 @click.option(
     "--message",
@@ -68,7 +63,6 @@ _SAID_CHARACTERS = 60
 )
 @click.option("--record", is_flag=True, help="Log what the prompt holds, because it is really sent.")
 @click.option("--explain", is_flag=True, help="Print the outline instead of the text: what, where from, why.")
-@json_option
 def compile_prompt(
     text: str | None,
     message: str | None,

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
-    example,
-    invocation,
-    json_option,
+    group,
     kept,
 )
 from tui.render.figures import plural
@@ -32,38 +28,28 @@ _group_option = click.option(
 _from_option = click.option("--from", "origin", metavar="NAME", help="All that waits of one conversation.")
 
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "list": "tui.cli.review:review_list",
-        "accept": "tui.cli.review:review_accept",
-        "reject": "tui.cli.review:review_reject",
-    },
-    epilog=example(
-        "autopoiesis review list",
-        "autopoiesis review accept 5e2277cb",
-        "autopoiesis review accept --group plan",
-        "autopoiesis review accept --from 2026-06-11-vestrand-gateway-call",
-    ),
+@group(
+    "autopoiesis review list",
+    "autopoiesis review accept 5e2277cb",
+    "autopoiesis review accept --group plan",
+    "autopoiesis review accept --from 2026-06-11-vestrand-gateway-call",
 )
-@directory_option
 def review() -> None:
     """What a harvest proposes, and what it or a flush found and did not write because it could be planted."""
 
 
-@click.command("list", epilog=example("autopoiesis review list --all"))
-@directory_option
+@review.verb("list", "autopoiesis review list --all")
 @click.option("--all", "everything", is_flag=True, help="Also those that were settled.")
 @_group_option
 @_from_option
-@json_option
-def review_list(everything: bool, group: str | None, origin: str | None, as_json: bool) -> None:
+def review_list(
+    engine: Engine, everything: bool, group: str | None, origin: str | None, as_json: bool
+) -> None:
     """List what waits, by group, each with why and with the line it comes from; the dangerous first."""
     from engine.knowledge.proposed import GROUPS, TITLES, group_of  # noqa: PLC0415 — as for `--help`
 
-    with invocation().engine() as engine:
-        queue = engine.knowledge.review.queue
-        found = queue.all() if everything else queue.waiting()
+    queue = engine.knowledge.review.queue
+    found = queue.all() if everything else queue.waiting()
     found = tuple(each for each in found if _is_meant(each, group, origin))
     if as_json:
         emit_json(found)
@@ -95,21 +81,23 @@ def _emit_waiting(each: Waiting, *, says_why: bool) -> None:
     emit(f"    from: {place}{f'  {each.said}' if each.said else ''}")
 
 
-@click.command(
+@review.verb(
     "accept",
-    epilog=example(
-        'autopoiesis review accept 5e2277cb --text "The port is 8080."',
-        "autopoiesis review accept --group command",
-    ),
+    'autopoiesis review accept 5e2277cb --text "The port is 8080."',
+    "autopoiesis review accept --group command",
 )
-@directory_option
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
 @_from_option
 @click.option("--text", help="What is written in its place.")
 @click.option("--sure", is_flag=True, help="Also what is held because it could do harm; name each by its id.")
 def review_accept(
-    names: tuple[str, ...], group: str | None, origin: str | None, text: str | None, sure: bool
+    engine: Engine,
+    names: tuple[str, ...],
+    group: str | None,
+    origin: str | None,
+    text: str | None,
+    sure: bool,
 ) -> None:
     """Make items knowledge, as they are or as you word them; one by one, a group or a conversation at once.
 
@@ -117,19 +105,18 @@ def review_accept(
     """
     from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — as for `--help`
 
-    with invocation().engine() as engine:
-        meant = _meant(engine, names, group, origin)
-        if text is not None and len(meant) > 1:
-            raise click.UsageError("--text is for one item")
-        queue = engine.knowledge.review.queue
-        waiting = {each.id: each for each in queue.waiting()}
-        risky = [name for name in meant if name in waiting and is_risky(waiting[name])]
-        if not names and risky:
-            left = plural(len(risky), "item")
-            emit(f"{left} that could do harm will wait on: autopoiesis review list --group risky")
-            meant = tuple(name for name in meant if name not in risky)
-        for name in meant:
-            _emit(engine.knowledge.review.accept(name, text or "", sure=sure or _is_sure(queue, name, text)))
+    meant = _meant(engine, names, group, origin)
+    if text is not None and len(meant) > 1:
+        raise click.UsageError("--text is for one item")
+    queue = engine.knowledge.review.queue
+    waiting = {each.id: each for each in queue.waiting()}
+    risky = [name for name in meant if name in waiting and is_risky(waiting[name])]
+    if not names and risky:
+        left = plural(len(risky), "item")
+        emit(f"{left} that could do harm will wait on: autopoiesis review list --group risky")
+        meant = tuple(name for name in meant if name not in risky)
+    for name in meant:
+        _emit(engine.knowledge.review.accept(name, text or "", sure=sure or _is_sure(queue, name, text)))
 
 
 def _is_sure(queue: ReviewQueue, name: str, text: str | None) -> bool:
@@ -143,18 +130,16 @@ def _is_sure(queue: ReviewQueue, name: str, text: str | None) -> bool:
     return click.confirm("It could do harm. Write it all the same?", default=False)
 
 
-@click.command("reject", epilog=example("autopoiesis review reject 5e2277cb"))
-@directory_option
+@review.verb("reject", "autopoiesis review reject 5e2277cb")
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
 @_from_option
-def review_reject(names: tuple[str, ...], group: str | None, origin: str | None) -> None:
+def review_reject(engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None) -> None:
     """Reject items, one by one, a group or a conversation at once; they never come back."""
-    with invocation().engine() as engine:
-        meant = _meant(engine, names, group, origin)
-        for name in meant:
-            engine.knowledge.review.reject(name)
-        emit(f"{plural(len(meant), 'item')} rejected, {len(engine.knowledge.review.queue.waiting())} left")
+    meant = _meant(engine, names, group, origin)
+    for name in meant:
+        engine.knowledge.review.reject(name)
+    emit(f"{plural(len(meant), 'item')} rejected, {len(engine.knowledge.review.queue.waiting())} left")
 
 
 def _meant(engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None) -> tuple[str, ...]:

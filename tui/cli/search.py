@@ -5,20 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from engine.search.results import CATEGORIES, SearchResult
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
-    invocation,
-    json_option,
     table,
+    verb,
 )
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
 
 @contextmanager
@@ -36,32 +37,31 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
         yield report
 
 
-@click.command(epilog=example("autopoiesis search 'connection pool' --category journal --limit 5 --explain"))
-@directory_option
+@verb("autopoiesis search 'connection pool' --category journal --limit 5 --explain")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--category", type=click.Choice(CATEGORIES), help="Only this kind of file.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
 @click.option("--explain", is_flag=True, help="Say for each result why it ranks there: score, shares, ranks.")
-@json_option
-def search(query: tuple[str, ...], category: str | None, limit: int, explain: bool, as_json: bool) -> None:
+def search(
+    engine: Engine, query: tuple[str, ...], category: str | None, limit: int, explain: bool, as_json: bool
+) -> None:
     """Find QUERY in everything remembered; every character of it is meant literally."""
-    with invocation().engine() as engine:
-        with progress("indexing") as report:
-            engine.catch_up_index(report)
-        results = engine.search(" ".join(query), category=category, limit=limit)
-        if engine.index.without_vectors:
-            emit_problems([f"warning: search went by words alone: {engine.index.without_vectors}"])
-        if as_json:
-            emit_json(results)
-            return
-        if not results:
-            emit("nothing found")
-        for result in results:
-            place = f"{result.path}:{result.start_line}-{result.end_line}"
-            emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
-            emit("    " + " ".join(result.snippet.split()))
-            if explain:
-                _explain(result)
+    with progress("indexing") as report:
+        engine.catch_up_index(report)
+    results = engine.search(" ".join(query), category=category, limit=limit)
+    if engine.index.without_vectors:
+        emit_problems([f"warning: search went by words alone: {engine.index.without_vectors}"])
+    if as_json:
+        emit_json(results)
+        return
+    if not results:
+        emit("nothing found")
+    for result in results:
+        place = f"{result.path}:{result.start_line}-{result.end_line}"
+        emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
+        emit("    " + " ".join(result.snippet.split()))
+        if explain:
+            _explain(result)
 
 
 def _explain(result: SearchResult) -> None:
@@ -74,43 +74,40 @@ def _explain(result: SearchResult) -> None:
             emit(f"           {line}")
 
 
-@click.command(epilog=example("autopoiesis index", "autopoiesis index --rebuild"))
-@directory_option
+@verb("autopoiesis index", "autopoiesis index --rebuild")
 @click.option("--rebuild", is_flag=True, help="Throw memory.db away and make it anew from the files.")
 @click.option("--verify", is_flag=True, help="Check every page and row; rebuild when something is wrong.")
-@json_option
-def index(rebuild: bool, verify: bool, as_json: bool) -> None:
+def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
     """Bring the search index up to date with the files, and say how many of each kind it holds."""
-    with invocation().engine() as engine:
-        with progress("indexing") as report:
-            checked = engine.index.verify(report) if verify else None
-            done = engine.index.rebuild(report) if rebuild else engine.refresh_index(report)
-        if done is not None and done.waiting:
-            with progress("vectors") as report:
-                engine.index.finish_vectors(report)
-        if as_json:
-            emit_json({"verified": checked, "refreshed": done, "status": engine.index.status()})
-            return
-        status = engine.index.status()
-        if checked is not None:
-            emit("every page and row in order" if checked.sound else "; ".join(checked.problems))
-        if done is not None:
-            changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
-            emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
-            for skipped in done.skipped:
-                emit(f"  left out {skipped.path}: {skipped.why}")
-        elif status.state == "ready":
-            emit(f"{status.files} files, {status.chunks} chunks; the workspace cannot be written")
-        else:
-            emit(f"{status.why}; the workspace cannot be written, so its files themselves are searched")
-        if status.categories:
-            heads = ("", "category", "files", "chunks")
-            table(
-                [["", each.category, f"{each.files:,}", f"{each.chunks:,}"] for each in status.categories],
-                heads,
-            )
-        without = status.without_vectors or ("" if status.vectors or done is None else done.vectors)
-        if without:
-            emit(f"  search goes by words alone: {without}")
-        elif status.vectors_coming:
-            emit(f"  {status.vectors_coming}")
+    with progress("indexing") as report:
+        checked = engine.index.verify(report) if verify else None
+        done = engine.index.rebuild(report) if rebuild else engine.refresh_index(report)
+    if done is not None and done.waiting:
+        with progress("vectors") as report:
+            engine.index.finish_vectors(report)
+    if as_json:
+        emit_json({"verified": checked, "refreshed": done, "status": engine.index.status()})
+        return
+    status = engine.index.status()
+    if checked is not None:
+        emit("every page and row in order" if checked.sound else "; ".join(checked.problems))
+    if done is not None:
+        changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
+        emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
+        for skipped in done.skipped:
+            emit(f"  left out {skipped.path}: {skipped.why}")
+    elif status.state == "ready":
+        emit(f"{status.files} files, {status.chunks} chunks; the workspace cannot be written")
+    else:
+        emit(f"{status.why}; the workspace cannot be written, so its files themselves are searched")
+    if status.categories:
+        heads = ("", "category", "files", "chunks")
+        table(
+            [["", each.category, f"{each.files:,}", f"{each.chunks:,}"] for each in status.categories],
+            heads,
+        )
+    without = status.without_vectors or ("" if status.vectors or done is None else done.vectors)
+    if without:
+        emit(f"  search goes by words alone: {without}")
+    elif status.vectors_coming:
+        emit(f"  {status.vectors_coming}")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
-    example,
-    invocation,
-    json_option,
+    group,
     plain,
     table,
 )
 from tui.render.figures import plural
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
 _IN_FILES = "in files: take them out; what stood in a commit stays in the history (--history)"
 _IN_HISTORY = """\
@@ -25,29 +26,21 @@ in the history, which every clone and push holds:
   3. push with force, let others clone anew, and delete FILE"""
 
 
-@click.group(
-    cls=LateGroup,
-    late={"scan": "tui.cli.secrets:scan"},
-    epilog=example("autopoiesis secrets scan", "autopoiesis secrets scan --history"),
-)
-@directory_option
+@group("autopoiesis secrets scan", "autopoiesis secrets scan --history")
 def secrets() -> None:
     """Keys and passwords that stand where they should not."""
 
 
-@click.command(epilog=example("autopoiesis secrets scan --history"))
-@directory_option
+@secrets.verb("scan", "autopoiesis secrets scan --history")
 @click.option("--history", is_flag=True, help="Also look at every version of every file in git.")
-@json_option
-def scan(history: bool, as_json: bool) -> int:
+def scan(engine: Engine, history: bool, as_json: bool) -> int:
     """List what looks like a secret by file, line and kind, never by its value.
 
     Exits with status 1 when there is any.
     """
     from engine.workspace.secret_scan import Passed, Standing, scan_files, scan_history  # noqa: PLC0415 — brings git
 
-    with invocation().engine() as engine:
-        found = [*scan_files(engine.files), *(scan_history(engine.repository) if history else ())]
+    found = [*scan_files(engine.files), *(scan_history(engine.repository) if history else ())]
     standing = [each for each in found if isinstance(each, Standing)]
     passed = [each for each in found if isinstance(each, Passed)]
     if as_json:

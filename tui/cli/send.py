@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.base import (
-    directory_option,
     emit_json,
-    example,
-    invocation,
-    json_option,
     plain,
     read_text,
+    verb,
     visible,
 )
 from tui.render.reply import summary
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
 
     from engine.discussions.sending import Sending
     from engine.discussions.turn import Sent
+    from engine.engine import Engine
     from engine.settings.model import ChatProviderName
 
 _OF_THE_PROMPT = ("tokens", "budget", "stable_prefix_length", "boundaries", "active_topics")
@@ -35,42 +33,39 @@ PROVIDERS = ("local", "anthropic", "openai", "gemini", "claude-code")
 """As ``config.ChatProviderName``."""
 
 
-@click.command(
-    "send",
-    epilog=example(
-        'autopoiesis send "Can you review the PR that just came in?"',
-        'autopoiesis send --session ses_1a2b3c4d "And the tests?"',
-        "autopoiesis send --provider anthropic - < notes.md",
-    ),
+@verb(
+    'autopoiesis send "Can you review the PR that just came in?"',
+    'autopoiesis send --session ses_1a2b3c4d "And the tests?"',
+    "autopoiesis send --provider anthropic - < notes.md",
+    name="send",
 )
-@directory_option
 @click.argument("text")
 @click.option("--session", "session_id", default="", metavar="ID", help="The session to go on with.")
 @click.option(
     "--provider", type=click.Choice(PROVIDERS), help="Who answers; else chat.provider of the settings."
 )
 @click.option("--model", default="", help="The provider's model; else chat.model of the settings.")
-@json_option
-def send(text: str, session_id: str, provider: ChatProviderName | None, model: str, as_json: bool) -> int:
+def send(
+    engine: Engine, text: str, session_id: str, provider: ChatProviderName | None, model: str, as_json: bool
+) -> int:
     """Say TEXT and have it answered; `-` reads standard input.
 
     The message is written down, the topics that fire and the prompt are made as in the workbench, a model is
     asked, and its reply is printed as it comes, written down and watched. Ctrl+C ends the reply; what has
     come is kept. Without a provider the lines of the prompt that are nearest to the message are the answer.
     """
-    with invocation().engine() as engine:
-        sending = engine.discussions.sending(provider=provider, model=model)
-        with _stopped_by_hand(sending):
-            sent = sending.send(
-                read_text(text),
-                session_id=session_id,
-                on_text=(lambda _piece: None) if as_json else _print_piece,
-            )
-        if as_json:
-            emit_json(_tree(sent))
-        else:
-            _print_end(sent)
-        return 1 if sent.problem else 0
+    sending = engine.discussions.sending(provider=provider, model=model)
+    with _stopped_by_hand(sending):
+        sent = sending.send(
+            read_text(text),
+            session_id=session_id,
+            on_text=(lambda _piece: None) if as_json else _print_piece,
+        )
+    if as_json:
+        emit_json(_tree(sent))
+    else:
+        _print_end(sent)
+    return 1 if sent.problem else 0
 
 
 @contextmanager

@@ -2,117 +2,96 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from engine.errors import TopicError
 from tui.cli.base import (
-    LateGroup,
-    directory_option,
     emit,
     emit_json,
     emit_problems,
-    example,
+    group,
     invocation,
-    json_option,
     table,
 )
 
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
-@click.group(
-    cls=LateGroup,
-    late={
-        "list": "tui.cli.topics:topics_list",
-        "show": "tui.cli.topics:topics_show",
-        "check": "tui.cli.topics:topics_check",
-        "activate": "tui.cli.topics:topics_activate",
-        "deactivate": "tui.cli.topics:topics_deactivate",
-        "reset": "tui.cli.topics:topics_reset",
-    },
-    epilog=example("autopoiesis topics check", "autopoiesis topics show github-pr-review"),
-)
-@directory_option
+
+@group("autopoiesis topics check", "autopoiesis topics show github-pr-review")
 def topics() -> None:
     """The situational playbooks in topics/."""
 
 
-@click.command("list", epilog=example("autopoiesis topics list --json"))
-@directory_option
-@json_option
-def topics_list(as_json: bool) -> None:
+@topics.verb("list", "autopoiesis topics list --json")
+def topics_list(engine: Engine, as_json: bool) -> None:
     """List every topic with its triggers."""
-    with invocation().engine() as engine:
-        known = engine.library.topics
-        if as_json:
-            emit_json(known)
-            return
-        table(
+    known = engine.library.topics
+    if as_json:
+        emit_json(known)
+        return
+    table(
+        [
             [
-                [
-                    topic.name,
-                    topic.priority,
-                    topic.activation
-                    + (
-                        {True: " (on)", False: " (off)"}.get(topic.forced, "")
-                        if topic.forced is not None
-                        else ""
-                    ),
-                    ", ".join(dict.fromkeys(trigger.type for trigger in topic.triggers)) or "–",
-                    topic.description,
-                ]
-                for topic in known
-            ],
-            ["topic", "priority", "activation", "triggers", "description"],
-        )
-        emit_problems(engine.library.problems)
+                topic.name,
+                topic.priority,
+                topic.activation
+                + (
+                    {True: " (on)", False: " (off)"}.get(topic.forced, "") if topic.forced is not None else ""
+                ),
+                ", ".join(dict.fromkeys(trigger.type for trigger in topic.triggers)) or "–",
+                topic.description,
+            ]
+            for topic in known
+        ],
+        ["topic", "priority", "activation", "triggers", "description"],
+    )
+    emit_problems(engine.library.problems)
 
 
-@click.command("show", epilog=example("autopoiesis topics show email-triage"))
-@directory_option
+@topics.verb("show", "autopoiesis topics show email-triage")
 @click.argument("name")
-@json_option
-def topics_show(name: str, as_json: bool) -> None:
+def topics_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show one topic as the engine understands it."""
-    with invocation().engine() as engine:
-        topic = engine.topic(name)
-        if as_json:
-            emit_json(topic)
-            return
-        emit(f"{topic.name} — {topic.title}")
-        emit(f"{topic.path}   priority {topic.priority}, {topic.activation}")
-        if topic.description:
-            emit(topic.description)
-        for trigger in topic.triggers:
-            what = (
-                trigger.match
-                or ", ".join(trigger.words)
-                or trigger.schedule
-                or f"{trigger.source} {trigger.event}"
-            )
-            hint = f"   hint: {trigger.correction_hint}" if trigger.correction_hint else ""
-            emit(f"  {trigger.type} ({trigger.scope}): {what.strip()}{hint}")
-        for path in topic.subscriptions:
-            emit(f"  brings {path}")
-        emit()
-        emit(topic.instructions)
+    topic = engine.topic(name)
+    if as_json:
+        emit_json(topic)
+        return
+    emit(f"{topic.name} — {topic.title}")
+    emit(f"{topic.path}   priority {topic.priority}, {topic.activation}")
+    if topic.description:
+        emit(topic.description)
+    for trigger in topic.triggers:
+        what = (
+            trigger.match
+            or ", ".join(trigger.words)
+            or trigger.schedule
+            or f"{trigger.source} {trigger.event}"
+        )
+        hint = f"   hint: {trigger.correction_hint}" if trigger.correction_hint else ""
+        emit(f"  {trigger.type} ({trigger.scope}): {what.strip()}{hint}")
+    for path in topic.subscriptions:
+        emit(f"  brings {path}")
+    emit()
+    emit(topic.instructions)
 
 
-@click.command("check", epilog=example("autopoiesis topics check"))
-@directory_option
-@json_option
-def topics_check(as_json: bool) -> int:
+@topics.verb("check", "autopoiesis topics check")
+def topics_check(engine: Engine, as_json: bool) -> int:
     """Check every topic: file, line, what is wrong, and the cure. Exit 1 when there is an error."""
     from engine.topics.check import check_topics  # noqa: PLC0415 — probes patterns; only needed here
 
-    with invocation().engine() as engine:
-        problems = check_topics(engine.workspace, engine.files)
-        if as_json:
-            emit_json(problems)
-        elif problems:
-            for problem in problems:
-                emit(f"{problem.severity}: {problem}")
-        else:
-            emit(f"{len(engine.library.topics)} topics, nothing wrong")
-        return 1 if any(problem.severity == "error" for problem in problems) else 0
+    problems = check_topics(engine.workspace, engine.files)
+    if as_json:
+        emit_json(problems)
+    elif problems:
+        for problem in problems:
+            emit(f"{problem.severity}: {problem}")
+    else:
+        emit(f"{len(engine.library.topics)} topics, nothing wrong")
+    return 1 if any(problem.severity == "error" for problem in problems) else 0
 
 
 def _force(name: str, state: bool | None, said: str) -> None:
@@ -124,24 +103,21 @@ def _force(name: str, state: bool | None, said: str) -> None:
         emit(f"{topic.name} {said}")
 
 
-@click.command("activate", epilog=example("autopoiesis topics activate release"))
-@directory_option
+@topics.verb("activate", "autopoiesis topics activate release")
 @click.argument("name")
 def topics_activate(name: str) -> None:
     """Keep a topic active for every message until `topics reset`."""
     _force(name, True, "is active for every message, until `autopoiesis topics reset`")
 
 
-@click.command("deactivate", epilog=example("autopoiesis topics deactivate release"))
-@directory_option
+@topics.verb("deactivate", "autopoiesis topics deactivate release")
 @click.argument("name")
 def topics_deactivate(name: str) -> None:
     """Keep a topic out of every prompt until `topics reset`."""
     _force(name, False, "stays out of every prompt, until `autopoiesis topics reset`")
 
 
-@click.command("reset", epilog=example("autopoiesis topics reset release"))
-@directory_option
+@topics.verb("reset", "autopoiesis topics reset release")
 @click.argument("name")
 def topics_reset(name: str) -> None:
     """Give a topic back to its triggers."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, table
+from tui.cli.base import emit, emit_json, invocation, table, verb
 from tui.render.figures import value_text
 
 if TYPE_CHECKING:
@@ -22,19 +22,12 @@ SAID = {
 }
 
 
-@click.command(
-    epilog=example(
-        "autopoiesis trust --show",
-        "autopoiesis trust",
-        "autopoiesis trust --yes",
-        "autopoiesis trust --revoke",
-    )
+@verb(
+    "autopoiesis trust --show", "autopoiesis trust", "autopoiesis trust --yes", "autopoiesis trust --revoke"
 )
-@directory_option
 @click.option("--show", is_flag=True, help="Only show what the settings ask for.")
 @click.option("--revoke", is_flag=True, help="Take trust back.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
 def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     """Let the settings of this workspace send, take in or run what they name, until they change.
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import (
-    directory_option,
     emit,
     emit_json,
-    example,
     invocation,
-    json_option,
     table,
+    verb,
 )
 from tui.cli.tuned import (
     BINS,
@@ -52,15 +50,12 @@ def _cut_value(text: str) -> float | str:
     return found
 
 
-@click.command(
-    epilog=example(
-        "autopoiesis tune                                    # every topic, the worst first",
-        "autopoiesis tune release --gate .34 --activate .62  # what would change",
-        "autopoiesis tune release --fit --apply              # write what the labels speak for",
-        "autopoiesis tune --undo",
-    )
+@verb(
+    "autopoiesis tune                                    # every topic, the worst first",
+    "autopoiesis tune release --gate .34 --activate .62  # what would change",
+    "autopoiesis tune release --fit --apply              # write what the labels speak for",
+    "autopoiesis tune --undo",
 )
-@directory_option
 @click.argument("topic", required=False)
 @click.option("--fit", is_flag=True, help="Propose cuts from the labels, measured on decisions left out.")
 @click.option("--gate", type=_cut_value, metavar="SCORE", help="Ask the gate from this score, or `never`.")
@@ -73,7 +68,6 @@ def _cut_value(text: str) -> float | str:
 @click.option("--apply", "write", is_flag=True, help="Write the cuts into the topic's file and commit it.")
 @click.option("--undo", is_flag=True, help="Take the last change back that --apply made.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Decisions to list.")
-@json_option
 def tune(
     topic: str | None,
     fit: bool,

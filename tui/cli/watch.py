@@ -10,14 +10,12 @@ import click
 from engine.events import EngineEvent, TurnArrived, TurnTraced
 from engine.live.feed import entry_of
 from engine.store.zone import local_time
-from tui.cli.base import directory_option, emit, example, invocation, json_option, plain
+from tui.cli.base import emit, invocation, plain, verb
 from tui.render.safe import json_text
 
 
-@click.command(epilog=example("autopoiesis watch --json | jq -c .event"))
-@directory_option
+@verb("autopoiesis watch --json | jq -c .event")
 @click.option("--seconds", type=click.FloatRange(min=0), help="Stop after so long; else at ctrl+c.")
-@json_option
 def watch(seconds: float | None, as_json: bool) -> None:
     """Print what happens in the workspace as it happens: turns, activations, changes, commits."""
     events: queue.SimpleQueue[EngineEvent] = queue.SimpleQueue()

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import click
 
-from tui.cli.base import directory_option, emit, emit_json, emit_problems, example, invocation, json_option
+from tui.cli.base import (
+    emit,
+    emit_json,
+    emit_problems,
+    invocation,
+    verb,
+)
 
 
-@click.command("open", epilog=example("autopoiesis ~/memory"))
-@directory_option
+@verb("autopoiesis ~/memory", name="open")
 @click.argument("workspace", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--read-only", is_flag=True, help="Look, but write nothing.")
 def open_workbench(workspace: Path | None = None, read_only: bool = False) -> int:
@@ -23,8 +28,7 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
         return run_workbench(engine)
 
 
-@click.command(epilog=example("autopoiesis init --sample ~/memory"))
-@directory_option
+@verb("autopoiesis init --sample ~/memory")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--sample", is_flag=True, help="Fill it with a month of an agent's work on an invented project."
@@ -53,12 +57,8 @@ def init(directory: Path | None, sample: bool, today: object, hooks: bool) -> No
     emit_problems(report.problems)
 
 
-@click.command(
-    epilog=example("autopoiesis doctor", "autopoiesis doctor --staged   # what the commit hook runs")
-)
-@directory_option
+@verb("autopoiesis doctor", "autopoiesis doctor --staged   # what the commit hook runs")
 @click.option("--staged", is_flag=True, help="Check only what the next commit would hold.")
-@json_option
 def doctor(staged: bool, as_json: bool) -> int:
     """Check the workspace and this machine, and say how to mend what is wrong. Exit 1 on an error."""
     from engine.workspace.doctor import examine  # noqa: PLC0415 — only now is the engine needed
