@@ -8,16 +8,7 @@ import click
 
 from engine.activation.trace import Trace
 from tui.cli.asking import answering
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    group,
-    invocation,
-    read_text,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, emit_problems, group, invocation, minute, read_text, table, verb
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
@@ -150,7 +141,7 @@ def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bo
         [
             [
                 decision.id[:10],
-                decision.at[:16].replace("T", " "),
+                minute(decision.at),
                 decision.topic,
                 decision.verdict,
                 number(decision.score),

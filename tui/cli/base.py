@@ -248,6 +248,11 @@ def emit_problems(problems: Iterable[object]) -> None:
             click.echo(line, err=True)
 
 
+def minute(at: str) -> str:
+    """An ISO time to the minute: ``2026-06-12 08:30``."""
+    return at[:16].replace("T", " ")
+
+
 def kept(commit: str, why: str) -> str:
     """What became of a change in the history: the commit, or why there is none."""
     return f"committed as {commit[:8]}" if commit else f"not committed: {why}"

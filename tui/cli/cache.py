@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.discussions.caches import tree_of
-from tui.cli.base import (
-    emit,
-    emit_json,
-    group,
-    table,
-)
+from tui.cli.base import emit, emit_json, group, table
 from tui.render.figures import left, plural
 
 if TYPE_CHECKING:

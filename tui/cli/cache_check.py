@@ -13,14 +13,7 @@ import click
 
 from engine.errors import AutopoiesisError
 from engine.store import programs
-from tui.cli.base import (
-    emit,
-    emit_json,
-    invocation,
-    plain,
-    read_text,
-    verb,
-)
+from tui.cli.base import emit, emit_json, invocation, plain, read_text, verb
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    plain,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, plain, table, verb
 from tui.cli.cache import discussion_tree
 from tui.cli.costs import signed
 from tui.render.caches import SETTINGS, cached_now, last_miss, stays

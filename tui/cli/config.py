@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    group,
-    invocation,
-    kept,
-    table,
-)
+from tui.cli.base import emit, emit_json, group, invocation, kept, table
 from tui.render.figures import value_text
 
 if TYPE_CHECKING:
@@ -46,11 +39,7 @@ def config_list(engine: Engine, group: str, as_json: bool) -> None:
         emit_json(found)
         return
     rows = [
-        [
-            each.name,
-            value_text(each.value),
-            f"line {each.line}{_not_counted(each)}" if each.is_set else "",
-        ]
+        [each.name, value_text(each.value), f"line {each.line}{_not_counted(each)}" if each.is_set else ""]
         for each in found
     ]
     table(rows, ["setting", "value", "set in"])

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    plain,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, emit_problems, plain, table, verb
 from tui.render.figures import count, dollars, plural
 
 if TYPE_CHECKING:

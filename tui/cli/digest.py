@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_raw,
-    group,
-)
+from tui.cli.base import emit, emit_json, emit_raw, group
 
 if TYPE_CHECKING:
     from engine.engine import Engine

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import TranscriptError
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    kept,
-    verb,
-)
+from tui.cli.base import emit, emit_json, emit_problems, kept, verb
 
 if TYPE_CHECKING:
     from engine.context.flush_record import FlushRecord
@@ -44,11 +38,7 @@ def session_flush(engine: Engine, session_id: str, everything: bool, dry_run: bo
     if not dry_run:
         engine.flush.recover()
     plan = engine.flush.plan(
-        conversation,
-        compiled.history_room,
-        dropped=compiled.dropped_turns,
-        everything=everything,
-        again=True,
+        conversation, compiled.history_room, dropped=compiled.dropped_turns, everything=everything, again=True
     )
     if not as_json:
         _emit_plan(engine, plan, dry_run)

@@ -9,16 +9,7 @@ import click
 
 from engine.errors import HarvestRefused
 from engine.knowledge.item import counted
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    invocation,
-    kept,
-    plain,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, emit_problems, invocation, kept, plain, table, verb
 from tui.render.figures import dollars, plural, sizes
 from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
@@ -41,9 +32,7 @@ _SHOWN = 20
 @click.option("--no-harvest", is_flag=True, help="Skip the harvest and discard the conversations.")
 @click.option("--keep", is_flag=True, help="Leave every conversation where it is.")
 @click.option(
-    "--transcripts",
-    is_flag=True,
-    help="Harvest raw/ instead; the default where conversations/ is empty.",
+    "--transcripts", is_flag=True, help="Harvest raw/ instead; the default where conversations/ is empty."
 )
 @click.option(
     "--reclaim", "number", type=click.IntRange(min=0), metavar="N", help="Agree that so many go to the trash."

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    kept,
-    plain,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, emit_problems, kept, plain, table, verb
 from tui.cli.search import progress
 from tui.render.figures import sizes
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.activation import number
-from tui.cli.base import emit, emit_json, group, table
+from tui.cli.base import emit, emit_json, group, minute, table
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -41,7 +41,7 @@ def injections_list(engine: Engine, limit: int, sections: bool, as_json: bool) -
         table(
             [
                 [
-                    _when(injection.at),
+                    minute(injection.at),
                     injection.session_id or "–",
                     f"{injection.tokens:,}/{injection.budget:,}",
                     str(len(injection.sections)),
@@ -73,7 +73,7 @@ def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
                 str(use.injected),
                 number(use.useful / use.injected if use.injected else None),
                 f"{use.tokens:,}",
-                _when(use.last_useful) or "–",
+                minute(use.last_useful) or "–",
                 use.path,
             ]
             for use in found
@@ -89,7 +89,7 @@ def _print_sections(injection: Injection) -> None:
 
     session = f" {injection.session_id}" if injection.session_id else ""
     tokens = f"{injection.tokens:,} of {injection.budget:,} tokens"
-    emit(f"{_when(injection.at)}{session}  {tokens}  {injection.turn}".rstrip())
+    emit(f"{minute(injection.at)}{session}  {tokens}  {injection.turn}".rstrip())
     table(
         [
             [
@@ -110,7 +110,3 @@ def _useful(injection: Injection) -> str:
     places = useful_places(injection)
     more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""
     return ", ".join(places[:_PLACES_SHOWN]) + more or ("–" if injection.finished else "not known yet")
-
-
-def _when(at: str) -> str:
-    return at[:16].replace("T", " ")

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    emit_raw,
-    group,
-    invocation,
-    kept,
-    plain,
-    table,
-)
+from tui.cli.base import emit, emit_json, emit_problems, emit_raw, group, invocation, kept, plain, table
 from tui.render.figures import kilobytes, plural
 
 if TYPE_CHECKING:
@@ -48,7 +38,7 @@ def knowledge_list(engine: Engine, as_json: bool) -> None:
     scan = engine.knowledge_entries.scan()
     archived = engine.knowledge_entries.archived()
     if as_json:
-        _emit_json({"entries": scan.entries, "archived": archived})
+        emit_json({"entries": scan.entries, "archived": archived})
         return
     if not scan.entries:
         emit("no entries yet: write knowledge/NAME/KNOWLEDGE.md with a header of name and description")
@@ -86,7 +76,7 @@ def knowledge_show(engine: Engine, name: str, as_json: bool) -> None:
     text = engine.files.read(entry.location).decode("utf-8", "replace")
     if as_json:
         tree = plain(entry)
-        _emit_json({**tree, "problems": problems, "incoming": incoming, "outgoing": outgoing, "text": text})
+        emit_json({**tree, "problems": problems, "incoming": incoming, "outgoing": outgoing, "text": text})
         return
     rows = [
         ["name", f"{entry.name} ({entry.kind}{f', {entry.version}' if entry.version else ''})"],
@@ -110,7 +100,7 @@ def knowledge_check(engine: Engine, as_json: bool) -> int:
     """Check entries, skills and references: place, what is wrong, the cure. Exit 1 when there is an error."""
     problems = engine.knowledge_entries.problems()
     if as_json:
-        _emit_json(problems)
+        emit_json(problems)
     elif problems:
         for problem in problems:
             emit(f"{problem.severity}: {problem}")
@@ -124,7 +114,7 @@ def knowledge_footprint(engine: Engine, as_json: bool) -> None:
     """Show how much room entries take, when they were changed and whether anything refers to them."""
     found = engine.knowledge_entries.footprint()
     if as_json:
-        _emit_json(found)
+        emit_json(found)
         return
     nested = f", {plural(found.nested, 'entry', 'entries')} nested in them" if found.nested else ""
     entries = plural(found.entries, "entry", "entries")
@@ -167,7 +157,7 @@ def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> Non
     with invocation().engine() as engine:
         report = engine.knowledge_entries.archive(names, apply=apply, consent=apply)
     if as_json:
-        _emit_json(report)
+        emit_json(report)
         return
     for move in report.moves:
         _say_move(move, applied=report.applied)
@@ -184,28 +174,13 @@ def knowledge_restore(engine: Engine, name: str, as_json: bool) -> None:
     """Move an archived entry back to where it was."""
     report = engine.knowledge_entries.restore(name)
     if as_json:
-        _emit_json(report)
+        emit_json(report)
         return
     for move in report.moves:
         emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes)")
     for each in report.already:
         emit(f"{each}: not archived")
     _say_rest(report)
-
-
-def _emit_json(value: object) -> None:
-    emit_json(_printable(plain(value)))
-
-
-def _printable(value: object) -> object:
-    """JSON without half surrogate pairs, as names of files that are no UTF-8 hold them."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, dict):
-        return {key: _printable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_printable(item) for item in value]
-    return value
 
 
 def _in_order(scan: EntryScan) -> list[tuple[int, Entry]]:

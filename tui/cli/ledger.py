@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import HarvestRefused
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    group,
-    plain,
-    table,
-)
+from tui.cli.base import emit, emit_json, emit_problems, group, plain, table
 from tui.render.figures import dollars, plural, sizes
 
 if TYPE_CHECKING:
@@ -79,10 +72,7 @@ def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
             ["conversation", f"{entry.path} ({checked.source})"],
             ["status", f"{entry.status}, {entry.at}"],
             *([["why", entry.error]] if entry.error else []),
-            [
-                "items",
-                ", ".join(f"{key}:{count}" for key, count in entry.items.items() if count) or "none",
-            ],
+            ["items", ", ".join(f"{key}:{count}" for key, count in entry.items.items() if count) or "none"],
             *([["stood there", str(entry.known)]] if entry.known else []),
             *([["for review", str(len(entry.held))]] if entry.held else []),
             *([["looked at", _coverage(entry)]] if entry.size else []),

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    invocation,
-    kept,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, invocation, kept, table, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:

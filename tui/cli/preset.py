@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    group,
-    kept,
-    table,
-)
+from tui.cli.base import emit, emit_json, emit_problems, group, kept, table
 
 if TYPE_CHECKING:
     from engine.context.presets import PresetChange

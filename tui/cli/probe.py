@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    group,
-    kept,
-    plain,
-    table,
-)
+from tui.cli.base import emit, emit_json, emit_problems, group, kept, minute, plain, table
 from tui.cli.past import as_of_option, laying_out, say_commit
 from tui.cli.search import progress
 
@@ -117,7 +109,7 @@ def probe_show(engine: Engine, name: str, as_json: bool) -> None:
     else:
         commit = f" at {earlier.commit[:8]}" if earlier.commit else ""
         tokens = f"{earlier.tokens:,} of {earlier.budget:,} tokens"
-        emit(f"last run {_when(earlier.at)}{commit}: {tokens}")
+        emit(f"last run {minute(earlier.at)}{commit}: {tokens}")
 
 
 @probe.verb(
@@ -203,7 +195,7 @@ def _print(done: Report) -> None:
     if comparison.at:
         commit = f" at {comparison.commit[:8]}" if comparison.commit else ""
         lost, gained = len(comparison.lost), len(comparison.gained)
-        emit(f"since {_when(comparison.at)}{commit}: {lost} lost, {gained} gained")
+        emit(f"since {minute(comparison.at)}{commit}: {lost} lost, {gained} gained")
         for sign, turned in (("−", comparison.lost), ("+", comparison.gained)):
             for expectation in turned:
                 emit(f"  {sign} {_turned(expectation)}")
@@ -230,7 +222,7 @@ def _tree(probe: Probe, earlier: Earlier | None) -> dict[str, Any]:
 def _last(earlier: Earlier | None) -> str:
     if earlier is None:
         return "never"
-    return f"{sum(earlier.found.values())}/{len(earlier.found)} {_when(earlier.at)}"
+    return f"{sum(earlier.found.values())}/{len(earlier.found)} {minute(earlier.at)}"
 
 
 def _mark(found: bool | None) -> str:
@@ -240,7 +232,3 @@ def _mark(found: bool | None) -> str:
 def _line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 80 else f"{line[:79]}…"
-
-
-def _when(at: str) -> str:
-    return at[:16].replace("T", " ")

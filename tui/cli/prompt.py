@@ -12,17 +12,7 @@ import click
 
 from engine.errors import TranscriptError
 from tui.cli.asking import answering
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    emit_raw,
-    invocation,
-    plain,
-    read_text,
-    verb,
-    visible,
-)
+from tui.cli.base import emit, emit_json, emit_problems, emit_raw, invocation, plain, read_text, verb, visible
 from tui.cli.past import as_of_option, laying_out, say_commit
 
 if TYPE_CHECKING:

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    group,
-    kept,
-)
+from tui.cli.base import emit, emit_json, group, kept
 from tui.render.figures import plural
 
 if TYPE_CHECKING:

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.search.results import CATEGORIES, SearchResult
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, emit_problems, table, verb
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -103,8 +97,7 @@ def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
     if status.categories:
         heads = ("", "category", "files", "chunks")
         table(
-            [["", each.category, f"{each.files:,}", f"{each.chunks:,}"] for each in status.categories],
-            heads,
+            [["", each.category, f"{each.files:,}", f"{each.chunks:,}"] for each in status.categories], heads
         )
     without = status.without_vectors or ("" if status.vectors or done is None else done.vectors)
     if without:

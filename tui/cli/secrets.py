@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    group,
-    plain,
-    table,
-)
+from tui.cli.base import emit, emit_json, group, plain, table
 from tui.render.figures import plural
 
 if TYPE_CHECKING:

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.base import (
-    emit_json,
-    plain,
-    read_text,
-    verb,
-    visible,
-)
+from tui.cli.base import emit_json, plain, read_text, verb, visible
 from tui.render.reply import summary
 
 if TYPE_CHECKING:
@@ -57,9 +51,7 @@ def send(
     sending = engine.discussions.sending(provider=provider, model=model)
     with _stopped_by_hand(sending):
         sent = sending.send(
-            read_text(text),
-            session_id=session_id,
-            on_text=(lambda _piece: None) if as_json else _print_piece,
+            read_text(text), session_id=session_id, on_text=(lambda _piece: None) if as_json else _print_piece
         )
     if as_json:
         emit_json(_tree(sent))

@@ -9,13 +9,7 @@ import click
 from engine.conversations.sessions import end_session, new_session_id
 from engine.transcripts.library import list_transcripts
 from engine.transcripts.turn import Role
-from tui.cli.base import (
-    emit,
-    emit_json,
-    group,
-    read_text,
-    table,
-)
+from tui.cli.base import emit, emit_json, group, minute, read_text, table
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -98,7 +92,7 @@ def session_list(engine: Engine, limit: int, as_json: bool) -> None:
         emit_json(found)
         return
     table(
-        [[info.started[:16].replace("T", " "), info.session_id, info.title, info.path] for info in found],
+        [[minute(info.started), info.session_id, info.title, info.path] for info in found],
         ["started", "session", "title", "transcript"],
     )
     if total > len(found):

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import TopicError
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    group,
-    invocation,
-    table,
-)
+from tui.cli.base import emit, emit_json, emit_problems, group, invocation, table
 
 if TYPE_CHECKING:
     from engine.engine import Engine

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.activation.numbers import limit
 from tui.cli.activation import number
-from tui.cli.base import emit, emit_json, plain, table
+from tui.cli.base import emit, emit_json, kept, minute, plain, table
 
 if TYPE_CHECKING:
     from engine.activation.policy import Cuts
@@ -86,7 +86,7 @@ def say_flips(log: DecisionTable, turned: Flips) -> None:
     for flip in turned.rows:
         decision = log.decision(flip.index)
         label = _LABELS[int(log.labels[flip.index])]
-        when, text = decision.at[:16].replace("T", " "), " ".join(decision.message.split())[:60]
+        when, text = minute(decision.at), " ".join(decision.message.split())[:60]
         score = number(float(log.scores[flip.index]))
         rows.append([flip.kind, decision.id[:10], when, score, f"{flip.before} → {flip.after}", label, text])
     table(rows, ["", "id", "when", "score", "what happens", "label", "message"] if rows else [])
@@ -100,8 +100,8 @@ def say_applied(applied: Applied, as_json: bool) -> None:
     if as_json:
         emit_json(applied)
         return
-    kept = f"committed as {applied.commit[:8]}" if applied.commit else f"not committed: {applied.why}"
-    emit(f"{applied.path}: {said(applied.before)} → {said(applied.after)} ({kept})")
+    what = kept(applied.commit, applied.why)
+    emit(f"{applied.path}: {said(applied.before)} → {said(applied.after)} ({what})")
 
 
 def say_left_out(count: int) -> None:
@@ -149,12 +149,6 @@ def cut_text(cut: float | None) -> str:
     return "never" if cut is None else limit(cut)
 
 
-def tree(value: object) -> Mapping[str, Any]:
-    """The fields of a value, for a JSON document with more in it."""
-    tree: Mapping[str, Any] = plain(value)
-    return tree
-
-
 def flips_tree(log: DecisionTable, turned: Flips) -> dict[str, Any]:
     """The decisions that flip, as JSON knows them."""
     rows = []
@@ -162,5 +156,5 @@ def flips_tree(log: DecisionTable, turned: Flips) -> dict[str, Any]:
         decision = log.decision(flip.index)
         label = {1: True, 0: False, -1: None}[int(log.labels[flip.index])]
         told = {"id": decision.id, "at": decision.at, "message": decision.message, "useful": label}
-        rows.append({**tree(flip), "score": float(log.scores[flip.index]), **told})
+        rows.append({**plain(flip), "score": float(log.scores[flip.index]), **told})
     return {"fixed": turned.fixed, "lost": turned.lost, "changed": turned.changed, "rows": rows}

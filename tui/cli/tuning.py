@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    invocation,
-    table,
-    verb,
-)
+from tui.cli.base import emit, emit_json, invocation, plain, table, verb
 from tui.cli.tuned import (
     BINS,
     OVERVIEW_HEADS,
@@ -28,7 +22,6 @@ from tui.cli.tuned import (
     say_figures,
     say_flips,
     say_left_out,
-    tree,
 )
 
 if TYPE_CHECKING:
@@ -123,7 +116,7 @@ def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> No
         emit_json(
             {
                 "topics": [
-                    {"topic": name, "today": log.today(name), **tree(figures[name])} for name in worst_first
+                    {"topic": name, "today": log.today(name), **plain(figures[name])} for name in worst_first
                 ],
                 "total": everything,
                 "decisions": log.size,
@@ -153,12 +146,7 @@ def _one_topic(
     as_json: bool,
 ) -> None:
     """Figures, cuts and scores of a topic; with other cuts, what they would change."""
-    from engine.activation.tuning.replay import (  # noqa: PLC0415 — brings numpy
-        alone_text,
-        figures,
-        flips,
-        histogram,
-    )
+    from engine.activation.tuning.replay import alone_text, figures, flips, histogram  # noqa: PLC0415 — brings numpy
 
     log = _log_with(engine, topic)
     today, before = log.today(topic), figures(log, topic)
@@ -208,7 +196,7 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
         raise TopicError(f"nothing to apply: {proposal.refused}", where=topic)
     applied = engine.tuning.apply(topic, proposal.cuts) if write and proposal.cuts is not None else None
     if as_json:
-        emit_json({**tree(proposal), "applied": applied})
+        emit_json({**plain(proposal), "applied": applied})
         return
     emit(f"{topic}: {said(proposal.today)}")
     say_figures(proposal.before, proposal.after)

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import click
 
-from tui.cli.base import (
-    emit,
-    emit_json,
-    emit_problems,
-    invocation,
-    verb,
-)
+from tui.cli.base import emit, emit_json, emit_problems, invocation, verb
 
 
 @verb("autopoiesis ~/memory", name="open")
@@ -34,9 +28,7 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
     "--sample", is_flag=True, help="Fill it with a month of an agent's work on an invented project."
 )
 @click.option(
-    "--today",
-    type=click.DateTime(["%Y-%m-%d"]),
-    help="The sample's last day; today when left out.",
+    "--today", type=click.DateTime(["%Y-%m-%d"]), help="The sample's last day; today when left out."
 )
 @click.option("--hooks", is_flag=True, help="Only put git's hooks of a workspace back.")
 def init(directory: Path | None, sample: bool, today: object, hooks: bool) -> None:
