@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from engine.discussions.shared import SharedCaches
 from engine.discussions.state import DiscussionCacheState
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.store.paths import valid_session_id
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.providers.chat import Usage
@@ -27,8 +28,6 @@ KEPT = 500
 """Discussions that are remembered; those used longest ago go first, unless a person chose something."""
 
 _LIMIT = 4 * 1024 * 1024
-_TIMES = ("cached_at", "expires_at", "invalidated_at")
-_KINDS: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "bool": (bool,)}
 
 
 class DiscussionCaches:
@@ -224,10 +223,10 @@ def tree_of(state: DiscussionCacheState, now: datetime) -> dict[str, Any]:
 
 
 def _row(state: DiscussionCacheState) -> dict[str, Any]:
-    row = asdict(state)
-    for name in _TIMES:
-        row[name] = row[name].isoformat(timespec="seconds") if row[name] is not None else None
-    return row
+    return {
+        name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
+        for name, value in asdict(state).items()
+    }
 
 
 def _state(row: Mapping[str, Any]) -> DiscussionCacheState:
@@ -236,22 +235,7 @@ def _state(row: Mapping[str, Any]) -> DiscussionCacheState:
     Raises:
         ValueError, KeyError, TypeError: It is none.
     """
-    values: dict[str, Any] = {"discussion_id": row["discussion_id"]}
-    for field in fields(DiscussionCacheState):
-        if field.name not in row:
-            continue
-        value = row[field.name]
-        if field.name in _TIMES:
-            value = datetime.fromisoformat(value) if value is not None else None
-            if value is not None and value.tzinfo is None:
-                raise ValueError(f"{field.name} names no time zone")
-        elif field.name == "sources":
-            value = tuple(value)
-            if not all(isinstance(each, str) for each in value):
-                raise TypeError("sources are no paths")
-        elif type(value) not in _KINDS[str(field.type)]:
-            raise TypeError(f"{field.name} is {value!r:.40}")
-        values[field.name] = value
-    if not valid_session_id(values["discussion_id"]):
+    state = typed(DiscussionCacheState, row)
+    if not valid_session_id(state.discussion_id):
         raise ValueError("discussion_id is no session's id")
-    return DiscussionCacheState(**values)
+    return state

@@ -7,6 +7,7 @@ is watched.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
@@ -16,13 +17,11 @@ from typing import TYPE_CHECKING
 from engine.context.stability import compare
 from engine.conversations.conversations import TurnKey
 from engine.conversations.sessions import new_session_id
-from engine.discussions.call import Call
+from engine.discussions.exchange import Exchange
 from engine.discussions.named import NamedCache
-from engine.discussions.noting import noted
 from engine.discussions.request import request_for, without_secrets
-from engine.discussions.rounds import Rounds, told
 from engine.discussions.turn import Sender, Sent, Step
-from engine.errors import CostLimit, SendFailed, TranscriptError
+from engine.errors import CostLimit, TranscriptError
 from engine.providers.chat import ChatReply, Usage
 from engine.stability.places import located
 from engine.transcripts.turn import QUOTED
@@ -57,7 +56,7 @@ class Sending:
         self._provider = provider
         self._money = money
         self._count = count
-        self._call: Call | None = None
+        self._exchange: Exchange | None = None
         self._stopped = False
 
     def send(
@@ -111,8 +110,7 @@ class Sending:
             provider, request, named, on_text, partial(self._called, session, path, keys)
         )
         cost = self._paid(session, provider, exchange, named, problem)
-        least = self._money.least_cacheable(provider)
-        cache = noted(engine.caches, session, exchange, compiled, named, broken, least)
+        cache = named.noted(exchange, compiled, broken, self._money.least_cacheable(provider))
         on_step("answered")
         reply_key, corrections = self._written(session, path, provider, exchange[-1][1], problem, keys)
         on_step("watched")
@@ -135,8 +133,8 @@ class Sending:
     def stop(self) -> None:
         """Ends the call that is under way, from any thread; what has come is written down."""
         self._stopped = True
-        if (call := self._call) is not None:
-            call.cancel()
+        if (exchange := self._exchange) is not None:
+            exchange.cancel()
 
     def _affordable(self, provider: ChatProvider, text: str, session_id: str) -> None:
         """Does nothing while the call may be paid for, however long its prompt and its reply become.
@@ -223,34 +221,26 @@ class Sending:
         called: Callable[[ChatReply, Round], None],
     ) -> tuple[list[tuple[ChatRequest, ChatReply]], str]:
         """The requests with their replies, and why the last reply is not whole."""
-        timeout = self._engine.config.chat.deadline_s
         entries = self._engine.knowledge_entries
-        call = Call(provider, on_text=on_text)
-
-        def ask(request: ChatRequest, timeout: float, take: Callable[[str], None]) -> ChatReply:
-            return call.ask(lambda on_piece: named.chat(request, timeout, on_piece), take)
 
         def on_round(reply: ChatReply, answered: Round, following: ChatRequest) -> None:
             called(reply, answered)
-            call.forget()
             self._money.allow(provider, self._tokens(following), following.max_tokens)
 
-        rounds = Rounds(request, ask, lambda use: entries.answer(use.name, use.arguments), on_round)
-        self._call = call
+        exchange = self._exchange = Exchange(
+            provider,
+            request,
+            named.chat,
+            on_text=on_text,
+            answer=lambda use: entries.answer(use.name, use.arguments),
+            on_round=on_round,
+        )
         if self._stopped:
-            call.cancel()
+            exchange.cancel()
         try:
-            reply = call.make(lambda take: rounds.chat(timeout, take))
-        except SendFailed as error:
-            # What had come is paid for.
-            broken = ChatReply(error.partial, error.usage or Usage(), provider.model)
-            return [*rounds.done, (rounds.asked, broken)], str(error)
+            return exchange.done, exchange.run(self._engine.config.chat.deadline_s)
         finally:
-            self._call, self._stopped = None, False
-        if reply.calls:
-            return rounds.done, f"the model called tools {len(rounds.done)} times and did not reply"
-        said = any(reply.text.strip() for _, reply in rounds.done)
-        return rounds.done, "" if said else "the reply is empty"
+            self._exchange, self._stopped = None, False
 
     def _called(self, session: str, path: str, keys: list[str], reply: ChatReply, answered: Round) -> None:
         """Writes down what a model said and called before it was answered."""
@@ -258,7 +248,8 @@ class Sending:
         if reply.text.strip():
             capture.message(session, "agent", reply.text.strip())
         for call, answer in answered.answers:
-            capture.tool_call(session, call.name, told(call), f"{len(answer):,} characters")
+            told = json.dumps(call.arguments, ensure_ascii=False)
+            capture.tool_call(session, call.name, told, f"{len(answer):,} characters")
         keys.append(self._last(path, "agent"))
 
     def _named_ttl_s(self, provider: ChatProvider, state: DiscussionCacheState, request: ChatRequest) -> int:

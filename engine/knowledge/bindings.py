@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.store.header import locate
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -220,20 +221,7 @@ def save_sighting(files: Files, notes: str, sighting: Sighting) -> None:
 
 
 def _sightings(data: bytes) -> dict[str, Sighting]:
-    found: dict[str, Sighting] = {}
-    for notes, row in json.loads(data).items():
-        seen = row["identity"]
-        identity = Identity(
-            str(seen["fingerprint"]),
-            int(seen["device"]),
-            int(seen["inode"]),
-            int(seen["modified"]),
-            tuple(int(line) for line in seen["sketch"]),
-        )
-        found[str(notes)] = Sighting(
-            str(row["key"]), str(row["absolute"]), str(row["root"]), identity, str(row["day"])
-        )
-    return found
+    return {notes: typed(Sighting, row) for notes, row in json.loads(data).items()}
 
 
 def _header(key: str, fingerprint: str) -> str:

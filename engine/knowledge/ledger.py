@@ -15,6 +15,7 @@ from engine.context.views import LEDGER_PATH, LedgerRow, LedgerView
 from engine.errors import AutopoiesisError, LedgerBroken
 from engine.knowledge.item import CATEGORIES
 from engine.redaction.detect import without_secrets
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -91,24 +92,6 @@ class LedgerEntry:
     def is_harvested(self, provider: str) -> bool:
         """Whether a provider would find nothing more: what a conversation marks is not all that it taught."""
         return self.status == "harvested" and (self.provider != MARKERS or provider == MARKERS)
-
-
-_PLAIN: dict[str, type | tuple[type, ...]] = {
-    "path": str,
-    "at": str,
-    "deleted": bool,
-    "known": int,
-    "provider": str,
-    "model": str,
-    "input_tokens": int,
-    "output_tokens": int,
-    "cost_usd": (int, float, type(None)),
-    "size": int,
-    "shown": int,
-    "summarised": bool,
-    "error": str,
-    "restored": bool,
-}
 
 
 class Ledger:
@@ -256,43 +239,17 @@ def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
     Raises:
         ValueError, KeyError, TypeError: It is not an entry.
     """
-    if tree["status"] not in STATUSES:
-        raise ValueError(f"status {tree['status']!r:.40}")
-    values: dict[str, Any] = {"status": tree["status"]}
-    for name, kinds in _PLAIN.items():
-        if name not in tree and name not in ("path", "at"):
-            continue
-        value = tree[name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise TypeError(f"{name} is {value!r:.40}")
-        values[name] = value
-    values["items"] = {str(name): _count(count) for name, count in tree.get("items", {}).items()}
-    for name in ("held", "refused"):
-        values[name] = tuple(map(_text, tree.get(name, ())))
-    values["lines"] = tuple(
-        LedgerLine(_text(line["id"]), _text(line["path"]), _text(line["text"]))
-        for line in tree.get("lines", ())
-    )
-    return LedgerEntry(**values)
+    return typed(LedgerEntry, tree)
 
 
 def tree_of(entry: LedgerEntry) -> dict[str, Any]:
     """An entry as the file holds it: the specification's fields always, others where they say something."""
     tree = asdict(entry)
-    counts = {name: entry.items.get(name, 0) for name in CATEGORIES}
-    always = {
-        "path": entry.path,
-        "status": entry.status,
-        "at": entry.at,
-        "items": counts,
-        "deleted": entry.deleted,
+    tree["items"] = {name: entry.items.get(name, 0) for name in CATEGORIES}
+    always = ("path", "status", "at", "items", "deleted")
+    return {name: tree.pop(name) for name in always} | {
+        name: value for name, value in tree.items() if value not in (None, "", 0, ())
     }
-    others = {
-        name: value for name, value in tree.items() if name not in always and value not in (None, "", 0, ())
-    }
-    if "lines" in others:
-        others["lines"] = [asdict(line) for line in entry.lines]
-    return {**always, **others}
 
 
 def bytes_of(trees: Mapping[str, Any]) -> bytes:
@@ -346,18 +303,6 @@ def _is_entry(tree: object) -> bool:
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
     return True
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"a count is {value!r:.40}")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"a text is {value!r:.40}")
-    return value
 
 
 def _short(error: Exception) -> str:

@@ -15,24 +15,25 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFailed
 from engine.knowledge.apply import is_there, write
 from engine.knowledge.category_files import CATEGORY_FILES
-from engine.knowledge.harvest.finding import edit_of
+from engine.knowledge.edit import Edit
 from engine.knowledge.item import ITEM_CHARACTERS
 from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import group_of
-from engine.knowledge.review import VERDICTS
+from engine.knowledge.review import Verdict
 from engine.knowledge.session_notes import place_of
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
-    from engine.knowledge.edit import Edit, Known
+    from engine.knowledge.edit import Known
     from engine.knowledge.ledger import Ledger
-    from engine.knowledge.review import ReviewQueue, Verdict, Waiting
+    from engine.knowledge.review import ReviewQueue, Waiting
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
@@ -139,8 +140,9 @@ class Reviewing:
 
     def _decoded(self, data: bytes) -> tuple[_Decision, Waiting] | None:
         """The decision in a journal and what it is about."""
-        decision = _decision_in(data)
-        if decision is None:
+        try:
+            decision = typed(_Decision, json.loads(data))
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
         return next(((decision, each) for each in self.queue.all() if each.id == decision.id), None)
 
@@ -267,16 +269,3 @@ def _line(text: str) -> str:
 
 def _encoded(work: tuple[_Decision, Waiting]) -> bytes:
     return json.dumps(asdict(work[0])).encode("utf-8", "surrogatepass")
-
-
-def _decision_in(data: bytes) -> _Decision | None:
-    """The decision in a journal; ``None`` if it holds none."""
-    try:
-        tree = json.loads(data)
-        edits = tuple(edit_of(each) for each in tree["edits"])
-        name, verdict, text = tree["id"], tree["verdict"], tree["text"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not isinstance(name, str) or not isinstance(text, str) or verdict not in VERDICTS:
-        return None
-    return _Decision(name, verdict, text, edits)

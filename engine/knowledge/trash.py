@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -156,10 +157,10 @@ class Trash:
     def _manifest(self, name: str) -> Trashed | None:
         try:
             tree = json.loads(self._files.read(f"{FOLDER}/{name}/{_MANIFEST}", limit=64 * 1024))
-            trashed = Trashed(**tree)
+            trashed = typed(Trashed, tree)
         except (FileNotFoundError, AutopoiesisError, ValueError, TypeError, RecursionError):
             return None
-        return trashed if trashed.sha256 == name and isinstance(trashed.path, str) else None
+        return trashed if trashed.sha256 == name else None
 
 
 def _changed(path: str) -> HarvestRefused:

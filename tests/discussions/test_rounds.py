@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.discussions.rounds import MOST
+from engine.discussions.exchange import MOST
 from engine.discussions.sending import Sending
 from engine.engine import Engine
 from engine.errors import SendFailed

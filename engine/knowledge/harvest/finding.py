@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, cast, get_args
+from typing import Any, cast
 
-from engine.knowledge.edit import Edit, EditKind
-from engine.knowledge.item import Category
+from engine.knowledge.edit import Edit
 from engine.knowledge.ledger import LedgerEntry, entry_of
 from engine.knowledge.ledger import tree_of as ledger_tree
 from engine.knowledge.review import Waiting, tree_of, waiting_of
+from engine.store.typed import typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,4 @@ def work_of(tree: Mapping[str, Any]) -> tuple[tuple[Edit, ...], tuple[Waiting, .
     waiting = [waiting_of(each) for each in tree["waiting"]]
     if None in waiting:
         raise ValueError("what waits is damaged")
-    return tuple(edit_of(each) for each in tree["edits"]), cast("tuple[Waiting, ...]", tuple(waiting))
-
-
-def edit_of(tree: Mapping[str, Any]) -> Edit:
-    """An edit as a journal holds it.
-
-    Raises:
-        ValueError, TypeError: It holds none.
-    """
-    edit = Edit(**tree)
-    if edit.category not in get_args(Category) or edit.kind not in get_args(EditKind):
-        raise ValueError(f"{edit.kind} of {edit.category}")
-    if not all(isinstance(value, str) for value in asdict(edit).values()):
-        raise TypeError("a field is no text")
-    return edit
+    return tuple(typed(Edit, each) for each in tree["edits"]), cast("tuple[Waiting, ...]", tuple(waiting))
