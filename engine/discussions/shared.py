@@ -49,22 +49,20 @@ class _Row:
     is_lost: bool = False
 
 
+@dataclass(eq=False)
 class SharedCaches:
     """Reads and changes what is known of the caches. Safe to use from several processes.
 
     ``on_problem`` is told when the file cannot be read; caches are then made anew.
     """
 
-    def __init__(
-        self, files: Files, clock: Callable[[], datetime], on_problem: Callable[[str], None]
-    ) -> None:
-        self._files = files
-        self._clock = clock
-        self._on_problem = on_problem
+    files: Files
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
 
     def take(self, key: str, ttl_s: int) -> Taken:
         """The cache for a prefix that is about to be sent; the key stands for service, model and prefix."""
-        now = self._clock()
+        now = self.clock()
         with self._rows() as rows:
             before = rows.get(key)
             row = rows[key] = _Row(now) if before is None else replace(before, seen_at=now)
@@ -81,12 +79,12 @@ class SharedCaches:
     def made(self, key: str, stored: StoredCache) -> None:
         """A cache was made, or is kept for longer."""
         with self._rows() as rows:
-            rows[key] = _Row(self._clock(), stored.name, stored.expires_at, stored.tokens)
+            rows[key] = _Row(self.clock(), stored.name, stored.expires_at, stored.tokens)
 
     def failed(self, key: str) -> None:
         """None was made, as far as is known."""
         with self._rows() as rows:
-            rows[key] = _Row(self._clock(), is_lost=True)
+            rows[key] = _Row(self.clock(), is_lost=True)
 
     def gone(self, name: str) -> None:
         """A cache has ended."""
@@ -100,9 +98,9 @@ class SharedCaches:
         """The rows, written back where they were changed. What cannot be kept costs no reply: it is told."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(self._files.lock())
+                stack.enter_context(self.files.lock())
             except AutopoiesisError as error:
-                self._on_problem(f"{PATH}: {error}")
+                self.on_problem(f"{PATH}: {error}")
                 yield {}
                 return
             rows = self._read()
@@ -113,18 +111,18 @@ class SharedCaches:
             kept = sorted(rows.items(), key=lambda item: item[1].seen_at)[-KEPT:]
             text = json.dumps({key: asdict(row) for key, row in sorted(kept)}, indent=1, default=_written)
             try:
-                self._files.replace(PATH, f"{text}\n".encode())
+                self.files.replace(PATH, f"{text}\n".encode())
             except AutopoiesisError as error:
-                self._on_problem(str(error))
+                self.on_problem(str(error))
 
     def _read(self) -> dict[str, _Row]:
         try:
-            data = json.loads(self._files.read(PATH, limit=_LIMIT))
+            data = json.loads(self.files.read(PATH, limit=_LIMIT))
             return {key: typed(_Row, tree) for key, tree in data.items()}
         except FileNotFoundError:
             return {}
         except (OSError, AutopoiesisError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            self._on_problem(f"{PATH}: cannot be read ({error}); named caches are made anew")
+            self.on_problem(f"{PATH}: cannot be read ({error}); named caches are made anew")
             return {}
 
 

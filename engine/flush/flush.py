@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote
@@ -22,12 +23,11 @@ from engine.flush.due import FlushPlan, Part, digest, plan
 from engine.flush.noted import Noted, decoded, encoded, left_behind, origin_of
 from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
 from engine.knowledge.apply import is_there, write_all
-from engine.knowledge.harvest.held import why_held
 from engine.knowledge.harvest.said import where_said
 from engine.knowledge.item import Item
 from engine.knowledge.journal import Journal
 from engine.knowledge.plan import plan as plan_of
-from engine.knowledge.proposed import NO_PROJECT
+from engine.knowledge.proposed import NO_PROJECT, why_held
 from engine.knowledge.review import waiting_for
 from engine.knowledge.secrets import without_secrets
 from engine.knowledge.session_notes import path_of, place_of, projects
@@ -51,6 +51,7 @@ JOURNALS = "scratch/flush"
 """Where a flush that is being written down leaves its journal."""
 
 
+@dataclass(eq=False)
 class Flusher:
     """Flushes the turns of conversations. Safe to use from several threads and processes.
 
@@ -58,40 +59,30 @@ class Flusher:
     journal covers one of them.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        conversations: Conversations,
-        log: FlushLog,
-        settings: Callable[[], FlushSettings],
-        completer: Callable[[FlushSettings], ChatProvider | None],
-        *,
-        commit: Callable[[Sequence[str], str], ChangeCommit],
-        clock: Callable[[], datetime],
-        on_problem: Callable[[str], None],
-        review: Callable[[], ReviewQueue],
-        spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None,
-        zone: Callable[[], str] = lambda: "",
-    ) -> None:
-        self.log = log
-        self._commit = commit
-        self._files = files
-        self._conversations = conversations
-        self._settings = settings
-        self._zone = zone
-        self._completer = completer
-        self._clock = clock
-        self._review = review
-        self._spending = spending
-        self._journal = Journal(files, JOURNALS, encoded, decoded, "its turns are flushed anew", on_problem)
-        self._has_looked_behind = False
-        self._guard = threading.Lock()
-        self._under_way: set[Question] = set()
+    files: Files
+    conversations: Conversations
+    log: FlushLog
+    settings: Callable[[], FlushSettings]
+    completer: Callable[[FlushSettings], ChatProvider | None]
+    _: KW_ONLY
+    commit: Callable[[Sequence[str], str], ChangeCommit]
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
+    review: Callable[[], ReviewQueue]
+    spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None
+    zone: Callable[[], str] = lambda: ""
+    _has_looked_behind: bool = field(default=False, init=False)
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _under_way: set[Question] = field(default_factory=set, init=False)
+
+    @cached_property
+    def _journal(self) -> Journal[Noted]:
+        return Journal(self.files, JOURNALS, encoded, decoded, "its turns are flushed anew", self.on_problem)
 
     @property
     def has_provider(self) -> bool:
         """Whether a provider is set that can be asked."""
-        return self._settings().provider != "none"
+        return self.settings().provider != "none"
 
     def plan(
         self,
@@ -108,7 +99,7 @@ class Flusher:
         that a prompt had no room for. ``everything`` and ``again`` are those of ``engine.flush.due.plan``.
         """
         turns = _numbered(conversation)
-        settings = self._settings()
+        settings = self.settings()
         return plan(
             turns,
             room,
@@ -134,11 +125,11 @@ class Flusher:
             WriteFailed, ReadOnly: Something was not written. Lines that were not are written by ``recover``.
         """
         self.recover()
-        settings = self._settings()
-        completer = self._completer(settings)
+        settings = self.settings()
+        completer = self.completer(settings)
         if completer is None:
             why_not = "no provider is set (flush.provider)"
-        spending = None if completer is None else self._spending(completer)
+        spending = None if completer is None else self.spending(completer)
         for asked, part in enumerate(parts):
             if self._is_flushed(conversation.path, part):
                 # By a flush that was interrupted, or by another program, since the plan was made.
@@ -153,7 +144,7 @@ class Flusher:
                 yield self._kept(replace(record, status="unflushed", error=why_not))
                 continue
             turns, secrets = without_secrets(part.turns)
-            prompt, in_part = prompt_of(turns, projects(self._files.workspace))
+            prompt, in_part = prompt_of(turns, projects(self.files.workspace))
             record = replace(
                 record, in_part=in_part, redacted=secrets, provider=completer.name, model=completer.model
             )
@@ -173,11 +164,11 @@ class Flusher:
             WriteFailed: One cannot be finished now; its journal stays.
         """
         finished = self._journal.finish(self._settle)
-        if not self._has_looked_behind and not self._files.read_only:
+        if not self._has_looked_behind and not self.files.read_only:
             self._has_looked_behind = True
             if left := left_behind(self.log.all()):
-                known = self._review().ids()
-                self._review().put(each for each, ids in left if known.isdisjoint(ids))
+                known = self.review().ids()
+                self.review().put(each for each, ids in left if known.isdisjoint(ids))
         return finished
 
     def close(self) -> None:
@@ -192,7 +183,7 @@ class Flusher:
         name = hashlib.sha256(repr((conversation.path, digests)).encode("utf-8", "replace")).hexdigest()[:12]
         return FlushRecord(
             id=name,
-            at=self._clock().isoformat(timespec="seconds"),
+            at=self.clock().isoformat(timespec="seconds"),
             session=conversation.session_id,
             path=conversation.path,
             first=part.first,
@@ -238,11 +229,11 @@ class Flusher:
             return self._kept(replace(record, error=str(error)))
         # What was read before these turns stands behind what is said in them.
         said = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
-        day = _day_of(conversation, part, self._zone())
-        origin, known = origin_of(record, day), projects(self._files.workspace)
+        day = _day_of(conversation, part, self.zone())
+        origin, known = origin_of(record, day), projects(self.files.workspace)
         items = [_item_of(note, day, known) for note in notes]
-        decided = plan_of(items, origin, self._files, held=lambda item: why_held(item, said))
-        with self._files.lock():
+        decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, said))
+        with self.files.lock():
             stale = self._if_stale(part, record)
             if stale is not None:
                 return self._kept(stale)
@@ -264,14 +255,14 @@ class Flusher:
     def _finder(self, path: str) -> Callable[[Item], tuple[int, str]]:
         """Finds the line of a conversation that says something; none if that is too long to read."""
         try:
-            data = self._files.read(path)
+            data = self.files.read(path)
         except (AutopoiesisError, FileNotFoundError):
             data = b""
         return lambda item: where_said(item, data)
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
         """The record of a flush whose turns are no longer what was shown, or have been flushed meanwhile."""
-        now = self._conversations.read(record.path)
+        now = self.conversations.read(record.path)
         turns = {} if now is None else dict(_numbered(now))
         same = [
             number
@@ -296,23 +287,23 @@ class Flusher:
         The lock is held.
         """
         record = noted.record
-        written, refused = write_all(self._files, noted.edits)
+        written, refused = write_all(self.files, noted.edits)
         origin = origin_of(record, noted.day)
         late = waiting_for(refused, at=record.at, origin=origin, source=record.path, sha256="")
         waiting = (*noted.waiting, *late)
         # Further notes may have moved a line down.
         items = tuple(
-            WrittenNote(edit.id, edit.path, is_there(self._files, edit), edit.line) for edit in written
+            WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in written
         )
         record = replace(
             record, status="flushed" if items else "nothing", items=items, held=tuple(map(_held, waiting))
         )
         paths = [*dict.fromkeys(note.path for note in items)]
         if waiting:
-            self._review().put(waiting)
-            paths += self._review().paths
+            self.review().put(waiting)
+            paths += self.review().paths
         if paths:
-            done = self._commit(paths, _message(record))
+            done = self.commit(paths, _message(record))
             record = replace(record, commit=done.revision, uncommitted=done.why)
         for known in self.log.records(record.path):
             if known.id == record.id and known.status in ("flushed", "nothing"):

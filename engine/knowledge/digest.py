@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -131,6 +131,14 @@ class Digest:
             if changed:
                 self._files.replace(DIGEST, data)
             return self._note("made") or changed
+
+    def follow(self, on_problem: Callable[[str], None]) -> bool:
+        """As ``regenerate``; what fails is told and fails nothing else."""
+        try:
+            return self.regenerate()
+        except AutopoiesisError as error:
+            on_problem(f"the digest was not made anew: {error}")
+            return False
 
     def turn_off(self) -> bool:
         """Removes the digest, so that no prompt gets it and no harvest makes it again.

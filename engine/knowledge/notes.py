@@ -13,9 +13,9 @@ A note stands in ``knowledge/files/<slug of the path>.md``. The path is the key;
   change both.
 
 A file that is gone is looked for in its repository, or in its own folder where there is none: at most
-20,000 names and 64 contents (``engine.knowledge.renames``), hidden folders and those of tools left out. When
-that was not enough to see everything, nothing is certain. The names of the files of notes stay when a file is
-renamed, so that edits that wait in a journal still find them.
+20,000 names and 64 contents (``engine.knowledge.whereabouts``), hidden folders and those of tools left out.
+When that was not enough to see everything, nothing is certain. The names of the files of notes stay when a
+file is renamed, so that edits that wait in a journal still find them.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from engine.errors import HarvestRefused
 from engine.knowledge.category_files import Entry
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Category, Item, Origin, Voice, normalised
-from engine.knowledge.likeness import Likeness
 from engine.knowledge.proposed import is_shown
 from engine.knowledge.session_notes import path_of
+from engine.knowledge.similarity import SimilarEntries
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Same:
 
     def __init__(self, items: Iterable[Waiting]) -> None:
         self._exact: dict[tuple[str, str, str], str] = {}
-        self._alike: dict[tuple[str, str], Likeness] = {}
+        self._alike: dict[tuple[str, str], SimilarEntries] = {}
         for each in items:
             self.add(each)
 
@@ -293,7 +293,7 @@ class Same:
         if item.category not in ("playbooks", "files"):
             # The id stands where an entry of a file has its line.
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
-            self._alike.setdefault(place, Likeness(())).add(entry)
+            self._alike.setdefault(place, SimilarEntries()).add(entry)
 
     def find(self, each: Waiting) -> str | None:
         """The id of the one that says the same."""

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from engine.knowledge.harvest.report import Wish
+from engine.knowledge.harvest.report import HarvestRequest
 from engine.knowledge.item import Item
 from tests.knowledge.harvest_support import Desk, Scripted
 
@@ -46,7 +46,7 @@ def main(root: Path, first: int, last: int, reclaim: bool) -> None:
         said = [text for each in report.results for text in (each.error, each.kept, each.uncommitted) if text]
         print(json.dumps([*said, *desk.problems]))
         return
-    report = desk.harvest(Wish(paths, reclaim=False))
+    report = desk.harvest(HarvestRequest(paths, reclaim=False))
     print(json.dumps([each.outcome for each in report.results]))
 
 

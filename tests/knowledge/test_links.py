@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.knowledge.entries import Entries
+from engine.knowledge.entries import scan_entries
 from engine.knowledge.links import Links, all_problems
 from engine.knowledge.references import references
 from engine.store.files import Files
@@ -323,7 +323,7 @@ def test_the_sample_and_the_starter_are_clean(sample: Path) -> None:
     for root in (sample, STARTER):
         workspace = Workspace.open(root)
         files = Files(workspace, read_only=True)
-        scan = Entries(files, workspace).scan()
+        scan = scan_entries(files)
         assert all_problems(scan, Links(files, scan)) == ()
 
 

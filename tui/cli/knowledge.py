@@ -24,8 +24,7 @@ from tui.cli.base import (
 from tui.render.figures import kilobytes, plural
 
 if TYPE_CHECKING:
-    from engine.knowledge.archive import ArchiveReport
-    from engine.knowledge.archive_plan import EntryMove
+    from engine.knowledge.archive import ArchiveReport, EntryMove
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.links import Link
 

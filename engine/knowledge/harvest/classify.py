@@ -6,6 +6,7 @@ import contextlib
 import fnmatch
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, PathRefused
-from engine.knowledge.harvest.liveness import ended_before
 from engine.knowledge.harvest.parts import PART_BYTES, SUMMARIZE_THRESHOLD_BYTES
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.ledger import MARKERS
@@ -35,6 +35,16 @@ Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
 _BYTES_PER_TOKEN = 4
 _QUESTION_TOKENS = 900
 """Roughly the tokens around the text of a question, or that the summary of a part adds to the last one."""
+
+
+_TAIL_BYTES = 256 * 1024
+_STAMP = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d[^"]{0,24})"')
+_TURN = re.compile(
+    rb"^##[ \t]+(?:(\d{4}-\d\d-\d\d)[ \t]+)?(\d{1,2}:\d\d)[ \t]+(?:\xe2\x80\x94|\xe2\x80\x93|-)[ \t]",
+    re.MULTILINE,
+)
+_SAME_MINUTES = 10
+"""Minutes by which the last turn and the file's own time may differ and still be one event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +211,9 @@ class _Look:
         """Why a conversation is taken to be still written to, one clause; empty where it is not."""
         if self.transcripts and fields["ended"]:
             return ""
-        if self.transcripts and not ended_before(self.horizon, real, written, fields):
+        if self.transcripts and not _ended_before(self.horizon, real, written, fields):
             return "its session has not ended"
-        if written <= self.horizon or ended_before(self.horizon, real, written, fields):
+        if written <= self.horizon or _ended_before(self.horizon, real, written, fields):
             return ""
         return "was written to a moment ago"
 
@@ -237,3 +247,65 @@ def _named(path: str, patterns: Iterable[str]) -> bool:
     return any(
         fnmatch.fnmatchcase(each, pattern) for pattern in patterns for each in (path, inside, name, stem)
     )
+
+
+def _ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapping[str, str]) -> bool:
+    """Whether a file that was written a moment ago says that nothing was said in it since a time.
+
+    A copy, a checkout and an import give a file the time of now. When something was last said in it tells
+    more, where the file holds that for certain: in the header of a session that has ended, in the time stamps
+    of a log, in the last heading of a transcript of ours. Everything else is taken to be live.
+
+    ``written`` is when the file was last written to, UTC; ``fields`` are ``started`` and ``ended`` of its
+    header.
+    """
+    ended = _time(fields["ended"])
+    if ended is not None:
+        return ended <= horizon
+    tail = _tail(path)
+    stamps = [
+        time for time in map(_time, (match.decode() for match in _STAMP.findall(tail))) if time is not None
+    ]
+    if path.suffix.lower() == ".jsonl":
+        return bool(stamps) and max(stamps) <= horizon
+    started = _time(fields["started"])
+    return started is not None and _last_turn(tail, started, written) <= horizon
+
+
+def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
+    """When the last turn of a transcript was, at the latest by its headings; now if they do not tell."""
+    turns = _TURN.findall(tail)
+    if not turns:
+        return written
+    day, clock = turns[-1]
+    at = _time(f"{(day or started.date().isoformat().encode()).decode()}T{clock.decode():0>5}")
+    if at is None:
+        return written
+    if day:
+        return at
+    # Without a date the turn may be of any later day: of the day on which the file was written, if the times
+    # agree.
+    apart = abs(written - at.replace(year=written.year, month=written.month, day=written.day))
+    if min(apart, timedelta(days=1) - apart) <= timedelta(minutes=_SAME_MINUTES):
+        return written
+    return at if at >= started else at + timedelta(days=1)
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _tail(path: Path) -> bytes:
+    """The last kilobytes of a regular file; empty if it cannot be read."""
+    try:
+        with os.fdopen(
+            os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"
+        ) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - _TAIL_BYTES))
+            return stream.read(_TAIL_BYTES)
+    except OSError:
+        return b""
