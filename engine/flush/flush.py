@@ -13,14 +13,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote
 from engine.context.history import sizes
 from engine.errors import AutopoiesisError
 from engine.flush.due import FlushPlan, Part, digest, plan
-from engine.flush.noted import Noted, decoded, encoded, left_behind, origin_of
+from engine.flush.noted import Noted, left_behind, origin_of
 from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
 from engine.knowledge.apply import is_there, write_all
 from engine.knowledge.harvest.said import where_said
@@ -31,6 +31,7 @@ from engine.knowledge.proposed import NO_PROJECT, why_held
 from engine.knowledge.review import waiting_for
 from engine.knowledge.secrets import without_secrets
 from engine.knowledge.session_notes import path_of, place_of, projects
+from engine.knowledge.work import decoded, encoded
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
@@ -77,7 +78,8 @@ class Flusher:
 
     @cached_property
     def _journal(self) -> Journal[Noted]:
-        return Journal(self.files, JOURNALS, encoded, decoded, "its turns are flushed anew", self.on_problem)
+        lost = "its turns are flushed anew"
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, Noted), lost, self.on_problem)
 
     @property
     def has_provider(self) -> bool:
@@ -248,7 +250,7 @@ class Flusher:
                 sha256="",
                 where=self._finder(record.path) if decided.held else lambda _item: (0, ""),
             )
-            noted = Noted(record, day, decided.edits, waiting)
+            noted = Noted(record=record, day=day, edits=decided.edits, waiting=waiting)
             self._journal.keep(record.id, noted)
             return self._settle(record.id, noted)
 

@@ -6,28 +6,25 @@ are not: the turns of one are on no record, so they are flushed anew.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from engine.context.flush_record import FlushRecord, record_in
-from engine.knowledge.edit import Edit, Held
-from engine.knowledge.harvest.finding import work_of, work_tree
+from engine.context.flush_record import FlushRecord
+from engine.knowledge.edit import Held
 from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
 from engine.knowledge.review import Waiting, waiting_for
 from engine.knowledge.session_notes import path_of
+from engine.knowledge.work import Work
 from engine.store.paths import slugify, valid_session_id
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted(Work):
     """What is to be written of a flush; its record says nothing yet of what was written and what waits."""
 
     record: FlushRecord
     day: str
-    edits: tuple[Edit, ...]
-    waiting: tuple[Waiting, ...]
 
 
 def origin_of(record: FlushRecord, day: str) -> Origin:
@@ -35,24 +32,6 @@ def origin_of(record: FlushRecord, day: str) -> Origin:
     is_named = valid_session_id(record.session)
     name = record.session if is_named else slugify(PurePosixPath(record.path).stem)
     return Origin(name, day, (record.first, record.last))
-
-
-def encoded(noted: Noted) -> bytes:
-    """What was noted as its journal holds it."""
-    tree = {"record": asdict(noted.record), "day": noted.day, **work_tree(noted.edits, noted.waiting)}
-    return json.dumps(tree).encode()
-
-
-def decoded(data: bytes) -> Noted | None:
-    """What was noted, by a journal; ``None`` if it holds nothing."""
-    try:
-        tree = json.loads(data)
-        record, day = record_in(tree["record"]), tree["day"]
-        if record is None or not isinstance(day, str):
-            return None
-        return Noted(record, day, *work_of(tree))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
 
 
 def left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,12 +51,9 @@ class Whereabouts:
         self._workspace = workspace
         self._records = records
 
-    def certain(
-        self, record: NoteRecord, old: Place, sightings: dict[str, Sighting]
-    ) -> tuple[Place, Identity] | None:
+    def certain(self, record: NoteRecord, old: Place) -> tuple[Place, Identity] | None:
         """The one file that a file that is gone certainly is."""
-        seen = record.seen(sightings)
-        fingerprint = seen.identity.fingerprint if seen else record.fingerprint
+        seen, fingerprint = record.seen, record.content
         if size_of(fingerprint) < DISTINCT_BYTES:
             return None
         search = Search(old)
@@ -65,55 +62,47 @@ class Whereabouts:
             for path, identity in search.of_size(size_of(fingerprint))
             if identity.fingerprint == fingerprint
         ]
-        if (
-            len(same) != 1
-            or search.is_cut
-            or (seen is not None and not is_same_file(seen.identity, same[0][1]))
-        ):
+        if len(same) != 1 or search.is_cut:
             return None
-        place = place_of_file(self._workspace, same[0][0])
-        if place is None or self._records.of(place, sightings) is not None:
+        path, identity = same[0]
+        if seen is not None and not is_same_file(seen.identity, identity):
             return None
-        return place, same[0][1]
+        place = place_of_file(self._workspace, path)
+        return None if place is None or self._records.of(place) is not None else (place, identity)
 
-    def old_place(self, record: NoteRecord, seen: Sighting | None, near: Place) -> Place | None:
+    def old_place(self, record: NoteRecord, near: Place) -> Place | None:
         """Where a noted file was, seen from a file that may be it; ``None`` if that is not a neighbour."""
-        if seen is not None:
-            root = Path(seen.root)
-            return Place(record.key, Path(seen.absolute), root) if root == near.root else None
+        place = self._records.place(record)
+        if record.seen is not None:
+            return place if place.root == near.root else None
         if record.key.startswith("/"):
-            return Place(record.key, Path(record.key), near.root) if near.key.startswith("/") else None
+            return replace(place, root=near.root) if near.key.startswith("/") else None
         if near.root == self._workspace.root:
-            return Place(record.key, near.root / record.key, near.root)
+            return place
         name, _, inside = record.key.partition("/")
         return Place(record.key, near.root / inside, near.root) if name == near.root.name else None
 
-    def originals(self, record: NoteRecord, seen: Sighting, place: Place, now: Identity) -> list[Candidate]:
+    def originals(self, seen: Sighting, place: Place, now: Identity) -> list[Candidate]:
         """Files with the content that a path held before another file was put there."""
-        is_another = now.fingerprint != seen.identity.fingerprint and (now.device, now.inode) != (
-            seen.identity.device,
-            seen.identity.inode,
-        )
-        if not is_another:
+        then = seen.identity
+        if now.fingerprint == then.fingerprint or (now.device, now.inode) == (then.device, then.inode):
             return []
         return [
             Candidate(
                 found.key, str(found.absolute), "it is the file that was noted; another one has its path"
             )
-            for path, identity in Search(place).of_size(seen.identity.size)
-            if identity.fingerprint == seen.identity.fingerprint
-            and is_same_file(seen.identity, identity)
+            for path, identity in Search(place).of_size(then.size)
+            if identity.fingerprint == then.fingerprint
+            and is_same_file(then, identity)
             and (found := place_of_file(self._workspace, path)) is not None
         ]
 
-    def candidates(
-        self, record: NoteRecord, seen: Sighting, place: Place, sightings: dict[str, Sighting]
-    ) -> Iterator[Candidate]:
+    def candidates(self, seen: Sighting, place: Place) -> Iterator[Candidate]:
         """Files that may be one that is gone, the likeliest first."""
         found: list[tuple[float, Candidate]] = []
         for path, identity in Search(place).like(place.absolute, seen.identity):
             target = place_of_file(self._workspace, path)
-            if target is None or self._records.of(target, sightings) is not None:
+            if target is None or self._records.of(target) is not None:
                 continue
             common = in_common(seen.identity, identity)
             inode = (identity.device, identity.inode) == (seen.identity.device, seen.identity.inode)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -34,8 +35,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     if is_dataclass(hint):
         return _record_reader(hint)
     if origin in (Union, UnionType):
-        (other,) = (_reader(each) for each in args if each is not type(None))
-        return lambda value: None if value is None else other(value)
+        return _either([_reader(each) for each in args if each is not type(None)], type(None) in args)
     if origin is Literal:
         return lambda value: value if value in args else _refused(value)
     if origin is tuple:
@@ -48,6 +48,18 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return _moment
     kinds = _PLAIN[hint]
     return lambda value: value if type(value) in kinds else _refused(value)
+
+
+def _either(readers: Sequence[Callable[[Any], Any]], is_optional: bool) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if value is None and is_optional:
+            return None
+        for reader in readers[:-1]:
+            with suppress(ValueError, TypeError, AttributeError):
+                return reader(value)
+        return readers[-1](value)
+
+    return read
 
 
 def _record_reader(kind: Any) -> Callable[[Any], Any]:

@@ -70,7 +70,7 @@ def conversations(sample: Path, count: int) -> list[bytes]:
     return found[:count]
 
 
-@pytest.fixture(params=[12, pytest.param(50, marks=pytest.mark.thorough)])
+@pytest.fixture(params=[6, pytest.param(50, marks=pytest.mark.thorough)])
 def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
     """The conversations that wait in the sample, by path."""
     for path in (sample / "conversations").iterdir():

@@ -240,17 +240,18 @@ def test_a_large_one_is_recorded_and_kept(tmp_path: Path) -> None:
 
 
 def test_many_go_only_when_their_number_was_named(tmp_path: Path) -> None:
-    names = [f"2026-06-{number:02}-talk-{number}" for number in range(1, 31)]
-    desk = Desk(tmp_path, Scripted({name: [FACT] for name in names}))
+    names = [f"2026-06-{number:02}-talk-{number}" for number in range(1, 8)]
+    settings = HarvestSettings(most_reclaimed=5)
+    desk = Desk(tmp_path, Scripted({name: [FACT] for name in names}), settings=settings)
     for number, name in enumerate(names):
         desk.put(f"{name}.md", talk(FACT.text, f"number {number}"))
     report = desk.harvest(HarvestRequest(consent=Consent(empty=True)))
     assert {each.outcome for each in report.results} == {"harvested"}
     assert not any(each.reclaimed for each in report.results)
-    assert all("30 would go to the trash, more than 20" in each.kept for each in report.results)
-    assert not any(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(29))).results)
-    assert all(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(30))).results)
-    assert len(desk.extractor.asked) == 30
+    assert all("7 would go to the trash, more than 5" in each.kept for each in report.results)
+    assert not any(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(6))).results)
+    assert all(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(7))).results)
+    assert len(desk.extractor.asked) == 7
 
 
 @pytest.mark.parametrize(

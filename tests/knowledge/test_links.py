@@ -71,8 +71,8 @@ def test_any_text_resolves_to_what_exists_or_is_told_on_its_line(text: str) -> N
 
 
 @each_case("unit", ["[", "[[a", "`", "``a`", "<!--", "[x](", "[a|b#", "a/", "../", "- ```\n", "[a]: b\n"])
-def test_what_is_repeated_a_hundred_thousand_times_is_read(unit: str) -> None:
-    assert isinstance(references(unit * 100_000), tuple)
+def test_what_is_repeated_thousands_of_times_is_read(unit: str) -> None:
+    assert isinstance(references(unit * 30_000), tuple)
 
 
 def test_the_forms_of_a_reference() -> None:

@@ -21,11 +21,11 @@ from engine.knowledge.harvest.classify import (
     left_in,
     paths_in,
 )
-from engine.knowledge.harvest.finding import Finding
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.reclaim import refuse_too_many
 from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
 from engine.knowledge.harvest.said import where_said
+from engine.knowledge.harvest.settle import Finding, Settler
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
-    from engine.knowledge.harvest.settle import Settler
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings

@@ -11,12 +11,11 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.apply import write_all
-from engine.knowledge.harvest.finding import Finding, decoded, encoded
 from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.harvest.report import Result
 from engine.knowledge.item import CATEGORIES, Origin, counted
@@ -24,6 +23,7 @@ from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import waiting_for
+from engine.knowledge.work import Work, decoded, encoded
 from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ JOURNALS = "scratch/harvest"
 """Where a harvest that is being written down leaves its journal."""
 
 Commit = Callable[[Sequence[str], str], "ChangeCommit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Work):
+    """What a harvest has found in one conversation."""
+
+    sha256: str  # of the conversation's bytes
+    path: str  # workspace-relative
+    entry: LedgerEntry  # without its lines, which are known only once they are written
 
 
 @dataclass(eq=False)
@@ -53,7 +62,7 @@ class Settler:
     @cached_property
     def _journal(self) -> Journal[Finding]:
         lost = "its conversation is harvested anew"
-        return Journal(self.files, JOURNALS, encoded, decoded, lost, self.on_problem)
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
 
     def settle(self, finding: Finding) -> Result:
         """Writes a finding down.
