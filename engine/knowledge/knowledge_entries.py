@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from engine.errors import Problem
 from engine.knowledge.entries import EntryScan, scan_entries
-from engine.knowledge.tool import KNOWLEDGE_TOOL, READ_BYTES, READ_TOOL, TOOLS, call, catalog_text, read
+from engine.knowledge.tool import TOOLS, answer, catalog_text
 from engine.store.change import commit_change
-from engine.store.paths import shown
 
 if TYPE_CHECKING:
     from engine.context.tools import ToolDefinition
@@ -41,17 +40,9 @@ class KnowledgeEntries:
         """The tools offered to a model that is asked from here."""
         return TOOLS
 
-    def call(self, arguments: object) -> str:
-        """Answers a call of the tool ``knowledge``."""
-        return call(arguments, self.scan)
-
     def answer(self, name: str, arguments: object) -> str:
         """Answers a call of one of the ``tools``. Never raises for what a model may write."""
-        if name == READ_TOOL.name:
-            return read(arguments, self.scan, lambda path: self.files.read(path, limit=READ_BYTES))
-        if name == KNOWLEDGE_TOOL.name:
-            return self.call(arguments)
-        return f"there is no tool {shown(name)[:80]!r}\n"
+        return answer(name, arguments, self.files)
 
     def info(self) -> str:
         """What ``knowledge({"action": "info"})`` answers."""

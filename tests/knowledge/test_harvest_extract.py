@@ -277,11 +277,9 @@ def test_the_workspaces_own_task_is_asked(tmp_path: Path, source: SourceText) ->
     own = tmp_path / FOLDER / HARVEST
     own.parent.mkdir(parents=True)
     own.write_text("Only facts about boats.")
-    by_call, by_maker = Provider(reply()), Provider(reply())
-    Extractor(Limits(), by_call).extract(source, files)
-    Extractor(Limits(), by_maker, files=files).extract(source)
-    assert by_call.prompts == by_maker.prompts
-    assert by_call.prompts[0].endswith("</conversation>\n\nOnly facts about boats.")
+    provider = Provider(reply())
+    Extractor(Limits(), provider).extract(source, files)
+    assert provider.prompts[0].endswith("</conversation>\n\nOnly facts about boats.")
 
 
 def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, source: SourceText) -> None:

@@ -99,8 +99,7 @@ class _Longer:
 class Extractor:
     """Takes knowledge out of conversations, one at a time. ``stop`` may be called from any thread.
 
-    Without a ``completer`` it takes what conversations mark themselves. Prompts of the workspace ``files`` go
-    before the shipped ones.
+    Without a ``completer`` it takes what conversations mark themselves.
     """
 
     def __init__(
@@ -108,12 +107,10 @@ class Extractor:
         settings: Limits,
         completer: ChatProvider | None = None,
         spending: Spending | None = None,
-        files: Files | None = None,
     ) -> None:
         self.settings = settings
         self._completer = completer
         self._spending = spending
-        self._files = files
         self._guard = threading.Lock()
         self._stopped = False
         self._under_way: Question | None = None
@@ -121,7 +118,7 @@ class Extractor:
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """What a conversation taught. Never raises for what is in it or for what a provider does.
 
-        ``files`` is a workspace other than the extractor's.
+        Prompts of the workspace ``files`` go before the shipped ones.
         """
         blank = self._blank(source)
         if source.state == "empty":
@@ -137,7 +134,7 @@ class Extractor:
         if not turns:
             # Nothing but memory operations, which need no model.
             return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
-        asking = _Asking(self, self._completer, source, files or self._files, self._completer.model)
+        asking = _Asking(self, self._completer, source, files, self._completer.model)
         return asking.extraction(turns, blank)
 
     def stop(self) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.quoting import bare
-from engine.knowledge.harvest.others import RecordReader, calls_in, is_own_output, spoken, tool_output
+from engine.knowledge.harvest.others import calls_in, is_own_output, spoken, tool_output, turns_of
 from engine.knowledge.harvest.prompt import said_in
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat
@@ -248,14 +248,13 @@ def _agents(path: str, kind: Kind, stream: BytesIO) -> _Read:
 
 def _records(stream: BytesIO) -> _Read:
     """The turns of JSON lines that name a role, and the bytes of each; other lines are not read."""
-    reader = RecordReader()
+    turns: list[Turn] = []
     sizes: list[int] = []
     for line in read_lines(stream):
-        known = len(reader.turns)
-        if reader.feed(line):
-            sizes += [0] * (len(reader.turns) - known)
-            sizes[known] = line.end - line.start
-    return _Read(reader.turns, sizes)
+        if found := turns_of(line):
+            turns += found
+            sizes += [line.end - line.start] + [0] * (len(found) - 1)
+    return _Read(turns, sizes)
 
 
 def _kept(turn: Turn) -> Turn:
