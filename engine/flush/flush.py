@@ -10,38 +10,39 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote
 from engine.context.history import sizes
 from engine.errors import AutopoiesisError
 from engine.flush.due import FlushPlan, Part, digest, plan
-from engine.flush.noted import Noted, left_behind, origin_of
 from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
 from engine.knowledge.apply import is_there, write_all
+from engine.knowledge.edit import Held
+from engine.knowledge.harvest.prompt import without_secrets
 from engine.knowledge.harvest.said import where_said
-from engine.knowledge.item import Item
-from engine.knowledge.journal import Journal
+from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
+from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan as plan_of
 from engine.knowledge.proposed import NO_PROJECT, why_held
-from engine.knowledge.review import waiting_for
-from engine.knowledge.secrets import without_secrets
+from engine.knowledge.review import Waiting, waiting_for
 from engine.knowledge.session_notes import path_of, place_of, projects
-from engine.knowledge.work import decoded, encoded
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
+from engine.store.paths import slugify, valid_session_id
 from engine.store.zone import local_day
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
     from engine.conversations.conversations import Conversation, Conversations
     from engine.flush.log import FlushLog
-    from engine.knowledge.review import ReviewQueue, Waiting
+    from engine.knowledge.review import ReviewQueue
     from engine.providers.asking import Asked, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.settings.model import FlushSettings
@@ -50,6 +51,14 @@ if TYPE_CHECKING:
 
 JOURNALS = "scratch/flush"
 """Where a flush that is being written down leaves its journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noted(Work):
+    """What is to be written of a flush; its record says nothing yet of what was written and what waits."""
+
+    record: FlushRecord
+    day: str
 
 
 @dataclass(eq=False)
@@ -77,9 +86,9 @@ class Flusher:
     _under_way: set[Question] = field(default_factory=set, init=False)
 
     @cached_property
-    def _journal(self) -> Journal[Noted]:
+    def _journal(self) -> Journal[_Noted]:
         lost = "its turns are flushed anew"
-        return Journal(self.files, JOURNALS, encoded, partial(decoded, Noted), lost, self.on_problem)
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, _Noted), lost, self.on_problem)
 
     @property
     def has_provider(self) -> bool:
@@ -141,7 +150,10 @@ class Flusher:
                 name = conversation.session_id or conversation.path
                 why_not = f"{len(parts)} parts were due at once; run: autopoiesis session flush {name}"
             if not why_not and spending is not None:
-                why_not = _refused(spending)
+                try:
+                    spending.allow()
+                except AutopoiesisError as error:
+                    why_not = str(error)
             if why_not or completer is None:
                 yield self._kept(replace(record, status="unflushed", error=why_not))
                 continue
@@ -168,7 +180,7 @@ class Flusher:
         finished = self._journal.finish(self._settle)
         if not self._has_looked_behind and not self.files.read_only:
             self._has_looked_behind = True
-            if left := left_behind(self.log.all()):
+            if left := _left_behind(self.log.all()):
                 known = self.review().ids()
                 self.review().put(each for each, ids in left if known.isdisjoint(ids))
         return finished
@@ -231,8 +243,9 @@ class Flusher:
             return self._kept(replace(record, error=str(error)))
         # What was read before these turns stands behind what is said in them.
         said = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
-        day = _day_of(conversation, part, self.zone())
-        origin, known = origin_of(record, day), projects(self.files.workspace)
+        last = conversation.times[part.last - 1 - conversation.first]
+        day = local_day(last, self.zone()).isoformat()
+        origin, known = _origin_of(record, day), projects(self.files.workspace)
         items = [_item_of(note, day, known) for note in notes]
         decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, said))
         with self.files.lock():
@@ -242,15 +255,11 @@ class Flusher:
             record = replace(record, status="nothing")
             if not notes:
                 return self._kept(record)
+            where = self._finder(record.path) if decided.held else lambda _item: (0, "")
             waiting = waiting_for(
-                decided.held,
-                at=record.at,
-                origin=origin,
-                source=record.path,
-                sha256="",
-                where=self._finder(record.path) if decided.held else lambda _item: (0, ""),
+                decided.held, at=record.at, origin=origin, source=record.path, sha256="", where=where
             )
-            noted = Noted(record=record, day=day, edits=decided.edits, waiting=waiting)
+            noted = _Noted(record=record, day=day, edits=decided.edits, waiting=waiting)
             self._journal.keep(record.id, noted)
             return self._settle(record.id, noted)
 
@@ -266,12 +275,8 @@ class Flusher:
         """The record of a flush whose turns are no longer what was shown, or have been flushed meanwhile."""
         now = self.conversations.read(record.path)
         turns = {} if now is None else dict(_numbered(now))
-        same = [
-            number
-            for number, name in record.turns.items()
-            if number in turns and digest(turns[number]) == name
-        ]
-        if len(same) != len(record.turns):
+        same = (number in turns and digest(turns[number]) == name for number, name in record.turns.items())
+        if not all(same):
             return replace(record, status="failed", error="the conversation has changed meanwhile")
         if self._is_flushed(record.path, part):
             error = "flushed by another program meanwhile; this reply was not used"
@@ -282,7 +287,7 @@ class Flusher:
         known = self.log.recorded(path, part.turns)
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
 
-    def _settle(self, journal: str, noted: Noted) -> FlushRecord:
+    def _settle(self, journal: str, noted: _Noted) -> FlushRecord:
         """Writes the lines, puts up what waits, commits, records the flush and drops its journal; may be
         repeated.
 
@@ -290,16 +295,18 @@ class Flusher:
         """
         record = noted.record
         written, refused = write_all(self.files, noted.edits)
-        origin = origin_of(record, noted.day)
+        origin = _origin_of(record, noted.day)
         late = waiting_for(refused, at=record.at, origin=origin, source=record.path, sha256="")
         waiting = (*noted.waiting, *late)
         # Further notes may have moved a line down.
         items = tuple(
             WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in written
         )
-        record = replace(
-            record, status="flushed" if items else "nothing", items=items, held=tuple(map(_held, waiting))
+        held = tuple(
+            HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
+            for each in waiting
         )
+        record = replace(record, status="flushed" if items else "nothing", items=items, held=held)
         paths = [*dict.fromkeys(note.path for note in items)]
         if waiting:
             self.review().put(waiting)
@@ -307,14 +314,12 @@ class Flusher:
         if paths:
             done = self.commit(paths, _message(record))
             record = replace(record, commit=done.revision, uncommitted=done.why)
-        for known in self.log.records(record.path):
-            if known.id == record.id and known.status in ("flushed", "nothing"):
-                record = known
-                break
-        else:
+        before = (each for each in self.log.records(record.path) if each.id == record.id)
+        known = next((each for each in before if each.status in ("flushed", "nothing")), None)
+        if known is None:
             self.log.append(record)
         self._journal.drop(journal)
-        return record
+        return known or record
 
 
 def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
@@ -325,29 +330,40 @@ def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
     return Item("notes", text, path_of(note.to, day), note.source, SECRET if secrets else why)
 
 
-def _held(each: Waiting) -> HeldNote:
-    return HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
-
-
-def _refused(spending: Spending) -> str:
-    """Why no further question may be asked; empty if one may."""
-    try:
-        spending.allow()
-    except AutopoiesisError as error:
-        return str(error)
-    return ""
-
-
 def _numbered(conversation: Conversation) -> list[tuple[int, Turn]]:
     return list(enumerate(conversation.turns, conversation.first + 1))
-
-
-def _day_of(conversation: Conversation, part: Part, zone: str) -> str:
-    return local_day(conversation.times[part.last - 1 - conversation.first], zone).isoformat()
 
 
 def _message(record: FlushRecord) -> str:
     """What the commit of a flush's notes says (spec 10.1)."""
     turns = f"turn {record.first}" if record.first == record.last else f"turns {record.first}–{record.last}"
-    name = origin_of(record, "").name
+    name = _origin_of(record, "").name
     return f"memory: notes of {name}, {turns}\n\nSession: {record.path}"
+
+
+def _origin_of(record: FlushRecord, day: str) -> Origin:
+    """Where the notes of a flush come from: its session, or its file where that has none or an odd one."""
+    is_named = valid_session_id(record.session)
+    name = record.session if is_named else slugify(PurePosixPath(record.path).stem)
+    return Origin(name, day, (record.first, record.last))
+
+
+def _left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:
+    """Notes that earlier versions held in the record of the flush alone, as the review queue takes them.
+
+    Returns:
+        Each with the ids under one of which it is in the queue, if it is: this, or that of a fact.
+    """
+    found: list[tuple[Waiting, frozenset[str]]] = []
+    for record in records:
+        day = record.at[:10]
+        origin, name = _origin_of(record, day), record.session or PurePosixPath(record.path).stem
+        for note in record.held:
+            if note.id:
+                continue
+            item = Item("notes", note.text, path_of(note.to, day))
+            held = Held(item_id(item, origin.name), item, note.reason, note.read)
+            (each,) = waiting_for([held], at=record.at, origin=origin, source=record.path, sha256="")
+            fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
+            found.append((each, frozenset((each.id, fact))))
+    return found

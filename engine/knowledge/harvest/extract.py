@@ -22,12 +22,19 @@ from engine.knowledge.harvest.parts import (
     record_of,
     summaries_of,
 )
-from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
+from engine.knowledge.harvest.prompt import (
+    HARVEST,
+    SUMMARY,
+    SYSTEM,
+    prompt_of,
+    shown,
+    task,
+    without_secrets,
+)
 from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reply import Reply, once, read_reply
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
-from engine.knowledge.secrets import without_secrets
 from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
 

@@ -19,11 +19,10 @@ from engine.knowledge.apply import write_all
 from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.harvest.report import Result
 from engine.knowledge.item import CATEGORIES, Origin, counted
-from engine.knowledge.journal import Journal
+from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import waiting_for
-from engine.knowledge.work import Work, decoded, encoded
 from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
