@@ -134,12 +134,7 @@ class EntryArchive:
 
     def archived(self) -> list[str]:
         """The folders of archived entries, outermost ones, sorted."""
-        found: list[str] = []
-        for path in sorted(take(self.files.workspace, [COLD]).files):
-            folder, _, name = path.rpartition("/")
-            if name == KNOWLEDGE.marker and folder != COLD:
-                found.append(folder)
-        return [folder for folder in found if not any(folder.startswith(f"{other}/") for other in found)]
+        return _outermost(take(self.files.workspace, [COLD]).files)
 
     def unfinished(self) -> tuple[Problem, ...]:
         """Moves that were made and not committed, because the program was killed between the two."""
@@ -162,10 +157,10 @@ class EntryArchive:
         for name in names:
             if not _named(scan, name) and self._cold(name):
                 already.append(name)
-                continue
-            entry = scan.find(name)
-            _refuse_shared(scan, entry)
-            chosen[entry.folder] = entry
+            else:
+                entry = scan.find(name)
+                _refuse_shared(scan, entry)
+                chosen[entry.folder] = entry
         # What lies in the folder of another that is named moves with it.
         outer = [folder for folder in chosen if not _is_below(folder, chosen)]
         links = Links(self.files, scan)
@@ -257,12 +252,7 @@ class EntryArchive:
         """Records moves that are not recorded: the newest record says otherwise, or there is none."""
         last = {str(record.get("path")): record.get("action") for record in self.log.records()}
         inventory = take(self.files.workspace, [TOP])
-        outer: dict[str, None] = {}
-        for path in sorted(paths):
-            folder = folder_of(path)
-            if path.endswith(f"/{KNOWLEDGE.marker}") and not _is_below(folder, outer):
-                outer[folder] = None
-        for folder in outer:
+        for folder in _outermost(paths):
             verb = "archived" if folder.startswith(f"{COLD}/") else "restored"
             if last.get(redacted(folder)) == verb:
                 continue
@@ -282,12 +272,8 @@ class EntryArchive:
         except (AutopoiesisError, OSError):
             return []
         here = take(self.files.workspace, [TOP]).files
-        found = []
-        for old in sorted(known - here.keys()):
-            new = _counterpart(old)
-            if new in here and new not in known:
-                found.append((old, new))
-        return found
+        moved = ((old, _counterpart(old)) for old in sorted(known - here.keys()))
+        return [(old, new) for old, new in moved if new in here and new not in known]
 
     def _remove_empty(self, folder: str) -> None:
         """Removes folders of the archive that hold nothing any more."""
@@ -367,6 +353,12 @@ def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str])
         incoming,
         outgoing,
     )
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """The folders of the entries among some files that are nested in no other, sorted."""
+    found = {folder_of(path) for path in paths if path.endswith(f"/{KNOWLEDGE.marker}")} - {COLD}
+    return sorted(folder for folder in found if not _is_below(folder, found))
 
 
 def _is_below(folder: str, others: Iterable[str]) -> bool:

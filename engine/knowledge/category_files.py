@@ -104,10 +104,7 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
     lines = [line.removesuffix("\r") for line in body.split("\n")]
     first = data.count(b"\n", 0, start) + 1
     titles = _titles(lines)
-    found: list[Entry] = []
-    for at, end in _blocks(lines):
-        found.append(_entry(lines[at:end], path, first + at, titles[at]))
-    return tuple(found)
+    return tuple(_entry(lines[at:end], path, first + at, titles[at]) for at, end in _blocks(lines))
 
 
 def line_for(item: Item, origin: Origin, *, link: str = "") -> str:

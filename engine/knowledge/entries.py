@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
@@ -246,20 +246,19 @@ def _place(place: EntryPlace, shelf: Shelf, depth: int, inventory: Inventory) ->
     return problems
 
 
+def innermost(folders: Collection[str]) -> Callable[[str], str]:
+    """Finds the innermost of some folders that is or holds a folder; empty for none."""
+
+    @cache
+    def found(folder: str) -> str:
+        return folder if not folder or folder in folders else found(folder_of(folder))
+
+    return found
+
+
 def _with_sizes(entries: list[Entry], inventory: Inventory) -> list[Entry]:
     """The entries with what their folders hold; a file belongs to the innermost entry around it."""
-    folders = {entry.folder for entry in entries}
-    owners: dict[str, str] = {}
-
-    def owner(folder: str) -> str:
-        trail = []
-        while folder and folder not in owners and folder not in folders:
-            trail.append(folder)
-            folder = folder_of(folder)
-        found = folder if folder in folders else owners.get(folder, "")
-        owners.update(dict.fromkeys(trail, found))
-        return found
-
+    owner = innermost({entry.folder for entry in entries})
     sizes: dict[str, list[int]] = defaultdict(list)
     links: dict[str, list[Problem]] = defaultdict(list)
     for path, size in inventory.files.items():

@@ -8,8 +8,9 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -83,37 +84,83 @@ class Candidate:
         return -(-self.text_size // _BYTES_PER_TOKEN) + questions * _QUESTION_TOKENS
 
 
-def classify(
-    files: Files,
-    ledger: Mapping[str, LedgerEntry],
-    now: datetime,
-    idle_minutes: int,
-    *,
-    provider: str = MARKERS,
-    transcripts: bool = False,
-    named: Collection[str] = (),
-    measured: MutableMapping[str, Measured] | None = None,
-) -> tuple[Candidate, ...]:
-    """Every conversation, by path.
+@dataclass(frozen=True)
+class Classifier:
+    """Says what a harvest would do with every conversation."""
 
-    ``ledger`` is by sha256 of the contents. A conversation written to in the last ``idle_minutes`` is live.
-    ``provider`` is the one that would be asked. ``transcripts`` looks at the immutable transcripts instead,
-    which are harvested and never reclaimed. A live conversation among ``named`` is harvested as it is now,
-    and stays. ``measured`` is what is already known of contents, by sha256, and is added to.
-    """
-    folder = TRANSCRIPTS if transcripts else WORKING
-    look = _Look(
-        files,
-        ledger,
-        now - timedelta(minutes=idle_minutes),
-        _patterns(files),
-        provider,
-        transcripts,
-        frozenset(named),
-        {} if measured is None else measured,
-    )
-    found = [look.at(path) for path in paths_in(files, folder)]
-    return tuple(each for each in found if each is not None)
+    files: Files
+    ledger: Mapping[str, LedgerEntry]  # by sha256 of the contents
+    now: datetime
+    idle_minutes: int  # one written to in so many last minutes is live
+    provider: str = MARKERS  # the one that would be asked
+    transcripts: bool = False
+    """Looks at the immutable transcripts instead, which are harvested and never reclaimed."""
+    named: Collection[str] = ()  # a live one among them is harvested as it is now, and stays
+    measured: MutableMapping[str, Measured] = field(default_factory=dict)
+    """What is already known of contents, by sha256; it is added to."""
+
+    def all(self) -> tuple[Candidate, ...]:
+        """Every conversation, by path."""
+        paths = paths_in(self.files, TRANSCRIPTS if self.transcripts else WORKING)
+        found = [self._at(path) for path in paths]
+        return tuple(each for each in found if each is not None)
+
+    @cached_property
+    def _horizon(self) -> datetime:
+        return self.now - timedelta(minutes=self.idle_minutes)
+
+    @cached_property
+    def _kept(self) -> tuple[str, ...]:
+        try:
+            lines = self.files.read(KEEP_FILE, limit=256 * 1024).decode("utf-8", "replace").splitlines()
+        except (FileNotFoundError, AutopoiesisError):
+            return ()
+        return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+
+    def _at(self, path: str) -> Candidate | None:
+        """The conversation at a path; ``None`` if it is gone."""
+        try:
+            real = self.files.workspace.resolve(path)
+            status = real.stat()
+        except PathRefused as error:
+            return Candidate(path, "keep", f"cannot be read: {error}", 0)
+        except OSError:
+            return None
+        size = status.st_size
+        head = read_head(real)
+        fields = head_fields(head, ("keep", "session_id", "started", "ended"))
+        if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self._kept):
+            return Candidate(path, "user-kept", "a person keeps it", size)
+        live = self._live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
+        if live and path not in self.named:
+            return Candidate(path, "live", live, size)
+        try:
+            sha256, size = hash_of(self.files, path)
+            kind, why = _by_ledger(self.ledger.get(sha256), size, self.provider, self.transcripts)
+            found = self._measured(sha256, path) if kind == "harvest" else None
+        except (OSError, AutopoiesisError) as error:
+            return Candidate(path, "keep", f"cannot be read: {error}", size)
+        free = not self.transcripts and not live
+        if found is not None and found.state in ("too-large", "unclear", "unreadable"):
+            return Candidate(path, "keep", found.why, size, sha256, free, 0, found.state)
+        text_size = found.text_size if found is not None else 0
+        return Candidate(path, kind, why, size, sha256, free, text_size)
+
+    def _live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
+        """Why a conversation is taken to be still written to, one clause; empty where it is not."""
+        if self.transcripts and fields["ended"]:
+            return ""
+        if self.transcripts and not _ended_before(self._horizon, real, written, fields):
+            return "its session has not ended"
+        if written <= self._horizon or _ended_before(self._horizon, real, written, fields):
+            return ""
+        return "was written to a moment ago"
+
+    def _measured(self, sha256: str, path: str) -> Measured:
+        if sha256 not in self.measured:
+            source = read_source(self.files, path)
+            self.measured[sha256] = Measured(source.text_size, source.state, source.why)
+        return self.measured[sha256]
 
 
 def left_in(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
@@ -157,85 +204,21 @@ def paths_in(files: Files, folder: str) -> list[str]:
     return sorted(found)
 
 
-def _patterns(files: Files) -> tuple[str, ...]:
-    try:
-        lines = files.read(KEEP_FILE, limit=256 * 1024).decode("utf-8", "replace").splitlines()
-    except (FileNotFoundError, AutopoiesisError):
-        return ()
-    return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What a conversation is compared with; the fields are those of ``classify``."""
-
-    files: Files
-    ledger: Mapping[str, LedgerEntry]
-    horizon: datetime
-    kept: tuple[str, ...]
-    provider: str
-    transcripts: bool
-    named: Collection[str]
-    measured: MutableMapping[str, Measured]
-
-    def at(self, path: str) -> Candidate | None:
-        """The conversation at a path; ``None`` if it is gone."""
-        try:
-            real = self.files.workspace.resolve(path)
-            status = real.stat()
-        except PathRefused as error:
-            return Candidate(path, "keep", f"cannot be read: {error}", 0)
-        except OSError:
-            return None
-        size = status.st_size
-        head = read_head(real)
-        fields = head_fields(head, ("keep", "session_id", "started", "ended"))
-        if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self.kept):
-            return Candidate(path, "user-kept", "a person keeps it", size)
-        live = self._live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
-        if live and path not in self.named:
-            return Candidate(path, "live", live, size)
-        try:
-            sha256, size = hash_of(self.files, path)
-            kind, why = _by_ledger(self.ledger.get(sha256), size, self.provider, self.transcripts)
-            found = self._measured(sha256, path) if kind == "harvest" else None
-        except (OSError, AutopoiesisError) as error:
-            return Candidate(path, "keep", f"cannot be read: {error}", size)
-        free = not self.transcripts and not live
-        if found is not None and found.state in ("too-large", "unclear", "unreadable"):
-            return Candidate(path, "keep", found.why, size, sha256, free, 0, found.state)
-        text_size = found.text_size if found is not None else 0
-        return Candidate(path, kind, why, size, sha256, free, text_size)
-
-    def _live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
-        """Why a conversation is taken to be still written to, one clause; empty where it is not."""
-        if self.transcripts and fields["ended"]:
-            return ""
-        if self.transcripts and not _ended_before(self.horizon, real, written, fields):
-            return "its session has not ended"
-        if written <= self.horizon or _ended_before(self.horizon, real, written, fields):
-            return ""
-        return "was written to a moment ago"
-
-    def _measured(self, sha256: str, path: str) -> Measured:
-        if sha256 not in self.measured:
-            source = read_source(self.files, path)
-            self.measured[sha256] = Measured(source.text_size, source.state, source.why)
-        return self.measured[sha256]
-
-
 def _by_ledger(entry: LedgerEntry | None, size: int, provider: str, transcript: bool) -> tuple[Kind, str]:
+    done: Kind = "keep" if transcript else "prune"
     if entry is not None and entry.restored:
         return "user-kept", "a person took it back from the trash"
     if not size:
-        return ("keep" if transcript else "prune"), "is empty"
-    if entry is not None and entry.is_harvested(provider):
-        return ("keep" if transcript else "prune"), f"was harvested on {entry.at[:10]}"
-    if entry is not None and entry.status == "deleted-unharvested":
-        return ("keep" if transcript else "prune"), f"was discarded without a harvest on {entry.at[:10]}"
-    if entry is not None and entry.status == "harvested":
+        return done, "is empty"
+    if entry is None:
+        return "harvest", "is not harvested yet"
+    if entry.is_harvested(provider):
+        return done, f"was harvested on {entry.at[:10]}"
+    if entry.status == "deleted-unharvested":
+        return done, f"was discarded without a harvest on {entry.at[:10]}"
+    if entry.status == "harvested":
         return "harvest", f"was read without a model on {entry.at[:10]}"
-    if entry is not None and entry.status == "harvest-failed":
+    if entry.status == "harvest-failed":
         return "harvest", f"failed on {entry.at[:10]}: {entry.error}"
     return "harvest", "is not harvested yet"
 

@@ -15,8 +15,8 @@ from engine.knowledge.harvest.classify import (
     TRANSCRIPTS,
     WORKING,
     Candidate,
+    Classifier,
     Measured,
-    classify,
     hash_of,
     left_in,
     paths_in,
@@ -95,16 +95,16 @@ class Harvest:
         settings, ledger = self.settings(), self.ledger.entries()
         if transcripts is None:
             transcripts = self.means_transcripts(named)
-        found = classify(
+        found = Classifier(
             self.files,
             ledger,
             self.clock(),
             settings.idle_minutes,
-            provider=settings.provider,
-            transcripts=transcripts,
-            named=named,
-            measured=self._measured,
-        )
+            settings.provider,
+            transcripts,
+            frozenset(named),
+            self._measured,
+        ).all()
         left = 0 if transcripts else left_in(self.files, ledger, settings.provider)
         return Survey(found, settings.provider, settings.model, transcripts, left)
 
