@@ -138,7 +138,9 @@ class DiscussionCaches:
     def files_changed(self, paths: Iterable[str]) -> tuple[DiscussionCacheState, ...]:
         """Gives up every cache whose prefix is made of one of some files; those given up."""
         changed = set(paths)
-        if not any(changed.intersection(state.sources) for state in self._read().values() if _counts(state)):
+        if not any(
+            changed.intersection(state.sources) for state in self._read().values() if state.tokens_cached
+        ):
             return ()
         now = self.clock()
         given_up: list[DiscussionCacheState] = []
@@ -146,7 +148,7 @@ class DiscussionCaches:
             states = self._read()
             for name, state in states.items():
                 hit = sorted(changed.intersection(state.sources))
-                if hit and _counts(state):
+                if hit and state.tokens_cached:
                     more = f" and {len(hit) - 1} more" if len(hit) > 1 else ""
                     states[name] = _given_up(state, f"{hit[0]}{more} changed", now, by_hand=False)
                     given_up.append(states[name])
@@ -191,10 +193,6 @@ def _checked(discussion_id: str) -> str:
             f"no session can have the id {discussion_id!r:.80}", cure="see: autopoiesis cache list"
         )
     return discussion_id
-
-
-def _counts(state: DiscussionCacheState) -> bool:
-    return bool(state.tokens_cached)
 
 
 def _given_up(state: DiscussionCacheState, why: str, now: datetime, by_hand: bool) -> DiscussionCacheState:

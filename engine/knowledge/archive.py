@@ -335,7 +335,6 @@ def _refuse_shared(scan: EntryScan, entry: Entry) -> None:
 
 def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str]) -> EntryMove:
     """An entry and where it goes, with the folders that move with it."""
-    within = scan.within(entry)
     below = tuple(f"{folder}/" for folder in moving)
     incoming = tuple(link for link in links.to(entry.folder) if not link.source.startswith(below))
     outgoing = tuple(
@@ -347,9 +346,7 @@ def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str])
         entry.name,
         entry.folder,
         f"{COLD}/{entry.folder.removeprefix(f'{TOP}/')}",
-        len(within),
-        sum(each.files for each in within),
-        sum(each.size for each in within),
+        *scan.totals(entry),
         incoming,
         outgoing,
     )

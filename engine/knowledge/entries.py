@@ -78,6 +78,11 @@ class EntryScan:
         """An entry and all entries nested in it."""
         return self._within[entry.location]
 
+    def totals(self, entry: Entry) -> tuple[int, int, int]:
+        """Entries, files and bytes in the folder of an entry."""
+        within = self.within(entry)
+        return len(within), sum(each.files for each in within), sum(each.size for each in within)
+
     @cached_property
     def _within(self) -> dict[str, list[Entry]]:
         parents = {entry.location: entry.parent for entry in self.entries}

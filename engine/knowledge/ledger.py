@@ -94,6 +94,9 @@ class LedgerEntry:
         return self.status == "harvested" and (self.provider != MARKERS or provider == MARKERS)
 
 
+_Trees = dict[str, dict[str, Any]]
+
+
 class Ledger:
     """Reads and writes the ledger. Safe to use from several processes.
 
@@ -103,7 +106,7 @@ class Ledger:
     def __init__(self, files: Files, repository: Repository) -> None:
         self._files = files
         self._repository = repository
-        self._read: tuple[bytes | None, dict[str, dict[str, Any]]] = (None, {})
+        self._read: tuple[bytes | None, _Trees, dict[str, LedgerEntry]] = (None, {}, {})
 
     def entries(self) -> dict[str, LedgerEntry]:
         """Every entry by sha256, in the order of the file; none where there is no file and never was one.
@@ -111,7 +114,7 @@ class Ledger:
         Raises:
             LedgerBroken: It is damaged, or has been lost.
         """
-        return {name: entry_of(tree) for name, tree in self._tree().items()}
+        return dict(self._current()[1])
 
     def view(self) -> LedgerView:
         """The ledger as a face shows it beside other things: newest first, or what is wrong. Never raises."""
@@ -133,8 +136,7 @@ class Ledger:
         Raises:
             LedgerBroken: As ``entries``.
         """
-        tree = self._tree().get(sha256)
-        return None if tree is None else entry_of(tree)
+        return self._current()[1].get(sha256)
 
     def record(self, sha256: str, entry: LedgerEntry) -> LedgerEntry:
         """Replaces the entry of a content, without what looks like a secret. What others have added
@@ -145,14 +147,14 @@ class Ledger:
             WriteFailed, ReadOnly: It was not recorded.
         """
         with self._files.lock():
-            trees = dict(self._tree())
-            old = trees.get(sha256)
-            kept = {} if old is None else {key: value for key, value in old.items() if key not in _NAMES}
+            trees, entries = self._current()
+            kept = {key: value for key, value in trees.get(sha256, {}).items() if key not in _NAMES}
             clean = without_secrets({**tree_of(entry), **kept})
-            trees[sha256] = {**clean, "path": entry.path}  # needed to find the conversation
+            tree = {**clean, "path": entry.path}  # needed to find the conversation
+            trees = {**trees, sha256: tree}
             data = bytes_of(trees)
             self._files.replace(PATH, data)
-            self._read = data, trees
+            self._read = data, trees, {**entries, sha256: entry_of(tree)}
         return entry
 
     def change(self, sha256: str, **changes: Any) -> LedgerEntry:
@@ -202,7 +204,7 @@ class Ledger:
         except FileNotFoundError:
             return None
 
-    def _tree(self) -> dict[str, dict[str, Any]]:
+    def _current(self) -> tuple[_Trees, dict[str, LedgerEntry]]:
         try:
             data = self._present()
         except AutopoiesisError as error:
@@ -210,21 +212,19 @@ class Ledger:
         if data is None:
             if self._was_there():
                 raise LedgerBroken("is gone; the history has it", where=PATH, cure=_CURE)
-            return {}
+            return {}, {}
         if data == self._read[0]:
-            return self._read[1]
+            return self._read[1:]
         try:
-            trees: dict[str, dict[str, Any]] = json.loads(data)["entries"]
-            for name, tree in trees.items():
-                if not _is_name(name):
-                    raise ValueError(f"{name!r:.40} is no sha256")
-                entry_of(tree)
+            trees: _Trees = json.loads(data)["entries"]
+            if odd := [name for name in trees if not _is_name(name)]:
+                raise ValueError(f"{odd[0]!r:.40} is no sha256")
+            entries = {name: entry_of(tree) for name, tree in trees.items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise LedgerBroken(
-                f"cannot be read as a ledger ({_short(error)})", where=PATH, cure=_CURE
-            ) from error
-        self._read = data, trees
-        return trees
+            short = f"{type(error).__name__}: {error}"[:120]
+            raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, cure=_CURE) from error
+        self._read = data, trees, entries
+        return trees, entries
 
     def _was_there(self) -> bool:
         try:
@@ -303,7 +303,3 @@ def _is_entry(tree: object) -> bool:
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
     return True
-
-
-def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:120]

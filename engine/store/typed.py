@@ -12,7 +12,13 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 T = TypeVar("T")
 
-_PLAIN: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), bool: (bool,), float: (int, float)}
+_PLAIN: dict[Any, frozenset[type]] = {
+    str: frozenset({str}),
+    int: frozenset({int}),
+    bool: frozenset({bool}),
+    float: frozenset({int, float}),
+    type(None): frozenset({type(None)}),
+}
 
 
 def typed(kind: type[T], tree: Mapping[str, Any]) -> T:
@@ -30,52 +36,68 @@ def typed(kind: type[T], tree: Mapping[str, Any]) -> T:
 
 @cache
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """What reads a value of a type."""
+    """What reads a value of a type, where it may not stand as it is."""
     origin, args = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
         return _record_reader(hint)
     if origin in (Union, UnionType):
-        return _either([_reader(each) for each in args if each is not type(None)], type(None) in args)
+        return _either([_reader(each) for each in args if not _kinds(each)])
     if origin is Literal:
         return lambda value: value if value in args else _refused(value)
     if origin is tuple:
-        item = _reader(args[0])
-        return lambda value: tuple(map(item, value)) if isinstance(value, list) else _refused(value)
+        return _tuple_reader(args[0])
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        key, item = args[0], _reader(args[1])
-        return lambda value: {key(name): item(each) for name, each in value.items()}
-    if hint is datetime:
-        return _moment
-    kinds = _PLAIN[hint]
-    return lambda value: value if type(value) in kinds else _refused(value)
+        key, kinds, item = args[0], _kinds(args[1]), _reader(args[1])
+        return lambda value: {
+            key(name): each if type(each) in kinds else item(each) for name, each in value.items()
+        }
+    return _moment if hint is datetime else _refused
 
 
-def _either(readers: Sequence[Callable[[Any], Any]], is_optional: bool) -> Callable[[Any], Any]:
+def _kinds(hint: Any) -> frozenset[type]:
+    """The types of the values that may stand as they are; none where each has to be read."""
+    if get_origin(hint) in (Union, UnionType):
+        return frozenset().union(*map(_kinds, get_args(hint)))
+    return _PLAIN.get(hint, frozenset())
+
+
+def _tuple_reader(hint: Any) -> Callable[[Any], Any]:
+    kinds, item = _kinds(hint), _reader(hint)
+
     def read(value: Any) -> Any:
-        if value is None and is_optional:
-            return None
+        if not isinstance(value, list | tuple):
+            _refused(value)
+        return tuple(each if type(each) in kinds else item(each) for each in value)
+
+    return read
+
+
+def _either(readers: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
         for reader in readers[:-1]:
             with suppress(ValueError, TypeError, AttributeError):
                 return reader(value)
-        return readers[-1](value)
+        return readers[-1](value) if readers else _refused(value)
 
     return read
 
 
 def _record_reader(kind: Any) -> Callable[[Any], Any]:
     hints = get_type_hints(kind)
-    readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+    # Plain fields are looked at in place: thousands of records are read at once.
+    readers = [(field.name, _kinds(hints[field.name]), _reader(hints[field.name])) for field in fields(kind)]
 
     def read(tree: Any) -> Any:
-        if not isinstance(tree, Mapping):
+        if not isinstance(tree, dict):
             _refused(tree)
-        values = {}
-        for name, reader in readers.items():
-            if name in tree:
-                try:
-                    values[name] = reader(tree[name])
-                except (ValueError, TypeError, AttributeError) as error:
-                    raise TypeError(f"{name}: {error}") from error
+        values, name = {}, ""
+        try:
+            for name, kinds, reader in readers:
+                if name in tree:
+                    value = tree[name]
+                    values[name] = value if type(value) in kinds else reader(value)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise TypeError(f"{name}: {error}") from error
         return kind(**values)
 
     return read
