@@ -43,7 +43,7 @@ class Reclaimer:
     repository: Repository
     commit: Commit
     on_problem: Callable[[str], None]
-    _known: tuple[str, dict[str, bytes | None]] = field(default=("", {}), init=False)
+    _known: tuple[str, dict[str, bytes | None]] = field(default_factory=lambda: ("", {}), init=False)
 
     def move(self, results: Sequence[Result], request: HarvestRequest, most: int) -> Iterator[Result]:
         """Moves to the trash what may go of the conversations of one run; all of it or, where a number has to
