@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Status = Literal["flushed", "nothing", "unflushed", "failed"]
+from engine.store.typed import typed
 
-STATUSES: frozenset[str] = frozenset({"flushed", "nothing", "unflushed", "failed"})
+Status = Literal["flushed", "nothing", "unflushed", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,58 +64,7 @@ class FlushRecord:
 def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
     """A line of the log as a record; ``None`` when it is not one."""
     try:
-        turns = {int(number): _text(name) for number, name in tree["turns"].items()}
-        status = tree["status"]
-        cost = tree.get("cost_usd")
-        if status not in STATUSES or (cost is not None and not 0 <= float(cost) < math.inf):
-            return None
-        return FlushRecord(
-            id=_text(tree["id"]),
-            at=_text(tree["at"]),
-            session=_text(tree["session"]),
-            path=_text(tree["path"]),
-            first=_number(tree["first"]),
-            last=_number(tree["last"]),
-            turns=turns,
-            status=status,
-            items=tuple(
-                WrittenNote(
-                    _text(item["id"]), _text(item["path"]), _number(item["line"]), _text(item["text"])
-                )
-                for item in tree.get("items", ())
-            ),
-            held=tuple(
-                HeldNote(
-                    _text(item["to"]),
-                    _text(item["text"]),
-                    _text(item["reason"]),
-                    tuple(map(_text, item.get("read", ()))),
-                    _text(item.get("id", "")),
-                )
-                for item in tree.get("held", ())
-            ),
-            in_part=tuple(map(_number, tree.get("in_part", ()))),
-            redacted=_number(tree.get("redacted", 0)),
-            provider=_text(tree.get("provider", "")),
-            model=_text(tree.get("model", "")),
-            input_tokens=_number(tree.get("input_tokens", 0)),
-            output_tokens=_number(tree.get("output_tokens", 0)),
-            cost_usd=None if cost is None else float(cost),
-            error=_text(tree.get("error", "")),
-            commit=_text(tree.get("commit", "")),
-            uncommitted=_text(tree.get("uncommitted", "")),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        found = typed(FlushRecord, tree)
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError
-    return value
+    return found if found.cost_usd is None or 0 <= found.cost_usd < math.inf else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from engine.discussions.shared import SharedCaches
 from engine.discussions.state import DiscussionCacheState
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.store.paths import valid_session_id
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.providers.chat import Usage
@@ -27,26 +28,21 @@ KEPT = 500
 """Discussions that are remembered; those used longest ago go first, unless a person chose something."""
 
 _LIMIT = 4 * 1024 * 1024
-_TIMES = ("cached_at", "expires_at", "invalidated_at")
-_KINDS: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "bool": (bool,)}
 
 
+@dataclass(eq=False)
 class DiscussionCaches:
     """Reads and changes the states. Safe to use from several processes.
 
     ``on_problem`` is told when the file cannot be read; its states are then unknown, and found out anew.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        clock: Callable[[], datetime],
-        on_problem: Callable[[str], None] = lambda _text: None,
-    ) -> None:
-        self._files = files
-        self._clock = clock
-        self._on_problem = on_problem
-        self.shared = SharedCaches(files, clock, on_problem)  # whichever discussions use them
+    files: Files
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None] = lambda _text: None
+
+    def __post_init__(self) -> None:
+        self.shared = SharedCaches(self.files, self.clock, self.on_problem)  # whichever discussions use them
 
     def all(self) -> tuple[DiscussionCacheState, ...]:
         """Every known state, the one used last first."""
@@ -82,7 +78,7 @@ class DiscussionCaches:
             cached_content: The name of the cache that was used, where it has one.
             why: Why nothing was read, where that is known.
         """
-        now = self._clock()
+        now = self.clock()
         cached = usage.cached_tokens + usage.cache_write_tokens
 
         def noted(state: DiscussionCacheState) -> DiscussionCacheState:
@@ -105,7 +101,7 @@ class DiscussionCaches:
 
     def invalidate(self, discussion_id: str, why: str, *, by_hand: bool = False) -> DiscussionCacheState:
         """Gives a cache up; ``by_hand``: a person wants another one, even for the same bytes."""
-        return self._change(discussion_id, lambda state: _given_up(state, why, self._clock(), by_hand))
+        return self._change(discussion_id, lambda state: _given_up(state, why, self.clock(), by_hand))
 
     def set_enabled(self, discussion_id: str, enabled: bool) -> DiscussionCacheState:
         """Allows or forbids caches for a discussion; forbidding gives up the one there is."""
@@ -114,7 +110,7 @@ class DiscussionCaches:
             if state.enabled == enabled:
                 return state
             if not enabled:
-                state = _given_up(state, "switched off", self._clock(), by_hand=False)
+                state = _given_up(state, "switched off", self.clock(), by_hand=False)
             return replace(state, enabled=enabled, why="" if enabled else state.why)
 
         return self._change(discussion_id, chosen)
@@ -133,7 +129,7 @@ class DiscussionCaches:
 
     def others_hold(self, discussion_id: str, name: str) -> bool:
         """Whether another discussion counts on the cache under a name."""
-        now = self._clock()
+        now = self.clock()
         return any(
             state.cached_content == name and state.is_cached(now) and state.discussion_id != discussion_id
             for state in self._read().values()
@@ -142,15 +138,17 @@ class DiscussionCaches:
     def files_changed(self, paths: Iterable[str]) -> tuple[DiscussionCacheState, ...]:
         """Gives up every cache whose prefix is made of one of some files; those given up."""
         changed = set(paths)
-        if not any(changed.intersection(state.sources) for state in self._read().values() if _counts(state)):
+        if not any(
+            changed.intersection(state.sources) for state in self._read().values() if state.tokens_cached
+        ):
             return ()
-        now = self._clock()
+        now = self.clock()
         given_up: list[DiscussionCacheState] = []
-        with self._files.lock():
+        with self.files.lock():
             states = self._read()
             for name, state in states.items():
                 hit = sorted(changed.intersection(state.sources))
-                if hit and _counts(state):
+                if hit and state.tokens_cached:
                     more = f" and {len(hit) - 1} more" if len(hit) > 1 else ""
                     states[name] = _given_up(state, f"{hit[0]}{more} changed", now, by_hand=False)
                     given_up.append(states[name])
@@ -162,7 +160,7 @@ class DiscussionCaches:
         self, discussion_id: str, change: Callable[[DiscussionCacheState], DiscussionCacheState]
     ) -> DiscussionCacheState:
         name = _checked(discussion_id)
-        with self._files.lock():
+        with self.files.lock():
             states = self._read()
             before = states.get(name) or DiscussionCacheState(name)
             after = change(before)
@@ -173,20 +171,20 @@ class DiscussionCaches:
 
     def _read(self) -> dict[str, DiscussionCacheState]:
         try:
-            data = json.loads(self._files.read(PATH, limit=_LIMIT))
+            data = json.loads(self.files.read(PATH, limit=_LIMIT))
             rows = data["discussions"]
             return {state.discussion_id: state for state in map(_state, rows)}
         except FileNotFoundError:
             return {}
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, RecursionError) as error:
-            self._on_problem(f"{PATH}: cannot be read ({error}); what caches there are is found out anew")
+            self.on_problem(f"{PATH}: cannot be read ({error}); what caches there are is found out anew")
             return {}
 
     def _write(self, states: Mapping[str, DiscussionCacheState]) -> None:
         kept = sorted(states.values(), key=lambda state: (state.enabled, *_used_last(state)))[:KEPT]
         rows = [_row(state) for state in sorted(kept, key=lambda state: state.discussion_id)]
         text = json.dumps({"discussions": rows}, ensure_ascii=False, indent=1)
-        self._files.replace(PATH, f"{text}\n".encode("utf-8", "replace"))
+        self.files.replace(PATH, f"{text}\n".encode("utf-8", "replace"))
 
 
 def _checked(discussion_id: str) -> str:
@@ -195,10 +193,6 @@ def _checked(discussion_id: str) -> str:
             f"no session can have the id {discussion_id!r:.80}", cure="see: autopoiesis cache list"
         )
     return discussion_id
-
-
-def _counts(state: DiscussionCacheState) -> bool:
-    return bool(state.tokens_cached)
 
 
 def _given_up(state: DiscussionCacheState, why: str, now: datetime, by_hand: bool) -> DiscussionCacheState:
@@ -224,10 +218,10 @@ def tree_of(state: DiscussionCacheState, now: datetime) -> dict[str, Any]:
 
 
 def _row(state: DiscussionCacheState) -> dict[str, Any]:
-    row = asdict(state)
-    for name in _TIMES:
-        row[name] = row[name].isoformat(timespec="seconds") if row[name] is not None else None
-    return row
+    return {
+        name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
+        for name, value in asdict(state).items()
+    }
 
 
 def _state(row: Mapping[str, Any]) -> DiscussionCacheState:
@@ -236,22 +230,7 @@ def _state(row: Mapping[str, Any]) -> DiscussionCacheState:
     Raises:
         ValueError, KeyError, TypeError: It is none.
     """
-    values: dict[str, Any] = {"discussion_id": row["discussion_id"]}
-    for field in fields(DiscussionCacheState):
-        if field.name not in row:
-            continue
-        value = row[field.name]
-        if field.name in _TIMES:
-            value = datetime.fromisoformat(value) if value is not None else None
-            if value is not None and value.tzinfo is None:
-                raise ValueError(f"{field.name} names no time zone")
-        elif field.name == "sources":
-            value = tuple(value)
-            if not all(isinstance(each, str) for each in value):
-                raise TypeError("sources are no paths")
-        elif type(value) not in _KINDS[str(field.type)]:
-            raise TypeError(f"{field.name} is {value!r:.40}")
-        values[field.name] = value
-    if not valid_session_id(values["discussion_id"]):
+    state = typed(DiscussionCacheState, row)
+    if not valid_session_id(state.discussion_id):
         raise ValueError("discussion_id is no session's id")
-    return DiscussionCacheState(**values)
+    return state

@@ -5,37 +5,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from engine.discussions.overview import DAYS
+from engine.conversations.conversations import TurnKey
+from engine.discussions.overview import DAYS, CacheOverview, by_provider, with_titles
 from engine.discussions.turn import Sender
+from engine.errors import PathRefused
 from engine.providers.chat import TTL_SECONDS
+from engine.store.paths import valid_session_id
+from engine.transcripts.places import head_fields, read_head
 
 if TYPE_CHECKING:
-    from engine.costs.costs import Costs
     from engine.discussions.ending import Ending
-    from engine.discussions.overview import CacheOverview
     from engine.discussions.sending import Sending
     from engine.providers.chat import ChatProvider
     from engine.settings.model import ChatProviderName, ChatSettings
-    from engine.store.paths import Workspace
 
 _SHORT_S = 300
-
-
-class Discussing(Sender, Protocol):
-    """What discussions need of an engine."""
-
-    workspace: Workspace
-
-    @property
-    def costs(self) -> Costs: ...
 
 
 class Discussions:
     """The discussions of a workspace. Safe to use from several threads."""
 
-    def __init__(self, engine: Discussing) -> None:
+    def __init__(self, engine: Sender) -> None:
         self._engine = engine
         self._guard = threading.Lock()
         self._chats: dict[ChatSettings, ChatProvider] = {}
@@ -55,10 +48,22 @@ class Discussions:
         return Sending(self._engine, lambda: self._chat(settings), Bills(self._engine.costs), tokens.count)
 
     def to_continue(self, key: str) -> str:
-        """The session that a message said after a turn belongs to; empty where a new one begins."""
-        from engine.discussions.continuing import session_to_continue  # noqa: PLC0415 — only where one is sent
+        """The session that a message said after a turn belongs to, if it was begun by sending one and has not
+        ended; else empty. Other agents' sessions are theirs: nothing is written into them from here.
+        """
+        from engine.discussions.sending import CHANNEL  # noqa: PLC0415 — only where one is sent
 
-        return session_to_continue(self._engine.workspace, key)
+        name = TurnKey.of(key)
+        if name is None:
+            return ""
+        try:
+            place = self._engine.workspace.resolve(name.path)
+        except PathRefused:
+            return ""
+        fields = head_fields(read_head(place), ("session_id", "channel", "ended"))
+        session = fields["session_id"]
+        is_open = fields["channel"] == CHANNEL and not fields["ended"] and valid_session_id(session)
+        return session if is_open else ""
 
     @property
     def ending(self) -> Ending:
@@ -76,20 +81,18 @@ class Discussions:
 
     def overview(self, days: int = DAYS) -> CacheOverview:
         """What the caches of all discussions come to in so many days, today among them; at least 1."""
-        from engine.discussions.overview import overview  # noqa: PLC0415 — only where it is shown
-
         engine = self._engine
-        service = self._chat(engine.config.chat)
-        return overview(
-            at=engine.clock(),
-            days=days,
-            records=engine.costs.log.records,
-            states=engine.caches.all(),
+        service, now, states = self._chat(engine.config.chat), engine.clock(), engine.caches.all()
+        since = now.date() - timedelta(days=days - 1)
+        return CacheOverview(
+            at=now,
+            since=since,
+            providers=by_provider(engine.costs.log.records(since), states, now),
+            discussions=with_titles(states, engine.workspace),
             misses=engine.prefixes.misses(self._ttl_s(service), self.price_of_misses()),
             provider=service.name,
             model=service.model,
             settings=engine.config.cache,
-            workspace=engine.workspace,
         )
 
     def price_of_misses(self) -> Callable[[int], float | None]:

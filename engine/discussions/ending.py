@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.discussions.named import ASIDE_S
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider
 
 
+@dataclass(eq=False)
 class Ending:
     """Ends caches by hand. ``provider`` makes the one that holds a cache, by its name and model."""
 
-    def __init__(self, caches: DiscussionCaches, provider: Callable[[str, str], ChatProvider]) -> None:
-        self._caches = caches
-        self._provider = provider
+    caches: DiscussionCaches
+    provider: Callable[[str, str], ChatProvider]
 
     def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
         """Gives a discussion's cache up; the next call begins another one.
@@ -29,8 +30,8 @@ class Ending:
         Raises:
             TranscriptError: That is no session's id.
         """
-        before = self._caches.get(discussion_id)
-        after = self._caches.invalidate(discussion_id, why, by_hand=True)
+        before = self.caches.get(discussion_id)
+        after = self.caches.invalidate(discussion_id, why, by_hand=True)
         return self._ended(before, after)
 
     def disable(self, discussion_id: str) -> DiscussionCacheState:
@@ -39,8 +40,8 @@ class Ending:
         Raises:
             TranscriptError: That is no session's id.
         """
-        before = self._caches.get(discussion_id)
-        return self._ended(before, self._caches.set_enabled(discussion_id, False))
+        before = self.caches.get(discussion_id)
+        return self._ended(before, self.caches.set_enabled(discussion_id, False))
 
     def enable(self, discussion_id: str) -> DiscussionCacheState:
         """Asks for caches in a discussion again.
@@ -48,17 +49,17 @@ class Ending:
         Raises:
             TranscriptError: That is no session's id.
         """
-        return self._caches.set_enabled(discussion_id, True)
+        return self.caches.set_enabled(discussion_id, True)
 
     def _ended(self, before: DiscussionCacheState, after: DiscussionCacheState) -> DiscussionCacheState:
         if not before.cached_content:
             return after
         trouble = ""
-        if self._caches.others_hold(after.discussion_id, before.cached_content):
-            return self._caches.forget_name(after.discussion_id, before.cached_content, trouble)
-        self._caches.shared.gone(before.cached_content)
+        if self.caches.others_hold(after.discussion_id, before.cached_content):
+            return self.caches.forget_name(after.discussion_id, before.cached_content, trouble)
+        self.caches.shared.gone(before.cached_content)
         try:
-            service = self._provider(before.provider, before.model)
+            service = self.provider(before.provider, before.model)
             if isinstance(service, NamedCaches):
                 loop = LoopThread()
                 try:
@@ -67,4 +68,4 @@ class Ending:
                     loop.close(service.aclose)
         except AutopoiesisError as error:
             trouble = f"{after.why}; the service's copy stays until it expires: {error}"
-        return self._caches.forget_name(after.discussion_id, before.cached_content, trouble)
+        return self.caches.forget_name(after.discussion_id, before.cached_content, trouble)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from engine.discussions.request import prefix_hash
 from engine.errors import SendFailed
 from engine.providers.caches import CacheGone, NamedCaches, StoredCache
+from engine.providers.chat import TTL_SECONDS
 
 if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
     from engine.discussions.caches import DiscussionCaches
     from engine.discussions.state import DiscussionCacheState
     from engine.providers.chat import ChatProvider, ChatReply, ChatRequest
@@ -112,3 +114,50 @@ class NamedCache:
             await service.delete_cache(name, timeout=ASIDE_S)
         except SendFailed as error:
             self.trouble = f"the cache before it may stay until it expires: {error}"
+
+    def noted(
+        self,
+        exchange: Sequence[tuple[ChatRequest, ChatReply]],
+        compiled: Compiled,
+        broken: str,
+        least: int,
+    ) -> DiscussionCacheState:
+        """The state of the discussion's cache after a message, taken down.
+
+        ``broken`` is where the prefix is another than before, empty for nowhere; ``least`` are the tokens
+        below which the model caches nothing.
+        """
+        session, held = self.state.discussion_id, self.held
+        state = self.caches.get(session)
+        for request, reply in exchange:
+            if self.provider.name == "local" or (not reply.usage.input_tokens and held is None):
+                continue  # there was no call, or the service did not say
+            ttl_s: float | None = TTL_SECONDS[request.ttl] if request.ttl else None
+            state = self.caches.note(
+                session,
+                provider=self.provider.name,
+                model=reply.model,
+                usage=reply.usage,
+                prefix=prefix_hash(request),
+                sources=(
+                    section.source for section in compiled.sections if section.layer <= 7 and section.source
+                ),
+                ttl_s=ttl_s if held is None else (held.expires_at - self.now).total_seconds(),
+                cached_content="" if held is None else held.name,
+                why=self.trouble or _why_not_read(state, broken, self.now, least),
+            )
+        return state
+
+
+def _why_not_read(state: DiscussionCacheState, broken: str, now: datetime, least: int) -> str:
+    """Why nothing was read from a cache, as far as that can be told from here."""
+    if not state.enabled:
+        return "caching is switched off for this discussion"
+    if not state.calls:
+        return "the first call of the discussion"
+    given_up = state.why if state.invalidated_at is not None and state.cached_at is None else ""
+    if broken:
+        return broken
+    if state.expires_at is not None and state.expires_at <= now:
+        return "it had expired"
+    return given_up or f"the provider kept none; it keeps prefixes from {least:,} tokens"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from engine.costs.model import Totals
@@ -117,31 +117,3 @@ def _may_be_of(name: str, sessions: set[str]) -> bool:
     """Whether one of some ids stands in a transcript's name, behind its time."""
     parts = name[5:].split("-")
     return any("-".join(parts[:count]) in sessions for count in range(1, len(parts)))
-
-
-def overview(
-    *,
-    at: datetime,
-    days: int,
-    records: Callable[[date], Iterable[CostRecord]],
-    states: Sequence[DiscussionCacheState],
-    misses: Misses,
-    provider: str,
-    model: str,
-    settings: CacheSettings,
-    workspace: Workspace,
-) -> CacheOverview:
-    """The caches of a workspace, summed up over ``days``, today among them; ``records`` gives the calls since
-    a day.
-    """
-    since = at.date() - timedelta(days=days - 1)
-    return CacheOverview(
-        at=at,
-        since=since,
-        providers=by_provider(records(since), states, at),
-        discussions=with_titles(states, workspace),
-        misses=misses,
-        provider=provider,
-        model=model,
-        settings=settings,
-    )

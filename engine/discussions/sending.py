@@ -7,22 +7,21 @@ is watched.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.context.stability import compare
 from engine.conversations.conversations import TurnKey
 from engine.conversations.sessions import new_session_id
-from engine.discussions.call import Call
+from engine.discussions.exchange import Exchange
 from engine.discussions.named import NamedCache
-from engine.discussions.noting import noted
 from engine.discussions.request import request_for, without_secrets
-from engine.discussions.rounds import Rounds, told
 from engine.discussions.turn import Sender, Sent, Step
-from engine.errors import CostLimit, SendFailed, TranscriptError
+from engine.errors import CostLimit, TranscriptError
 from engine.providers.chat import ChatReply, Usage
 from engine.stability.places import located
 from engine.transcripts.turn import QUOTED
@@ -43,22 +42,16 @@ _BILLED_BY_TOKENS = frozenset({"anthropic", "openai", "gemini"})
 """Providers that charge for what was sent and written, also when the rest never came."""
 
 
+@dataclass(eq=False)
 class Sending:
     """Sends messages, one at a time for each object. ``provider`` makes the one that is asked."""
 
-    def __init__(
-        self,
-        engine: Sender,
-        provider: Callable[[], ChatProvider],
-        money: Bills,
-        count: Callable[[str], int],
-    ) -> None:
-        self._engine = engine
-        self._provider = provider
-        self._money = money
-        self._count = count
-        self._call: Call | None = None
-        self._stopped = False
+    engine: Sender
+    provider: Callable[[], ChatProvider]
+    money: Bills
+    count: Callable[[str], int]
+    _exchange: Exchange | None = field(default=None, init=False)
+    _stopped: bool = field(default=False, init=False)
 
     def send(
         self,
@@ -88,7 +81,7 @@ class Sending:
         """
         if not text.strip():
             raise TranscriptError("nothing is said", cure="write a message")
-        engine, provider = self._engine, self._provider()
+        engine, provider = self.engine, self.provider()
         self._affordable(provider, text, session_id)
         session, path, key = self._say(text, session_id, provider.model)
         on_step("said")
@@ -111,8 +104,7 @@ class Sending:
             provider, request, named, on_text, partial(self._called, session, path, keys)
         )
         cost = self._paid(session, provider, exchange, named, problem)
-        least = self._money.least_cacheable(provider)
-        cache = noted(engine.caches, session, exchange, compiled, named, broken, least)
+        cache = named.noted(exchange, compiled, broken, self.money.least_cacheable(provider))
         on_step("answered")
         reply_key, corrections = self._written(session, path, provider, exchange[-1][1], problem, keys)
         on_step("watched")
@@ -135,8 +127,8 @@ class Sending:
     def stop(self) -> None:
         """Ends the call that is under way, from any thread; what has come is written down."""
         self._stopped = True
-        if (call := self._call) is not None:
-            call.cancel()
+        if (exchange := self._exchange) is not None:
+            exchange.cancel()
 
     def _affordable(self, provider: ChatProvider, text: str, session_id: str) -> None:
         """Does nothing while the call may be paid for, however long its prompt and its reply become.
@@ -148,19 +140,19 @@ class Sending:
         Raises:
             CostLimit: It may not.
         """
-        settings = self._engine.config
+        settings = self.engine.config
         most, reply = settings.context_compiler.token_budget, settings.chat.max_tokens
         try:
-            self._money.allow(provider, most, reply)
+            self.money.allow(provider, most, reply)
         except CostLimit:
-            self._money.allow(provider)
+            self.money.allow(provider)
             tools = self._tools(provider)
-            compiled = self._engine.compile(text, session_id=session_id, ask=False, tools=tools)
-            self._money.allow(provider, self._count(compiled.text), reply)
+            compiled = self.engine.compile(text, session_id=session_id, ask=False, tools=tools)
+            self.money.allow(provider, self.count(compiled.text), reply)
 
     def _say(self, text: str, session_id: str, model: str) -> tuple[str, str, str]:
         """Writes the message down; gives session, transcript and the key of the turn."""
-        capture = self._engine.capture
+        capture = self.engine.capture
         session = session_id or new_session_id()
         if not session_id:
             title = next(line.strip() for line in text.splitlines() if line.strip())[:_TITLE]
@@ -171,7 +163,7 @@ class Sending:
 
     def _prefix_used(self, compiled: Compiled, session: str) -> str:
         """Records the prefix; says where it is another than the discussion's last one, empty for nowhere."""
-        engine = self._engine
+        engine = self.engine
         before = engine.prefixes.last(1, session)
         after = engine.prefixes.note(compiled, session)
         found = compare(before[0].prefix, after) if before and after is not None else None
@@ -183,7 +175,7 @@ class Sending:
 
     def _last(self, path: str, role: str) -> str:
         """The key of the last dialogue turn of a role; empty where there is none."""
-        conversation = self._engine.conversations.read(path)
+        conversation = self.engine.conversations.read(path)
         if conversation is not None:
             for ordinal in range(conversation.end - 1, conversation.first - 1, -1):
                 turn = conversation.turn(ordinal)
@@ -195,15 +187,15 @@ class Sending:
         self, compiled: Compiled, provider: ChatProvider, state: DiscussionCacheState
     ) -> tuple[ChatRequest, int]:
         """What is sent, and in how many places something that looks like a secret was taken out of it."""
-        settings = self._engine.config
+        settings = self.engine.config
         ttl: Ttl | None = None
         if state.enabled and provider.name == "anthropic" and settings.cache.anthropic:
             ttl = settings.cache.anthropic_ttl
         keyed = state.enabled and provider.name == "openai" and settings.cache.openai
         request = request_for(
             compiled,
-            least=self._money.least_cacheable(provider),
-            count=self._count,
+            least=self.money.least_cacheable(provider),
+            count=self.count,
             max_tokens=settings.chat.max_tokens,
             ttl=ttl,
             generation=state.generation if keyed else None,
@@ -212,7 +204,7 @@ class Sending:
         return (request, 0) if provider.name == "local" else without_secrets(request)
 
     def _tools(self, provider: ChatProvider) -> tuple[ToolDefinition, ...]:
-        return self._engine.knowledge_entries.tools if provider.takes_tools else ()
+        return self.engine.knowledge_entries.tools if provider.takes_tools else ()
 
     def _ask(
         self,
@@ -223,50 +215,43 @@ class Sending:
         called: Callable[[ChatReply, Round], None],
     ) -> tuple[list[tuple[ChatRequest, ChatReply]], str]:
         """The requests with their replies, and why the last reply is not whole."""
-        timeout = self._engine.config.chat.deadline_s
-        entries = self._engine.knowledge_entries
-        call = Call(provider, on_text=on_text)
-
-        def ask(request: ChatRequest, timeout: float, take: Callable[[str], None]) -> ChatReply:
-            return call.ask(lambda on_piece: named.chat(request, timeout, on_piece), take)
+        entries = self.engine.knowledge_entries
 
         def on_round(reply: ChatReply, answered: Round, following: ChatRequest) -> None:
             called(reply, answered)
-            call.forget()
-            self._money.allow(provider, self._tokens(following), following.max_tokens)
+            self.money.allow(provider, self._tokens(following), following.max_tokens)
 
-        rounds = Rounds(request, ask, lambda use: entries.answer(use.name, use.arguments), on_round)
-        self._call = call
+        exchange = self._exchange = Exchange(
+            provider,
+            request,
+            named.chat,
+            on_text=on_text,
+            answer=lambda use: entries.answer(use.name, use.arguments),
+            on_round=on_round,
+        )
         if self._stopped:
-            call.cancel()
+            exchange.cancel()
         try:
-            reply = call.make(lambda take: rounds.chat(timeout, take))
-        except SendFailed as error:
-            # What had come is paid for.
-            broken = ChatReply(error.partial, error.usage or Usage(), provider.model)
-            return [*rounds.done, (rounds.asked, broken)], str(error)
+            return exchange.done, exchange.run(self.engine.config.chat.deadline_s)
         finally:
-            self._call, self._stopped = None, False
-        if reply.calls:
-            return rounds.done, f"the model called tools {len(rounds.done)} times and did not reply"
-        said = any(reply.text.strip() for _, reply in rounds.done)
-        return rounds.done, "" if said else "the reply is empty"
+            self._exchange, self._stopped = None, False
 
     def _called(self, session: str, path: str, keys: list[str], reply: ChatReply, answered: Round) -> None:
         """Writes down what a model said and called before it was answered."""
-        capture = self._engine.capture
+        capture = self.engine.capture
         if reply.text.strip():
             capture.message(session, "agent", reply.text.strip())
         for call, answer in answered.answers:
-            capture.tool_call(session, call.name, told(call), f"{len(answer):,} characters")
+            told = json.dumps(call.arguments, ensure_ascii=False)
+            capture.tool_call(session, call.name, told, f"{len(answer):,} characters")
         keys.append(self._last(path, "agent"))
 
     def _named_ttl_s(self, provider: ChatProvider, state: DiscussionCacheState, request: ChatRequest) -> int:
         """Seconds for which the service is asked to keep the prefix under a name; 0 for not at all."""
-        settings = self._engine.config.cache
+        settings = self.engine.config.cache
         if provider.name != "gemini" or not (settings.gemini and state.enabled):
             return 0
-        if self._count("".join(request.prefix)) < max(1, self._money.least_cacheable(provider)):
+        if self.count("".join(request.prefix)) < max(1, self.money.least_cacheable(provider)):
             return 0
         return settings.gemini_ttl_s
 
@@ -287,17 +272,17 @@ class Sending:
                 usage = self._used_at_least(request, named, reply)
             if usage.input_tokens or usage.output_tokens:
                 used = replace(reply, usage=usage)
-                costs.append(self._money.spent(provider, used, session, estimated=usage != reply.usage))
+                costs.append(self.money.spent(provider, used, session, estimated=usage != reply.usage))
         if named.stored_s:
-            tokens = self._count("".join(exchange[0][0].prefix))
-            costs.append(self._money.stored(provider, session, tokens, named.stored_s))
+            tokens = self.count("".join(exchange[0][0].prefix))
+            costs.append(self.money.stored(provider, session, tokens, named.stored_s))
         known = [cost for cost in costs if cost is not None]
         return math.fsum(known) if known and len(known) == len(costs) else None
 
     def _tokens(self, request: ChatRequest) -> int:
         """Tokens of a request with what tools have answered."""
-        answers = sum(self._count(answer) for each in request.rounds for _, answer in each.answers)
-        return self._count("".join(request.prefix)) + self._count(request.rest) + answers
+        answers = sum(self.count(answer) for each in request.rounds for _, answer in each.answers)
+        return self.count("".join(request.prefix)) + self.count(request.rest) + answers
 
     def _used_at_least(self, request: ChatRequest, named: NamedCache, reply: ChatReply) -> Usage:
         """The tokens of a reply that broke off.
@@ -307,9 +292,9 @@ class Sending:
         """
         usage = reply.usage
         if not usage.input_tokens:
-            kept = self._count("".join(request.prefix)) if named.held is not None else 0
+            kept = self.count("".join(request.prefix)) if named.held is not None else 0
             usage = replace(usage, input_tokens=self._tokens(request), cached_tokens=kept)
-        return replace(usage, output_tokens=max(usage.output_tokens, self._count(reply.text)))
+        return replace(usage, output_tokens=max(usage.output_tokens, self.count(reply.text)))
 
     def _written(
         self,
@@ -325,7 +310,7 @@ class Sending:
         Gives the key of its turn, and what the watchers found.
         """
         text = reply.text.strip()
-        engine, key = self._engine, ""
+        engine, key = self.engine, ""
         if text:
             if problem:
                 text = f"{text}\n\n[cut off: {problem}]"

@@ -7,14 +7,15 @@ cache would still have been there, and by one process alone; the others send the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import AutopoiesisError
 from engine.providers.caches import StoredCache
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -48,22 +49,20 @@ class _Row:
     is_lost: bool = False
 
 
+@dataclass(eq=False)
 class SharedCaches:
     """Reads and changes what is known of the caches. Safe to use from several processes.
 
     ``on_problem`` is told when the file cannot be read; caches are then made anew.
     """
 
-    def __init__(
-        self, files: Files, clock: Callable[[], datetime], on_problem: Callable[[str], None]
-    ) -> None:
-        self._files = files
-        self._clock = clock
-        self._on_problem = on_problem
+    files: Files
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
 
     def take(self, key: str, ttl_s: int) -> Taken:
         """The cache for a prefix that is about to be sent; the key stands for service, model and prefix."""
-        now = self._clock()
+        now = self.clock()
         with self._rows() as rows:
             before = rows.get(key)
             row = rows[key] = _Row(now) if before is None else replace(before, seen_at=now)
@@ -80,12 +79,12 @@ class SharedCaches:
     def made(self, key: str, stored: StoredCache) -> None:
         """A cache was made, or is kept for longer."""
         with self._rows() as rows:
-            rows[key] = _Row(self._clock(), stored.name, stored.expires_at, stored.tokens)
+            rows[key] = _Row(self.clock(), stored.name, stored.expires_at, stored.tokens)
 
     def failed(self, key: str) -> None:
         """None was made, as far as is known."""
         with self._rows() as rows:
-            rows[key] = _Row(self._clock(), is_lost=True)
+            rows[key] = _Row(self.clock(), is_lost=True)
 
     def gone(self, name: str) -> None:
         """A cache has ended."""
@@ -99,9 +98,9 @@ class SharedCaches:
         """The rows, written back where they were changed. What cannot be kept costs no reply: it is told."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(self._files.lock())
+                stack.enter_context(self.files.lock())
             except AutopoiesisError as error:
-                self._on_problem(f"{PATH}: {error}")
+                self.on_problem(f"{PATH}: {error}")
                 yield {}
                 return
             rows = self._read()
@@ -110,69 +109,22 @@ class SharedCaches:
             if rows == before:
                 return
             kept = sorted(rows.items(), key=lambda item: item[1].seen_at)[-KEPT:]
-            text = json.dumps({key: _tree(row) for key, row in sorted(kept)}, indent=1)
+            text = json.dumps({key: asdict(row) for key, row in sorted(kept)}, indent=1, default=_written)
             try:
-                self._files.replace(PATH, f"{text}\n".encode())
+                self.files.replace(PATH, f"{text}\n".encode())
             except AutopoiesisError as error:
-                self._on_problem(str(error))
+                self.on_problem(str(error))
 
     def _read(self) -> dict[str, _Row]:
         try:
-            data = json.loads(self._files.read(PATH, limit=_LIMIT))
-            return {key: _row(tree) for key, tree in data.items()}
+            data = json.loads(self.files.read(PATH, limit=_LIMIT))
+            return {key: typed(_Row, tree) for key, tree in data.items()}
         except FileNotFoundError:
             return {}
-        except (
-            OSError,
-            AutopoiesisError,
-            LookupError,
-            ValueError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ) as error:
-            self._on_problem(f"{PATH}: cannot be read ({error}); named caches are made anew")
+        except (OSError, AutopoiesisError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            self.on_problem(f"{PATH}: cannot be read ({error}); named caches are made anew")
             return {}
 
 
-def _tree(row: _Row) -> dict[str, Any]:
-    def written(moment: datetime | None) -> str | None:
-        return None if moment is None else moment.isoformat(timespec="seconds")
-
-    return {
-        "seen_at": written(row.seen_at),
-        "name": row.name,
-        "expires_at": written(row.expires_at),
-        "tokens": row.tokens,
-        "making_since": written(row.making_since),
-        "is_lost": row.is_lost,
-    }
-
-
-def _row(tree: Mapping[str, Any]) -> _Row:
-    """A row as it was written.
-
-    Raises:
-        ValueError, KeyError, TypeError: It is none.
-    """
-
-    def moment(name: str) -> datetime | None:
-        text = tree[name]
-        if text is None:
-            return None
-        found = datetime.fromisoformat(text)
-        if found.tzinfo is None:
-            raise ValueError(f"{name} names no time zone")
-        return found
-
-    seen_at, name = moment("seen_at"), tree["name"]
-    if seen_at is None or not isinstance(name, str):
-        raise ValueError("a row says too little")
-    return _Row(
-        seen_at,
-        name,
-        moment("expires_at"),
-        int(tree["tokens"]),
-        moment("making_since"),
-        bool(tree["is_lost"]),
-    )
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")

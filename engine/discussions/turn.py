@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.context.tools import ToolDefinition
     from engine.conversations.conversations import Conversations
+    from engine.costs.costs import Costs
     from engine.discussions.caches import DiscussionCaches
     from engine.discussions.state import DiscussionCacheState
     from engine.injections.injections import Injections
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from engine.settings.model import Config
     from engine.stability.log import PrefixLog
     from engine.store.files import Files
+    from engine.store.paths import Workspace
     from engine.transcripts.capture import ConversationCapture
 
 Step = Literal["said", "traced", "compiled", "asked", "answered", "watched"]
@@ -50,8 +52,12 @@ class Sender(Protocol):
     """What sending needs of an engine."""
 
     config: Config
+    workspace: Workspace
     files: Files
     clock: Callable[[], datetime]
+
+    @property
+    def costs(self) -> Costs: ...
 
     @property
     def capture(self) -> ConversationCapture: ...

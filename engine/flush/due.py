@@ -105,8 +105,7 @@ def plan(
         known = recorded.get(number)
         if known is None:
             return True
-        retried = again or known.failures < ATTEMPTS
-        return with_provider and known.state == "unflushed" and retried
+        return with_provider and known.state == "unflushed" and (again or known.failures < ATTEMPTS)
 
     due = everything or unrecorded or (again and any(map(is_open, leaving)))
     wanted = [

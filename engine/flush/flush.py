@@ -10,37 +10,39 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
+from functools import cached_property, partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote
 from engine.context.history import sizes
 from engine.errors import AutopoiesisError
 from engine.flush.due import FlushPlan, Part, digest, plan
-from engine.flush.noted import Noted, decoded, encoded, left_behind, origin_of
 from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
 from engine.knowledge.apply import is_there, write_all
-from engine.knowledge.harvest.held import why_held
+from engine.knowledge.edit import Held
+from engine.knowledge.harvest.prompt import without_secrets
 from engine.knowledge.harvest.said import where_said
-from engine.knowledge.item import Item
-from engine.knowledge.journal import Journal
+from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
+from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan as plan_of
-from engine.knowledge.proposed import NO_PROJECT
-from engine.knowledge.review import waiting_for
-from engine.knowledge.secrets import without_secrets
+from engine.knowledge.proposed import NO_PROJECT, why_held
+from engine.knowledge.review import Waiting, waiting_for
 from engine.knowledge.session_notes import path_of, place_of, projects
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
+from engine.store.paths import slugify, valid_session_id
 from engine.store.zone import local_day
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
     from engine.conversations.conversations import Conversation, Conversations
     from engine.flush.log import FlushLog
-    from engine.knowledge.review import ReviewQueue, Waiting
+    from engine.knowledge.review import ReviewQueue
     from engine.providers.asking import Asked, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.settings.model import FlushSettings
@@ -51,6 +53,15 @@ JOURNALS = "scratch/flush"
 """Where a flush that is being written down leaves its journal."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noted(Work):
+    """What is to be written of a flush; its record says nothing yet of what was written and what waits."""
+
+    record: FlushRecord
+    day: str
+
+
+@dataclass(eq=False)
 class Flusher:
     """Flushes the turns of conversations. Safe to use from several threads and processes.
 
@@ -58,40 +69,31 @@ class Flusher:
     journal covers one of them.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        conversations: Conversations,
-        log: FlushLog,
-        settings: Callable[[], FlushSettings],
-        completer: Callable[[FlushSettings], ChatProvider | None],
-        *,
-        commit: Callable[[Sequence[str], str], ChangeCommit],
-        clock: Callable[[], datetime],
-        on_problem: Callable[[str], None],
-        review: Callable[[], ReviewQueue],
-        spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None,
-        zone: Callable[[], str] = lambda: "",
-    ) -> None:
-        self.log = log
-        self._commit = commit
-        self._files = files
-        self._conversations = conversations
-        self._settings = settings
-        self._zone = zone
-        self._completer = completer
-        self._clock = clock
-        self._review = review
-        self._spending = spending
-        self._journal = Journal(files, JOURNALS, encoded, decoded, "its turns are flushed anew", on_problem)
-        self._has_looked_behind = False
-        self._guard = threading.Lock()
-        self._under_way: set[Question] = set()
+    files: Files
+    conversations: Conversations
+    log: FlushLog
+    settings: Callable[[], FlushSettings]
+    completer: Callable[[FlushSettings], ChatProvider | None]
+    _: KW_ONLY
+    commit: Callable[[Sequence[str], str], ChangeCommit]
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
+    review: Callable[[], ReviewQueue]
+    spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None
+    zone: Callable[[], str] = lambda: ""
+    _has_looked_behind: bool = field(default=False, init=False)
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _under_way: set[Question] = field(default_factory=set, init=False)
+
+    @cached_property
+    def _journal(self) -> Journal[_Noted]:
+        lost = "its turns are flushed anew"
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, _Noted), lost, self.on_problem)
 
     @property
     def has_provider(self) -> bool:
         """Whether a provider is set that can be asked."""
-        return self._settings().provider != "none"
+        return self.settings().provider != "none"
 
     def plan(
         self,
@@ -108,7 +110,7 @@ class Flusher:
         that a prompt had no room for. ``everything`` and ``again`` are those of ``engine.flush.due.plan``.
         """
         turns = _numbered(conversation)
-        settings = self._settings()
+        settings = self.settings()
         return plan(
             turns,
             room,
@@ -134,11 +136,11 @@ class Flusher:
             WriteFailed, ReadOnly: Something was not written. Lines that were not are written by ``recover``.
         """
         self.recover()
-        settings = self._settings()
-        completer = self._completer(settings)
+        settings = self.settings()
+        completer = self.completer(settings)
         if completer is None:
             why_not = "no provider is set (flush.provider)"
-        spending = None if completer is None else self._spending(completer)
+        spending = None if completer is None else self.spending(completer)
         for asked, part in enumerate(parts):
             if self._is_flushed(conversation.path, part):
                 # By a flush that was interrupted, or by another program, since the plan was made.
@@ -148,12 +150,15 @@ class Flusher:
                 name = conversation.session_id or conversation.path
                 why_not = f"{len(parts)} parts were due at once; run: autopoiesis session flush {name}"
             if not why_not and spending is not None:
-                why_not = _refused(spending)
+                try:
+                    spending.allow()
+                except AutopoiesisError as error:
+                    why_not = str(error)
             if why_not or completer is None:
                 yield self._kept(replace(record, status="unflushed", error=why_not))
                 continue
             turns, secrets = without_secrets(part.turns)
-            prompt, in_part = prompt_of(turns, projects(self._files.workspace))
+            prompt, in_part = prompt_of(turns, projects(self.files.workspace))
             record = replace(
                 record, in_part=in_part, redacted=secrets, provider=completer.name, model=completer.model
             )
@@ -173,11 +178,11 @@ class Flusher:
             WriteFailed: One cannot be finished now; its journal stays.
         """
         finished = self._journal.finish(self._settle)
-        if not self._has_looked_behind and not self._files.read_only:
+        if not self._has_looked_behind and not self.files.read_only:
             self._has_looked_behind = True
-            if left := left_behind(self.log.all()):
-                known = self._review().ids()
-                self._review().put(each for each, ids in left if known.isdisjoint(ids))
+            if left := _left_behind(self.log.all()):
+                known = self.review().ids()
+                self.review().put(each for each, ids in left if known.isdisjoint(ids))
         return finished
 
     def close(self) -> None:
@@ -192,7 +197,7 @@ class Flusher:
         name = hashlib.sha256(repr((conversation.path, digests)).encode("utf-8", "replace")).hexdigest()[:12]
         return FlushRecord(
             id=name,
-            at=self._clock().isoformat(timespec="seconds"),
+            at=self.clock().isoformat(timespec="seconds"),
             session=conversation.session_id,
             path=conversation.path,
             first=part.first,
@@ -238,47 +243,40 @@ class Flusher:
             return self._kept(replace(record, error=str(error)))
         # What was read before these turns stands behind what is said in them.
         said = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
-        day = _day_of(conversation, part, self._zone())
-        origin, known = origin_of(record, day), projects(self._files.workspace)
+        last = conversation.times[part.last - 1 - conversation.first]
+        day = local_day(last, self.zone()).isoformat()
+        origin, known = _origin_of(record, day), projects(self.files.workspace)
         items = [_item_of(note, day, known) for note in notes]
-        decided = plan_of(items, origin, self._files, held=lambda item: why_held(item, said))
-        with self._files.lock():
+        decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, said))
+        with self.files.lock():
             stale = self._if_stale(part, record)
             if stale is not None:
                 return self._kept(stale)
             record = replace(record, status="nothing")
             if not notes:
                 return self._kept(record)
+            where = self._finder(record.path) if decided.held else lambda _item: (0, "")
             waiting = waiting_for(
-                decided.held,
-                at=record.at,
-                origin=origin,
-                source=record.path,
-                sha256="",
-                where=self._finder(record.path) if decided.held else lambda _item: (0, ""),
+                decided.held, at=record.at, origin=origin, source=record.path, sha256="", where=where
             )
-            noted = Noted(record, day, decided.edits, waiting)
+            noted = _Noted(record=record, day=day, edits=decided.edits, waiting=waiting)
             self._journal.keep(record.id, noted)
             return self._settle(record.id, noted)
 
     def _finder(self, path: str) -> Callable[[Item], tuple[int, str]]:
         """Finds the line of a conversation that says something; none if that is too long to read."""
         try:
-            data = self._files.read(path)
+            data = self.files.read(path)
         except (AutopoiesisError, FileNotFoundError):
             data = b""
         return lambda item: where_said(item, data)
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
         """The record of a flush whose turns are no longer what was shown, or have been flushed meanwhile."""
-        now = self._conversations.read(record.path)
+        now = self.conversations.read(record.path)
         turns = {} if now is None else dict(_numbered(now))
-        same = [
-            number
-            for number, name in record.turns.items()
-            if number in turns and digest(turns[number]) == name
-        ]
-        if len(same) != len(record.turns):
+        same = (number in turns and digest(turns[number]) == name for number, name in record.turns.items())
+        if not all(same):
             return replace(record, status="failed", error="the conversation has changed meanwhile")
         if self._is_flushed(record.path, part):
             error = "flushed by another program meanwhile; this reply was not used"
@@ -289,39 +287,39 @@ class Flusher:
         known = self.log.recorded(path, part.turns)
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
 
-    def _settle(self, journal: str, noted: Noted) -> FlushRecord:
+    def _settle(self, journal: str, noted: _Noted) -> FlushRecord:
         """Writes the lines, puts up what waits, commits, records the flush and drops its journal; may be
         repeated.
 
         The lock is held.
         """
         record = noted.record
-        written, refused = write_all(self._files, noted.edits)
-        origin = origin_of(record, noted.day)
+        written, refused = write_all(self.files, noted.edits)
+        origin = _origin_of(record, noted.day)
         late = waiting_for(refused, at=record.at, origin=origin, source=record.path, sha256="")
         waiting = (*noted.waiting, *late)
         # Further notes may have moved a line down.
         items = tuple(
-            WrittenNote(edit.id, edit.path, is_there(self._files, edit), edit.line) for edit in written
+            WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in written
         )
-        record = replace(
-            record, status="flushed" if items else "nothing", items=items, held=tuple(map(_held, waiting))
+        held = tuple(
+            HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
+            for each in waiting
         )
+        record = replace(record, status="flushed" if items else "nothing", items=items, held=held)
         paths = [*dict.fromkeys(note.path for note in items)]
         if waiting:
-            self._review().put(waiting)
-            paths += self._review().paths
+            self.review().put(waiting)
+            paths += self.review().paths
         if paths:
-            done = self._commit(paths, _message(record))
+            done = self.commit(paths, _message(record))
             record = replace(record, commit=done.revision, uncommitted=done.why)
-        for known in self.log.records(record.path):
-            if known.id == record.id and known.status in ("flushed", "nothing"):
-                record = known
-                break
-        else:
+        before = (each for each in self.log.records(record.path) if each.id == record.id)
+        known = next((each for each in before if each.status in ("flushed", "nothing")), None)
+        if known is None:
             self.log.append(record)
         self._journal.drop(journal)
-        return record
+        return known or record
 
 
 def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
@@ -332,29 +330,40 @@ def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
     return Item("notes", text, path_of(note.to, day), note.source, SECRET if secrets else why)
 
 
-def _held(each: Waiting) -> HeldNote:
-    return HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
-
-
-def _refused(spending: Spending) -> str:
-    """Why no further question may be asked; empty if one may."""
-    try:
-        spending.allow()
-    except AutopoiesisError as error:
-        return str(error)
-    return ""
-
-
 def _numbered(conversation: Conversation) -> list[tuple[int, Turn]]:
     return list(enumerate(conversation.turns, conversation.first + 1))
-
-
-def _day_of(conversation: Conversation, part: Part, zone: str) -> str:
-    return local_day(conversation.times[part.last - 1 - conversation.first], zone).isoformat()
 
 
 def _message(record: FlushRecord) -> str:
     """What the commit of a flush's notes says (spec 10.1)."""
     turns = f"turn {record.first}" if record.first == record.last else f"turns {record.first}–{record.last}"
-    name = origin_of(record, "").name
+    name = _origin_of(record, "").name
     return f"memory: notes of {name}, {turns}\n\nSession: {record.path}"
+
+
+def _origin_of(record: FlushRecord, day: str) -> Origin:
+    """Where the notes of a flush come from: its session, or its file where that has none or an odd one."""
+    is_named = valid_session_id(record.session)
+    name = record.session if is_named else slugify(PurePosixPath(record.path).stem)
+    return Origin(name, day, (record.first, record.last))
+
+
+def _left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:
+    """Notes that earlier versions held in the record of the flush alone, as the review queue takes them.
+
+    Returns:
+        Each with the ids under one of which it is in the queue, if it is: this, or that of a fact.
+    """
+    found: list[tuple[Waiting, frozenset[str]]] = []
+    for record in records:
+        day = record.at[:10]
+        origin, name = _origin_of(record, day), record.session or PurePosixPath(record.path).stem
+        for note in record.held:
+            if note.id:
+                continue
+            item = Item("notes", note.text, path_of(note.to, day))
+            held = Held(item_id(item, origin.name), item, note.reason, note.read)
+            (each,) = waiting_for([held], at=record.at, origin=origin, source=record.path, sha256="")
+            fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
+            found.append((each, frozenset((each.id, fact))))
+    return found

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.context.flush_record import FlushRecord, Status, record_in
-from engine.flush.due import Recorded, State, digest
+from engine.flush.due import Recorded, digest
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from engine.transcripts.turn import Turn
 
 LOG_KIND = "flushes"
-
-_STATES: dict[str, State] = {
-    "flushed": "flushed",
-    "nothing": "flushed",
-    "unflushed": "unflushed",
-    "failed": "unflushed",
-}
 
 
 class FlushLog:
@@ -85,7 +78,7 @@ class FlushLog:
             name = digest(turn)
             statuses = [status for known, status in said[number] if known == name]
             if statuses:
-                done = any(_STATES[status] == "flushed" for status in statuses)
+                done = "flushed" in statuses or "nothing" in statuses
                 found[number] = Recorded("flushed" if done else "unflushed", statuses.count("failed"))
         return found
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
-from engine.knowledge.bindings import load_sightings, new_notes
+from engine.knowledge.bindings import Sightings, new_notes
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, refuse_broken
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Item
@@ -179,7 +179,7 @@ def _item(edit: Edit) -> Item:
 def _new_file(files: Files, edit: Edit) -> bytes:
     """What a file holds before its first line."""
     if edit.kind == "note":
-        seen = load_sightings(files).get(edit.path)
+        seen = Sightings(files).all().get(edit.path)
         is_its = seen is not None and edit.title == f"# {seen.key}"
         return new_notes(files.workspace, edit.title, Path(seen.absolute) if seen and is_its else None)
     known = next((file for file in CATEGORY_FILES if file.path == edit.path), None)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
-from engine.knowledge.archive_plan import COLD, TOP, EntryMove, is_below, move_of, named, refuse_shared
 from engine.knowledge.cleanup import CleanupLog
-from engine.knowledge.entries import Entries, Entry, plain
+from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries
 from engine.knowledge.inventory import take
-from engine.knowledge.links import Links
+from engine.knowledge.links import Link, Links
 from engine.redaction.detect import redacted
 from engine.store import descriptors
 from engine.store.change import ChangeCommit
@@ -28,7 +27,41 @@ from engine.store.files import Files
 from engine.store.paths import shown
 from engine.store.repository import Repository
 
+TOP = KNOWLEDGE.folders[0]
+COLD = KNOWLEDGE.cold
+
+_SHARED = frozenset(
+    {
+        "archive",
+        "files",
+        "identity",
+        "journal",
+        "memory",
+        "people",
+        "procedures",
+        "projects",
+        "prompts",
+        "reference",
+    }
+)
+"""Folders of ``knowledge/`` that never belong to an entry, whatever they hold."""
+
+
 Commit = Callable[[Sequence[str], str], ChangeCommit]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMove:
+    """One entry with everything in its folder, and where it goes."""
+
+    name: str
+    source: str
+    target: str
+    entries: int  # itself and the entries nested in it
+    files: int
+    size: int  # bytes
+    incoming: tuple[Link, ...] = ()  # references to it that will lead nowhere
+    outgoing: tuple[Link, ...] = ()  # relative references in it that lead nowhere while it is archived
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +76,15 @@ class ArchiveReport:
     why: str = ""  # why there is no commit
 
 
+@dataclass(eq=False)
 class EntryArchive:
     """Archives entries and restores them."""
 
-    def __init__(
-        self,
-        files: Files,
-        entries: Entries,
-        repository: Callable[[], Repository],
-        commit: Commit,
-        log: CleanupLog,
-        committing: Callable[[], bool],
-    ) -> None:
-        self._files = files
-        self._entries = entries
-        self._repository = repository
-        self._commit = commit
-        self._log = log
-        self._committing = committing
+    files: Files
+    repository: Callable[[], Repository]
+    commit: Commit
+    log: CleanupLog
+    committing: Callable[[], bool]
 
     def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
         """Archives entries; without ``apply`` says what that would do.
@@ -76,7 +100,7 @@ class EntryArchive:
             return self._planned(names)
         if not consent:
             raise EntryError("nobody agreed to it", cure="look at the dry run, and let a person apply it")
-        with self._files.lock():
+        with self.files.lock():
             finished = self._finish()
             plan = self._planned(names)
             return self._applied(plan.moves, "archived", plan.already, finished)
@@ -88,17 +112,17 @@ class EntryArchive:
             EntryError: No archived entry has the name, or something is in its place.
             WriteFailed, ReadOnly: The folder could not be moved.
         """
-        with self._files.lock():
+        with self.files.lock():
             finished = self._finish()
             folder = self._cold(name)
             if not folder:
-                if named(self._entries.scan(), name):
+                if _named(scan_entries(self.files), name):
                     return ArchiveReport((), True, (name,), finished)
                 known = ", ".join(shown(each.removeprefix(f"{COLD}/")) for each in self.archived())
                 cure = f"there are {known}" if known else "nothing is archived"
                 raise EntryError(f"there is no archived entry {shown(name)}", cure=cure)
             target = f"{TOP}/{folder.removeprefix(f'{COLD}/')}"
-            inventory = take(self._files.workspace, [folder])
+            inventory = take(self.files.workspace, [folder])
             markers = [path for path in inventory.files if path.endswith(f"/{KNOWLEDGE.marker}")]
             size = sum(inventory.files.values())
             title = folder.rpartition("/")[2]
@@ -110,12 +134,7 @@ class EntryArchive:
 
     def archived(self) -> list[str]:
         """The folders of archived entries, outermost ones, sorted."""
-        found: list[str] = []
-        for path in sorted(take(self._files.workspace, [COLD]).files):
-            folder, _, name = path.rpartition("/")
-            if name == KNOWLEDGE.marker and folder != COLD:
-                found.append(folder)
-        return [folder for folder in found if not any(folder.startswith(f"{other}/") for other in found)]
+        return _outermost(take(self.files.workspace, [COLD]).files)
 
     def unfinished(self) -> tuple[Problem, ...]:
         """Moves that were made and not committed, because the program was killed between the two."""
@@ -132,26 +151,26 @@ class EntryArchive:
     # Planning.
 
     def _planned(self, names: Sequence[str]) -> ArchiveReport:
-        scan = self._entries.scan()
+        scan = scan_entries(self.files)
         chosen: dict[str, Entry] = {}
         already: list[str] = []
         for name in names:
-            if not named(scan, name) and self._cold(name):
+            if not _named(scan, name) and self._cold(name):
                 already.append(name)
-                continue
-            entry = scan.find(name)
-            refuse_shared(scan, entry)
-            chosen[entry.folder] = entry
+            else:
+                entry = scan.find(name)
+                _refuse_shared(scan, entry)
+                chosen[entry.folder] = entry
         # What lies in the folder of another that is named moves with it.
-        outer = [folder for folder in chosen if not is_below(folder, chosen)]
-        links = Links(self._files, scan)
-        moves = tuple(move_of(scan, links, chosen[folder], outer) for folder in sorted(outer))
+        outer = [folder for folder in chosen if not _is_below(folder, chosen)]
+        links = Links(self.files, scan)
+        moves = tuple(_move_of(scan, links, chosen[folder], outer) for folder in sorted(outer))
         for move in moves:
             self._check_free(move.target)
         return ArchiveReport(moves, already=tuple(already))
 
     def _check_free(self, target: str) -> None:
-        if os.path.lexists(self._files.workspace.root / target):
+        if os.path.lexists(self.files.workspace.root / target):
             raise EntryError("exists already", where=shown(target), cure="rename it or move it away first")
 
     def _cold(self, name: str) -> str:
@@ -162,7 +181,7 @@ class EntryArchive:
         """
         paths = [
             path
-            for path in take(self._files.workspace, [COLD]).files
+            for path in take(self.files.workspace, [COLD]).files
             if path.endswith(f"/{KNOWLEDGE.marker}") and folder_of(path) != COLD
         ]
         place = name.strip().rstrip("/").removesuffix(f"/{KNOWLEDGE.marker}")
@@ -178,7 +197,7 @@ class EntryArchive:
     def _titles(self, path: str) -> set[str]:
         names = {plain(path.split("/")[-2])}
         with contextlib.suppress(AutopoiesisError, FileNotFoundError):
-            names.add(plain(entry_name(parse(self._files.read(path, limit=FILE_LIMIT), path).header, path)))
+            names.add(plain(entry_name(parse(self.files.read(path, limit=FILE_LIMIT), path).header, path)))
         return names
 
     # Moving.
@@ -194,23 +213,21 @@ class EntryArchive:
         names: list[str] = []
         try:
             for move in moves:
-                inside = sorted(take(self._files.workspace, [move.source]).files)
-                self._files.move(move.source, move.target)
+                inside = sorted(take(self.files.workspace, [move.source]).files)
+                self.files.move(move.source, move.target)
                 names.append(move.name)
                 paths += inside
                 paths += [f"{move.target}/{path.removeprefix(f'{move.source}/')}" for path in inside]
                 self._record(move.name, move.target, move.entries, move.size, verb)
         finally:
             # What has moved is committed whatever became of the next one.
-            committed = (
-                self._commit(paths, f"Knowledge entries {verb}: {', '.join(names)}") if paths else None
-            )
+            committed = self.commit(paths, f"Knowledge entries {verb}: {', '.join(names)}") if paths else None
         if committed is None:
             return ArchiveReport((), True, already, finished)
         return ArchiveReport(moves, True, already, finished, committed.revision, committed.why)
 
     def _record(self, name: str, target: str, entries: int, size: int, verb: str) -> None:
-        self._log.add(
+        self.log.add(
             f"{verb} knowledge entry {name}",
             candidates=entries,
             size=size,
@@ -223,24 +240,19 @@ class EntryArchive:
     def _finish(self) -> tuple[str, ...]:
         pairs = self._pairs()
         if not pairs:
-            if self._committing():
-                self._repository().recover()
+            if self.committing():
+                self.repository().recover()
             return ()
         news = [new for _, new in pairs]
         self._record_missing(news)
-        committed = self._commit([path for pair in pairs for path in pair], "Knowledge entries moved earlier")
+        committed = self.commit([path for pair in pairs for path in pair], "Knowledge entries moved earlier")
         return tuple(news) if committed.revision else ()
 
     def _record_missing(self, paths: Iterable[str]) -> None:
         """Records moves that are not recorded: the newest record says otherwise, or there is none."""
-        last = {str(record.get("path")): record.get("action") for record in self._log.records()}
-        inventory = take(self._files.workspace, [TOP])
-        outer: dict[str, None] = {}
-        for path in sorted(paths):
-            folder = folder_of(path)
-            if path.endswith(f"/{KNOWLEDGE.marker}") and not is_below(folder, outer):
-                outer[folder] = None
-        for folder in outer:
+        last = {str(record.get("path")): record.get("action") for record in self.log.records()}
+        inventory = take(self.files.workspace, [TOP])
+        for folder in _outermost(paths):
             verb = "archived" if folder.startswith(f"{COLD}/") else "restored"
             if last.get(redacted(folder)) == verb:
                 continue
@@ -250,29 +262,25 @@ class EntryArchive:
 
     def _pairs(self) -> list[tuple[str, str]]:
         """Files that a move took away and brought, as far as the newest commit does not know of it."""
-        if not self._committing():
+        if not self.committing():
             return []
         try:
-            repository = self._repository()
+            repository = self.repository()
             if not repository.has_commits:
                 return []
             known = set(repository.files("HEAD", TOP))
         except (AutopoiesisError, OSError):
             return []
-        here = take(self._files.workspace, [TOP]).files
-        found = []
-        for old in sorted(known - here.keys()):
-            new = _counterpart(old)
-            if new in here and new not in known:
-                found.append((old, new))
-        return found
+        here = take(self.files.workspace, [TOP]).files
+        moved = ((old, _counterpart(old)) for old in sorted(known - here.keys()))
+        return [(old, new) for old, new in moved if new in here and new not in known]
 
     def _remove_empty(self, folder: str) -> None:
         """Removes folders of the archive that hold nothing any more."""
         while folder.startswith(f"{COLD}/") or folder == COLD:
             above, _, name = folder.rpartition("/")
             try:
-                with descriptors.open_folder(self._files.workspace.root, above.split("/")) as descriptor:
+                with descriptors.open_folder(self.files.workspace.root, above.split("/")) as descriptor:
                     os.rmdir(name, dir_fd=descriptor)
             except OSError:
                 return
@@ -288,3 +296,68 @@ def _counterpart(path: str) -> str:
     if path.startswith(f"{COLD}/"):
         return f"{TOP}/{path.removeprefix(f'{COLD}/')}"
     return f"{COLD}/{path.removeprefix(f'{TOP}/')}"
+
+
+def _named(scan: EntryScan, name: str) -> bool:
+    """Whether a name may mean a knowledge entry that is not archived."""
+    place = name.strip().rstrip("/")
+    return any(
+        entry.kind == "knowledge" and (place in (entry.location, entry.folder) or entry.is_called(place))
+        for entry in scan.entries
+    )
+
+
+def _refuse_shared(scan: EntryScan, entry: Entry) -> None:
+    """Checks that an entry can be moved whole and is nothing but an entry.
+
+    Raises:
+        EntryError: It cannot be moved, or its folder holds more.
+    """
+    where = shown(entry.location)
+    if entry.kind != "knowledge":
+        raise EntryError("is a skill; only knowledge is archived", where=where)
+    above, _, name = entry.folder.rpartition("/")
+    if entry.folder == TOP or (above == TOP and name in _SHARED) or above == f"{TOP}/projects":
+        raise EntryError(
+            f"lies in {shown(entry.folder)}/, which holds more than this entry",
+            where=where,
+            cure="give it a folder of its own",
+        )
+    below = f"{entry.folder}/"
+    for path in sorted(scan.inventory.symlinks | scan.inventory.odd):
+        if path.startswith(below):
+            raise EntryError(
+                "is a symlink or no regular file, so the folder cannot be kept as it is",
+                where=shown(path),
+                cure="put a regular file there, or take it out of the folder",
+            )
+
+
+def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str]) -> EntryMove:
+    """An entry and where it goes, with the folders that move with it."""
+    below = tuple(f"{folder}/" for folder in moving)
+    incoming = tuple(link for link in links.to(entry.folder) if not link.source.startswith(below))
+    outgoing = tuple(
+        link
+        for link in links.of(entry.folder)
+        if not f"{link.target}/".startswith(f"{entry.folder}/") and link.reference.target.startswith("../")
+    )
+    return EntryMove(
+        entry.name,
+        entry.folder,
+        f"{COLD}/{entry.folder.removeprefix(f'{TOP}/')}",
+        *scan.totals(entry),
+        incoming,
+        outgoing,
+    )
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """The folders of the entries among some files that are nested in no other, sorted."""
+    found = {folder_of(path) for path in paths if path.endswith(f"/{KNOWLEDGE.marker}")} - {COLD}
+    return sorted(folder for folder in found if not _is_below(folder, found))
+
+
+def _is_below(folder: str, others: Iterable[str]) -> bool:
+    """Whether a folder lies in one of others."""
+    return any(folder.startswith(f"{other}/") for other in others)

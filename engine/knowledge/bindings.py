@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.store.header import locate
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -41,7 +42,6 @@ _END = 1024 * 1024
 _SKETCH = 48
 _DEEPEST = 64
 _PATH_CHARACTERS = 1024
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 _HEADER_LINE = re.compile(rb"^(path|fingerprint):[^\n]*?(\r?)$", re.MULTILINE)
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
@@ -194,46 +194,42 @@ def rebound(data: bytes, key: str, fingerprint: str) -> bytes:
     return _HEADER_LINE.sub(value, head) + body
 
 
-def load_sightings(files: Files) -> dict[str, Sighting]:
-    """The sightings of this machine by the path of the notes; unreadable ones are left out."""
-    with contextlib.suppress(OSError, AutopoiesisError, *_UNREADABLE):
-        return _sightings(files.read(SIGHTINGS))
-    return {}
+class Sightings:
+    """The sightings of this machine by the path of the notes; a file that cannot be read holds none."""
 
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._known: tuple[bytes, dict[str, Sighting]] = (b"", {})
 
-def save_sighting(files: Files, notes: str, sighting: Sighting) -> None:
-    """Keeps a sighting; the others stay.
+    def all(self) -> dict[str, Sighting]:
+        """Every sighting; the file is parsed where it has changed."""
+        try:
+            data = self._files.read(SIGHTINGS)
+        except (OSError, AutopoiesisError):
+            return {}
+        if data != self._known[0]:
+            self._known = data, _sightings(data)
+        return self._known[1]
 
-    Raises:
-        WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
-    """
+    def keep(self, notes: str, sighting: Sighting) -> None:
+        """Keeps a sighting; the others stay.
 
-    def change(old: bytes | None) -> bytes:
-        kept: dict[str, Sighting] = {}
-        with contextlib.suppress(*_UNREADABLE):
-            kept = _sightings(old or b"{}")
-        kept[notes] = sighting
-        tree = {name: asdict(kept[name]) for name in sorted(kept)}
-        return json.dumps(tree, ensure_ascii=True, indent=1).encode() + b"\n"
+        Raises:
+            WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
+        """
 
-    files.update(SIGHTINGS, change)
+        def change(old: bytes | None) -> bytes:
+            kept = _sightings(old or b"{}") | {notes: sighting}
+            tree = {name: asdict(kept[name]) for name in sorted(kept)}
+            return json.dumps(tree, ensure_ascii=True, indent=1).encode() + b"\n"
+
+        self._files.update(SIGHTINGS, change)
 
 
 def _sightings(data: bytes) -> dict[str, Sighting]:
-    found: dict[str, Sighting] = {}
-    for notes, row in json.loads(data).items():
-        seen = row["identity"]
-        identity = Identity(
-            str(seen["fingerprint"]),
-            int(seen["device"]),
-            int(seen["inode"]),
-            int(seen["modified"]),
-            tuple(int(line) for line in seen["sketch"]),
-        )
-        found[str(notes)] = Sighting(
-            str(row["key"]), str(row["absolute"]), str(row["root"]), identity, str(row["day"])
-        )
-    return found
+    with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {notes: typed(Sighting, row) for notes, row in json.loads(data).items()}
+    return {}
 
 
 def _header(key: str, fingerprint: str) -> str:

@@ -104,10 +104,7 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
     lines = [line.removesuffix("\r") for line in body.split("\n")]
     first = data.count(b"\n", 0, start) + 1
     titles = _titles(lines)
-    found: list[Entry] = []
-    for at, end in _blocks(lines):
-        found.append(_entry(lines[at:end], path, first + at, titles[at]))
-    return tuple(found)
+    return tuple(_entry(lines[at:end], path, first + at, titles[at]) for at, end in _blocks(lines))
 
 
 def line_for(item: Item, origin: Origin, *, link: str = "") -> str:
@@ -143,18 +140,19 @@ def refuse_broken(data: bytes, path: str) -> None:
         DocumentError: It is not UTF-8 text, holds the marks of an unfinished merge, or a code block in it is
             never closed, so that whatever stands behind would be code.
     """
+
+    def broken(what: str, place: int, cure: str) -> DocumentError:
+        line = data.count(b"\n", 0, place) + 1
+        return DocumentError(what, where=f"{path}:{line}", cure=cure)
+
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DocumentError("is not UTF-8 text", where=f"{path}:{line}", cure="save it as UTF-8") from error
+        raise broken("is not UTF-8 text", error.start, "save it as UTF-8") from error
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise DocumentError("is no text: it holds NUL bytes", where=f"{path}:{line}", cure="restore it")
-    marks = _CONFLICT.search(data)
-    if marks is not None:
-        line = data.count(b"\n", 0, marks.start()) + 1
-        raise DocumentError("holds the marks of a merge", where=f"{path}:{line}", cure="resolve the conflict")
+        raise broken("is no text: it holds NUL bytes", data.index(0), "restore it")
+    if marks := _CONFLICT.search(data):
+        raise broken("holds the marks of a merge", marks.start(), "resolve the conflict")
     start = locate(data).body
     _, opened = code_lines(data[start:].decode("utf-8").replace("\r\n", "\n").split("\n"))
     if opened:

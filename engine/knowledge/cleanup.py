@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,12 +18,12 @@ _TOOL = "knowledge"
 Record = dict[str, Any]
 
 
+@dataclass(eq=False)
 class CleanupLog:
     """Writes and reads the cleanup log, which is append-only."""
 
-    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
-        self._files = files
-        self._clock = clock
+    files: Files
+    clock: Callable[[], datetime]
 
     def add(
         self,
@@ -42,7 +43,7 @@ class CleanupLog:
             WriteFailed, ReadOnly: It was not recorded.
         """
         record = {
-            "ts": self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "ts": self.clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
             "tool": _TOOL,
             "dry_run": dry_run,
             "candidates": candidates,
@@ -51,12 +52,12 @@ class CleanupLog:
             "summary": summary,
             **more,
         }
-        self._files.append(CLEANUP, (json.dumps(without_secrets(record)) + "\n").encode("ascii"))
+        self.files.append(CLEANUP, (json.dumps(without_secrets(record)) + "\n").encode("ascii"))
 
     def records(self) -> Iterator[Record]:
         """Every line that can be read, oldest first; lines of other tools are passed over."""
         try:
-            data = self._files.read(CLEANUP, limit=None)
+            data = self.files.read(CLEANUP, limit=None)
         except (FileNotFoundError, AutopoiesisError):
             return
         for line in data.splitlines():

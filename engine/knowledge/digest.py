@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,8 +77,7 @@ def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
     whole = _text(parts, [range(len(part.blocks)) for part in parts])
     if len(whole) <= DIGEST_MAX_BYTES:
         return whole
-    chosen = _chosen(parts)
-    return _text(parts, chosen)
+    return _text(parts, _chosen(parts))
 
 
 class Digest:
@@ -103,9 +102,7 @@ class Digest:
         Raises:
             DocumentError, PathRefused: As ``Files.read``.
         """
-        if self._is_there():
-            return False
-        return (self._last() or self._committed()) == "made"
+        return self._present() is None and (self._last() or self._committed()) == "made"
 
     def regenerate(self, *, force: bool = False) -> bool:
         """Regenerates the digest; its file is removed when there is nothing to say.
@@ -125,12 +122,20 @@ class Digest:
             data = self._made()
             if data is None:
                 # In this order a crash in between leaves a digest, never a switch that no person turned.
-                changed = self._note("empty") if self._is_there() else False
+                changed = self._present() is not None and self._note("empty")
                 return self._remove() or changed
-            changed = self._differs(data)
+            changed = self._present() != data
             if changed:
                 self._files.replace(DIGEST, data)
             return self._note("made") or changed
+
+    def follow(self, on_problem: Callable[[str], None]) -> bool:
+        """As ``regenerate``; what fails is told and fails nothing else."""
+        try:
+            return self.regenerate()
+        except AutopoiesisError as error:
+            on_problem(f"the digest was not made anew: {error}")
+            return False
 
     def turn_off(self) -> bool:
         """Removes the digest, so that no prompt gets it and no harvest makes it again.
@@ -152,18 +157,10 @@ class Digest:
                 knowledge[file.path] = entries(self._files.read(file.path), file.path)
         return digest_of(knowledge)
 
-    def _is_there(self) -> bool:
-        try:
-            self._files.read(DIGEST)
-        except FileNotFoundError:
-            return False
-        return True
-
-    def _differs(self, data: bytes) -> bool:
-        try:
-            return self._files.read(DIGEST) != data
-        except FileNotFoundError:
-            return True
+    def _present(self) -> bytes | None:
+        with contextlib.suppress(FileNotFoundError):
+            return self._files.read(DIGEST)
+        return None
 
     def _last(self) -> str:
         """What was made last: ``made``, ``empty``, or nothing yet."""
@@ -203,9 +200,7 @@ def _parts(knowledge: Mapping[str, Sequence[Entry]]) -> list[_Part]:
     ]
     decisions = knowledge.get(DECISIONS.path, ())
     gone = superseded(decisions)
-    ordered = [entry for entry in decisions if entry in gone] + [
-        entry for entry in decisions if entry not in gone
-    ]
+    ordered = sorted(decisions, key=lambda entry: entry not in gone)
     return [
         _Part("Open tasks", "open tasks", TASKS, _blocks(tasks)),
         _Part("Open questions", "open questions", QUESTIONS, _blocks(knowledge.get(QUESTIONS.path, ()))),

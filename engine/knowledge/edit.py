@@ -38,7 +38,7 @@ class Known:
     path: str  # where it stands, workspace-relative
     number: int  # its line, from 1
     line: str
-    likeness: float  # 0 to 1; 1 for the same words
+    likeness: float  # its similarity, 0 to 1, under the name that ``--json`` has for it; 1 for the same words
 
 
 @dataclass(frozen=True, slots=True)

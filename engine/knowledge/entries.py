@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
@@ -28,7 +28,7 @@ from engine.store.entry_files import (
     folder_of,
 )
 from engine.store.files import Files
-from engine.store.paths import Workspace, shown
+from engine.store.paths import shown
 from engine.topics.fields import near
 
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
@@ -57,6 +57,10 @@ class Entry:
         """Its folder."""
         return folder_of(self.location)
 
+    def is_called(self, name: str) -> bool:
+        """Whether its name or its folder's is this one."""
+        return plain(name) in (plain(self.name), plain(self.folder.split("/")[-1]))
+
 
 @dataclass(frozen=True)
 class EntryScan:
@@ -73,6 +77,11 @@ class EntryScan:
     def within(self, entry: Entry) -> list[Entry]:
         """An entry and all entries nested in it."""
         return self._within[entry.location]
+
+    def totals(self, entry: Entry) -> tuple[int, int, int]:
+        """Entries, files and bytes in the folder of an entry."""
+        within = self.within(entry)
+        return len(within), sum(each.files for each in within), sum(each.size for each in within)
 
     @cached_property
     def _within(self) -> dict[str, list[Entry]]:
@@ -94,11 +103,7 @@ class EntryScan:
         known = [entry for entry in self.entries if kind in (None, entry.kind)]
         place = name.strip().rstrip("/")
         exact = [entry for entry in known if place in (entry.location, entry.folder)]
-        found = exact or [
-            entry
-            for entry in known
-            if plain(place) in (plain(entry.name), plain(entry.folder.split("/")[-1]))
-        ]
+        found = exact or [entry for entry in known if entry.is_called(place)]
         if len(found) == 1:
             return found[0]
         if found:
@@ -109,66 +114,51 @@ class EntryScan:
         raise EntryError(f"there is no entry {shown(name)}", cure=cure)
 
 
-class Entries:
-    """Finds the entries of a workspace."""
+def scan_entries(files: Files) -> EntryScan:
+    """The entries of a workspace as they are now; every marker file is read once."""
+    inventory = take(files.workspace, [folder for shelf in SHELVES for folder in shelf.folders])
+    loose: list[Problem] = list(inventory.problems)
+    found = [entry for shelf in SHELVES for entry in _on_shelf(files, shelf, inventory, loose)]
+    found = _with_sizes(found, inventory)
+    loose += _out_of_sight(inventory)
+    problems = {*loose, *(problem for entry in found for problem in entry.problems)}
+    ordered = sorted(problems, key=lambda each: (each.path, each.line, each.what))
+    return EntryScan(tuple(found), tuple(ordered), inventory)
 
-    def __init__(self, files: Files, workspace: Workspace) -> None:
-        self._files = files
-        self._workspace = workspace
 
-    def scan(self) -> EntryScan:
-        """The entries as they are now; every marker file is read once."""
-        folders = [folder for shelf in SHELVES for folder in shelf.folders]
-        inventory = take(self._workspace, folders)
-        loose: list[Problem] = list(inventory.problems)
-        found: list[Entry] = []
-        for shelf in SHELVES:
-            found += self._shelf(shelf, inventory, loose)
-        found = _with_sizes(found, inventory)
-        loose += _out_of_sight(inventory)
-        problems = {*loose, *(problem for entry in found for problem in entry.problems)}
-        return EntryScan(
-            tuple(found),
-            tuple(sorted(problems, key=lambda each: (each.path, each.line, each.what))),
-            inventory,
-        )
-
-    def _shelf(self, shelf: Shelf, inventory: Inventory, loose: list[Problem]) -> list[Entry]:
-        places = entry_places(shelf, inventory.listed)
-        below: dict[str, list[str]] = defaultdict(list)
-        depth = {"": 0}
-        for place in sorted(places, key=lambda each: each.path.count("/")):
-            below[place.parent].append(place.path)
-            depth[place.path] = depth[place.parent] + 1
-        found = []
-        named: dict[str, str] = {}
-        for place in places:
-            document = self._read(place.path, loose)
-            if document is None:
-                continue
+def _on_shelf(files: Files, shelf: Shelf, inventory: Inventory, loose: list[Problem]) -> Iterator[Entry]:
+    places = entry_places(shelf, inventory.listed)
+    below: dict[str, list[str]] = defaultdict(list)
+    depth = {"": 0}
+    for place in sorted(places, key=lambda each: each.path.count("/")):
+        below[place.parent].append(place.path)
+        depth[place.path] = depth[place.parent] + 1
+    named: dict[str, str] = {}
+    for place in places:
+        document = _read(files, place.path, loose)
+        if document is not None:
             problems = [
                 *_header(document),
                 *_twin(document, named),
                 *_place(place, shelf, depth[place.path], inventory),
             ]
-            found.append(_entry(shelf.kind, place, document, sorted(below[place.path]), problems))
-        return found
+            yield _entry(shelf.kind, place, document, sorted(below[place.path]), problems)
 
-    def _read(self, path: str, loose: list[Problem]) -> Document | None:
-        """A marker file as far as a prompt would take it."""
-        try:
-            data = self._files.read(path, limit=FILE_LIMIT)
-        except FileNotFoundError:
-            loose.append(Problem(shown(path), 0, "leads nowhere", "remove it, or write the file"))
-            return None
-        except AutopoiesisError as error:
-            cure = error.cure or "put a regular file there"
-            loose.append(Problem(shown(path), 0, error.what, cure))
-            return None
-        if b"\0" in data:
-            loose.append(Problem(shown(path), 0, "is a binary file", "write it as Markdown"))
-            return None
-        return parse(data, path)
+
+def _read(files: Files, path: str, loose: list[Problem]) -> Document | None:
+    """A marker file as far as a prompt would take it."""
+    try:
+        data = files.read(path, limit=FILE_LIMIT)
+    except FileNotFoundError:
+        loose.append(Problem(shown(path), 0, "leads nowhere", "remove it, or write the file"))
+        return None
+    except AutopoiesisError as error:
+        loose.append(Problem(shown(path), 0, error.what, error.cure or "put a regular file there"))
+        return None
+    if b"\0" in data:
+        loose.append(Problem(shown(path), 0, "is a binary file", "write it as Markdown"))
+        return None
+    return parse(data, path)
 
 
 def plain(name: str) -> str:
@@ -261,20 +251,19 @@ def _place(place: EntryPlace, shelf: Shelf, depth: int, inventory: Inventory) ->
     return problems
 
 
+def innermost(folders: Collection[str]) -> Callable[[str], str]:
+    """Finds the innermost of some folders that is or holds a folder; empty for none."""
+
+    @cache
+    def found(folder: str) -> str:
+        return folder if not folder or folder in folders else found(folder_of(folder))
+
+    return found
+
+
 def _with_sizes(entries: list[Entry], inventory: Inventory) -> list[Entry]:
     """The entries with what their folders hold; a file belongs to the innermost entry around it."""
-    folders = {entry.folder for entry in entries}
-    owners: dict[str, str] = {}
-
-    def owner(folder: str) -> str:
-        trail = []
-        while folder and folder not in owners and folder not in folders:
-            trail.append(folder)
-            folder = folder_of(folder)
-        found = folder if folder in folders else owners.get(folder, "")
-        owners.update(dict.fromkeys(trail, found))
-        return found
-
+    owner = innermost({entry.folder for entry in entries})
     sizes: dict[str, list[int]] = defaultdict(list)
     links: dict[str, list[Problem]] = defaultdict(list)
     for path, size in inventory.files.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.cleanup import CleanupLog
-from engine.knowledge.entries import Entry, EntryScan
+from engine.knowledge.entries import EntryScan
 from engine.knowledge.links import Links
 from engine.store.repository import Repository
 
@@ -53,45 +54,30 @@ def audit(
     the same. ``top`` is the number of entries named.
     """
     outermost = scan.outermost("knowledge")
-    sizes = {entry.location: _sum(scan, entry) for entry in outermost}
-    ranked = sorted(outermost, key=lambda entry: (-sizes[entry.location][2], entry.folder))
-    history = _history(repository)
-    rows = tuple(_row(scan, links, history, entry, sizes[entry.location]) for entry in ranked[:top])
-    entries, files, size = (sum(each[part] for each in sizes.values()) for part in range(3))
+    totals = {entry.location: scan.totals(entry) for entry in outermost}
+    ranked = sorted(outermost, key=lambda entry: (-totals[entry.location][2], entry.folder))
+    history: Repository | None = None
+    with contextlib.suppress(AutopoiesisError, OSError):
+        found = repository()
+        history = found if found.has_commits else None
+    rows = tuple(
+        FootprintRow(
+            entry.name,
+            entry.folder,
+            *totals[entry.location],
+            *_changed(scan, history, entry.folder),
+            len(links.to(entry.folder)),
+        )
+        for entry in ranked[:top]
+    )
+    entries, files, size = (sum(each[part] for each in totals.values()) for part in range(3))
     why = ""
     try:
-        log.add(
-            "knowledge footprint audit",
-            candidates=len(outermost),
-            size=size,
-            dry_run=True,
-            human_approved=False,
-        )
+        what = "knowledge footprint audit"
+        log.add(what, candidates=len(outermost), size=size, dry_run=True, human_approved=False)
     except AutopoiesisError as error:
         why = error.what
     return Footprint(len(outermost), entries - len(outermost), files, size, rows, not why, why)
-
-
-def _sum(scan: EntryScan, entry: Entry) -> tuple[int, int, int]:
-    """Entries, files and bytes of a folder."""
-    within = scan.within(entry)
-    return len(within), sum(each.files for each in within), sum(each.size for each in within)
-
-
-def _history(repository: Callable[[], Repository]) -> Repository | None:
-    try:
-        found = repository()
-        return found if found.has_commits else None
-    except (AutopoiesisError, OSError):
-        return None
-
-
-def _row(
-    scan: EntryScan, links: Links, history: Repository | None, entry: Entry, size: tuple[int, int, int]
-) -> FootprintRow:
-    changed, in_history = _changed(scan, history, entry.folder)
-    references = len(links.to(entry.folder))
-    return FootprintRow(entry.name, entry.folder, *size, changed, in_history, references)
 
 
 def _changed(scan: EntryScan, history: Repository | None, folder: str) -> tuple[datetime | None, bool]:

@@ -81,8 +81,7 @@ def _note(
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        # It was removed at the same moment.
-        return
+        return  # it was removed at the same moment
     if entry.name == ".git":
         found.odd.add(path)
     elif stat.S_ISLNK(status.st_mode):

@@ -6,8 +6,14 @@ of such work may be repeated.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from engine.knowledge.edit import Edit
+from engine.knowledge.review import Waiting, tree_of, waiting_of
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -16,6 +22,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+@dataclass(eq=False)
 class Journal(Generic[T]):
     """The journals of one kind of work. Safe to use from several processes.
 
@@ -23,21 +30,12 @@ class Journal(Generic[T]):
     one clause what becomes of work whose journal cannot be read.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        folder: str,
-        encode: Callable[[T], bytes],
-        decode: Callable[[bytes], T | None],
-        lost: str,
-        on_problem: Callable[[str], None],
-    ) -> None:
-        self._files = files
-        self._folder = folder
-        self._encode = encode
-        self._decode = decode
-        self._lost = lost
-        self._on_problem = on_problem
+    files: Files
+    folder: str
+    encode: Callable[[T], bytes]
+    decode: Callable[[bytes], T | None]
+    lost: str
+    on_problem: Callable[[str], None]
 
     def keep(self, name: str, work: T) -> None:
         """Writes a journal, before the first step of the work.
@@ -45,11 +43,11 @@ class Journal(Generic[T]):
         Raises:
             WriteFailed, ReadOnly: It was not written, so the work must not begin.
         """
-        self._files.replace(self._path(name), self._encode(work))
+        self.files.replace(self._path(name), self.encode(work))
 
     def drop(self, name: str) -> None:
         """Removes a journal, after the last step."""
-        self._files.remove(self._path(name))
+        self.files.remove(self._path(name))
 
     def finish(self, settle: Callable[[str, T], R]) -> list[R]:
         """Settles everything that was interrupted, under the workspace's lock.
@@ -59,19 +57,48 @@ class Journal(Generic[T]):
         Raises:
             WriteFailed: Work cannot be finished now; its journal stays.
         """
-        folder = self._files.workspace.root / self._folder
-        if self._files.read_only or not folder.is_dir() or not self._files.workspace.holds(self._folder):
+        folder = self.files.workspace.root / self.folder
+        if self.files.read_only or not folder.is_dir() or not self.files.workspace.holds(self.folder):
             return []
         done: list[R] = []
-        with self._files.lock():
+        with self.files.lock():
             for path in sorted(folder.glob("*.json")):
-                work = self._decode(self._files.read(self._path(path.stem)))
+                work = self.decode(self.files.read(self._path(path.stem)))
                 if work is None:
-                    self._on_problem(f"{self._path(path.stem)}: cannot be read; {self._lost}")
+                    self.on_problem(f"{self._path(path.stem)}: cannot be read; {self.lost}")
                     self.drop(path.stem)
                 else:
                     done.append(settle(path.stem, work))
         return done
 
     def _path(self, name: str) -> str:
-        return f"{self._folder}/{name}.json"
+        return f"{self.folder}/{name}.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What is to be written and put up for review; what it is about is for those who make it to add."""
+
+    edits: tuple[Edit, ...]
+    waiting: tuple[Waiting, ...] = ()  # what is put up for review
+
+
+W = TypeVar("W", bound=Work)
+
+
+def encoded(work: Work) -> bytes:
+    """Some work as its journal holds it."""
+    tree = asdict(work) | {"waiting": [tree_of(each) for each in work.waiting]}
+    return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def decoded(kind: type[W], data: bytes) -> W | None:
+    """The work in a journal; ``None`` if it holds none."""
+    try:
+        tree = json.loads(data)
+        waiting = tuple(waiting_of(each) for each in tree.pop("waiting"))
+        work = typed(kind, tree)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    known = tuple(each for each in waiting if each is not None)
+    return replace(work, waiting=known) if known == waiting else None

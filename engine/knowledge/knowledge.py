@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,34 +29,26 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 
+@dataclass(eq=False)
 class Knowledge:
     """The knowledge of a workspace. Safe to use from several threads, as its parts are.
 
     ``extractor`` is the one that the settings name when left out; ``model`` is ``None`` if they name none.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        repository: Repository,
-        config: Callable[[], Config],
-        costs: Callable[[], Costs],
-        clock: Callable[[], datetime],
-        on_problem: Callable[[str], None],
-        extractor: Callable[[HarvestSettings], Extracts] | None = None,
-        model: Callable[[HarvestSettings], ChatProvider | None] = lambda _settings: None,
-    ) -> None:
-        self._files = files
-        self._repository = repository
-        self._config = config
-        self._costs = costs
-        self._clock = clock
-        self._on_problem = on_problem
-        self._extractor = extractor or self._configured
-        self._model = model
-        self.ledger = Ledger(files, repository)
-        self.trash = Trash(files, clock)
-        self.digest = Digest(files)
+    files: Files
+    repository: Repository
+    config: Callable[[], Config]
+    costs: Callable[[], Costs]
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
+    extractor: Callable[[HarvestSettings], Extracts] | None = None
+    model: Callable[[HarvestSettings], ChatProvider | None] = lambda _settings: None
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.files, self.repository)
+        self.trash = Trash(self.files, self.clock)
+        self.digest = Digest(self.files)
 
     @cached_property
     def review(self) -> Reviewing:
@@ -63,24 +56,22 @@ class Knowledge:
         from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — only where something waits
         from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — only where something waits
 
-        queue = ReviewQueue(self._files, self._clock)
-        return Reviewing(self._files, queue, self.ledger, self.digest, self.commit, self._on_problem)
+        queue = ReviewQueue(self.files, self.clock)
+        return Reviewing(self.files, queue, self.ledger, self.digest, self.commit, self.on_problem)
 
     @cached_property
     def notes(self) -> NoteFiles:
         """Notes of files."""
         from engine.knowledge.notes import NoteFiles  # noqa: PLC0415 — only where there is one
 
-        return NoteFiles(self._files, self._clock, lambda: self._config().days.time_zone)
+        return NoteFiles(self.files, self.clock, lambda: self.config().days.time_zone)
 
     @cached_property
     def reclaimer(self) -> Reclaimer:
         """What moves conversations to the trash and back."""
         from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only where one goes
 
-        return Reclaimer(
-            self._files, self.ledger, self.trash, self._repository, self.commit, self._on_problem
-        )
+        return Reclaimer(self.files, self.ledger, self.trash, self.repository, self.commit, self.on_problem)
 
     @cached_property
     def harvest(self) -> Harvest:
@@ -89,17 +80,17 @@ class Knowledge:
         from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only where one is harvested
 
         settler = Settler(
-            self._files, self.ledger, self.review.queue, self.digest, self.commit, self._on_problem
+            self.files, self.ledger, self.review.queue, self.digest, self.commit, self.on_problem
         )
         return Harvest(
-            self._files,
+            self.files,
             self.ledger,
             settler,
             self.reclaimer,
             self.trash,
-            lambda: self._config().harvest,
-            self._extractor,
-            self._clock,
+            lambda: self.config().harvest,
+            self.extractor or self._configured,
+            self.clock,
         )
 
     def verify(self) -> Iterator[CheckedEntry]:
@@ -110,7 +101,7 @@ class Knowledge:
         """
         from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
 
-        return verify(self.ledger.entries(), self._files, self.trash, self._repository)
+        return verify(self.ledger.entries(), self.files, self.trash, self.repository)
 
     def check(self, sha256: str) -> CheckedEntry:
         """Compares one entry of the ledger with the files.
@@ -126,30 +117,24 @@ class Knowledge:
             raise HarvestRefused(
                 f"the ledger has no entry {sha256[:12]}", cure="see: autopoiesis ledger list"
             )
-        return next(verify({sha256: entry}, self._files, self.trash, self._repository))
+        return next(verify({sha256: entry}, self.files, self.trash, self.repository))
 
     def price_of(self, survey: Survey) -> float | None:
         """About what a harvest would cost, US dollars: what is sent; ``None`` where no price is known."""
-        completer = self._model(self._config().harvest)
+        completer = self.model(self.config().harvest)
         if completer is None:
             return 0.0
-        price = self._costs().prices.price(completer.model, elsewhere=bool(completer.address))
+        price = self.costs().prices.price(completer.model, elsewhere=bool(completer.address))
         return None if price is None else survey.tokens * price.input / 1e6
 
     def commit(self, paths: Sequence[str], message: str) -> ChangeCommit:
         """Commits files that were written, where the settings want it."""
-        return commit_change(lambda: self._repository, paths, message, wanted=self._config().git.auto_commit)
+        return commit_change(lambda: self.repository, paths, message, wanted=self.config().git.auto_commit)
 
     def _configured(self, settings: HarvestSettings) -> Extracts:
         from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — brings the tokenizer
 
-        completer = self._model(settings)
+        completer = self.model(settings)
         if completer is None:
             return Extractor(settings)
-        costs = self._costs()
-        price = costs.prices.price(completer.model, elsewhere=bool(completer.address))
-
-        def dollars(sent: int, received: int) -> float | None:
-            return None if price is None else (sent * price.input + received * price.output) / 1e6
-
-        return Extractor(settings, completer, costs.account("harvest", completer), price=dollars)
+        return Extractor(settings, completer, self.costs().account("harvest", completer))

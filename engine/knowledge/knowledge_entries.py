@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.errors import Problem
-from engine.knowledge.entries import Entries, EntryScan
-from engine.knowledge.tool import KNOWLEDGE_TOOL, READ_BYTES, READ_TOOL, TOOLS, call, catalog_text, read
+from engine.knowledge.entries import EntryScan, scan_entries
+from engine.knowledge.tool import TOOLS, answer, catalog_text
 from engine.store.change import commit_change
-from engine.store.paths import shown
 
 if TYPE_CHECKING:
     from engine.context.tools import ToolDefinition
@@ -22,42 +22,27 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 
+@dataclass(eq=False)
 class KnowledgeEntries:
     """The entries of an open workspace. Safe to use from several threads: each call reads the files anew."""
 
-    def __init__(
-        self,
-        files: Files,
-        repository: Callable[[], Repository],
-        committing: Callable[[], bool],
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._files = files
-        self._repository = repository
-        self._committing = committing
-        self._clock = clock
-        self._entries = Entries(files, files.workspace)
+    files: Files
+    repository: Callable[[], Repository]
+    committing: Callable[[], bool]
+    clock: Callable[[], datetime]
 
     def scan(self) -> EntryScan:
         """The entries as they are now."""
-        return self._entries.scan()
+        return scan_entries(self.files)
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The tools offered to a model that is asked from here."""
         return TOOLS
 
-    def call(self, arguments: object) -> str:
-        """Answers a call of the tool ``knowledge``."""
-        return call(arguments, self.scan)
-
     def answer(self, name: str, arguments: object) -> str:
         """Answers a call of one of the ``tools``. Never raises for what a model may write."""
-        if name == READ_TOOL.name:
-            return read(arguments, self.scan, lambda path: self._files.read(path, limit=READ_BYTES))
-        if name == KNOWLEDGE_TOOL.name:
-            return self.call(arguments)
-        return f"there is no tool {shown(name)[:80]!r}\n"
+        return answer(name, arguments, self.files)
 
     def info(self) -> str:
         """What ``knowledge({"action": "info"})`` answers."""
@@ -67,7 +52,7 @@ class KnowledgeEntries:
         """The references of the files, for a scan made just now."""
         from engine.knowledge.links import Links  # noqa: PLC0415 — a catalog needs none
 
-        return Links(self._files, scan)
+        return Links(self.files, scan)
 
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with entries, skills and references, and moves that were not finished."""
@@ -82,7 +67,7 @@ class KnowledgeEntries:
         from engine.knowledge.footprint import audit  # noqa: PLC0415 — only where it is asked for
 
         scan = self.scan()
-        return audit(scan, self.links(scan), self._repository, CleanupLog(self._files, self._clock))
+        return audit(scan, self.links(scan), self.repository, CleanupLog(self.files, self.clock))
 
     def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
         """As ``EntryArchive.archive``."""
@@ -102,10 +87,9 @@ class KnowledgeEntries:
         from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
 
         return EntryArchive(
-            self._files,
-            self._entries,
-            self._repository,
-            lambda paths, message: commit_change(self._repository, paths, message, wanted=self._committing()),
-            CleanupLog(self._files, self._clock),
-            self._committing,
+            self.files,
+            self.repository,
+            lambda paths, message: commit_change(self.repository, paths, message, wanted=self.committing()),
+            CleanupLog(self.files, self.clock),
+            self.committing,
         )

@@ -15,6 +15,7 @@ from engine.context.views import LEDGER_PATH, LedgerRow, LedgerView
 from engine.errors import AutopoiesisError, LedgerBroken
 from engine.knowledge.item import CATEGORIES
 from engine.redaction.detect import without_secrets
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -93,22 +94,7 @@ class LedgerEntry:
         return self.status == "harvested" and (self.provider != MARKERS or provider == MARKERS)
 
 
-_PLAIN: dict[str, type | tuple[type, ...]] = {
-    "path": str,
-    "at": str,
-    "deleted": bool,
-    "known": int,
-    "provider": str,
-    "model": str,
-    "input_tokens": int,
-    "output_tokens": int,
-    "cost_usd": (int, float, type(None)),
-    "size": int,
-    "shown": int,
-    "summarised": bool,
-    "error": str,
-    "restored": bool,
-}
+_Trees = dict[str, dict[str, Any]]
 
 
 class Ledger:
@@ -120,7 +106,7 @@ class Ledger:
     def __init__(self, files: Files, repository: Repository) -> None:
         self._files = files
         self._repository = repository
-        self._read: tuple[bytes | None, dict[str, dict[str, Any]]] = (None, {})
+        self._read: tuple[bytes | None, _Trees, dict[str, LedgerEntry]] = (None, {}, {})
 
     def entries(self) -> dict[str, LedgerEntry]:
         """Every entry by sha256, in the order of the file; none where there is no file and never was one.
@@ -128,7 +114,7 @@ class Ledger:
         Raises:
             LedgerBroken: It is damaged, or has been lost.
         """
-        return {name: entry_of(tree) for name, tree in self._tree().items()}
+        return dict(self._current()[1])
 
     def view(self) -> LedgerView:
         """The ledger as a face shows it beside other things: newest first, or what is wrong. Never raises."""
@@ -150,8 +136,7 @@ class Ledger:
         Raises:
             LedgerBroken: As ``entries``.
         """
-        tree = self._tree().get(sha256)
-        return None if tree is None else entry_of(tree)
+        return self._current()[1].get(sha256)
 
     def record(self, sha256: str, entry: LedgerEntry) -> LedgerEntry:
         """Replaces the entry of a content, without what looks like a secret. What others have added
@@ -162,14 +147,14 @@ class Ledger:
             WriteFailed, ReadOnly: It was not recorded.
         """
         with self._files.lock():
-            trees = dict(self._tree())
-            old = trees.get(sha256)
-            kept = {} if old is None else {key: value for key, value in old.items() if key not in _NAMES}
+            trees, entries = self._current()
+            kept = {key: value for key, value in trees.get(sha256, {}).items() if key not in _NAMES}
             clean = without_secrets({**tree_of(entry), **kept})
-            trees[sha256] = {**clean, "path": entry.path}  # needed to find the conversation
+            tree = {**clean, "path": entry.path}  # needed to find the conversation
+            trees = {**trees, sha256: tree}
             data = bytes_of(trees)
             self._files.replace(PATH, data)
-            self._read = data, trees
+            self._read = data, trees, {**entries, sha256: entry_of(tree)}
         return entry
 
     def change(self, sha256: str, **changes: Any) -> LedgerEntry:
@@ -219,7 +204,7 @@ class Ledger:
         except FileNotFoundError:
             return None
 
-    def _tree(self) -> dict[str, dict[str, Any]]:
+    def _current(self) -> tuple[_Trees, dict[str, LedgerEntry]]:
         try:
             data = self._present()
         except AutopoiesisError as error:
@@ -227,21 +212,19 @@ class Ledger:
         if data is None:
             if self._was_there():
                 raise LedgerBroken("is gone; the history has it", where=PATH, cure=_CURE)
-            return {}
+            return {}, {}
         if data == self._read[0]:
-            return self._read[1]
+            return self._read[1:]
         try:
-            trees: dict[str, dict[str, Any]] = json.loads(data)["entries"]
-            for name, tree in trees.items():
-                if not _is_name(name):
-                    raise ValueError(f"{name!r:.40} is no sha256")
-                entry_of(tree)
+            trees: _Trees = json.loads(data)["entries"]
+            if odd := [name for name in trees if not _is_name(name)]:
+                raise ValueError(f"{odd[0]!r:.40} is no sha256")
+            entries = {name: entry_of(tree) for name, tree in trees.items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise LedgerBroken(
-                f"cannot be read as a ledger ({_short(error)})", where=PATH, cure=_CURE
-            ) from error
-        self._read = data, trees
-        return trees
+            short = f"{type(error).__name__}: {error}"[:120]
+            raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, cure=_CURE) from error
+        self._read = data, trees, entries
+        return trees, entries
 
     def _was_there(self) -> bool:
         try:
@@ -256,43 +239,17 @@ def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
     Raises:
         ValueError, KeyError, TypeError: It is not an entry.
     """
-    if tree["status"] not in STATUSES:
-        raise ValueError(f"status {tree['status']!r:.40}")
-    values: dict[str, Any] = {"status": tree["status"]}
-    for name, kinds in _PLAIN.items():
-        if name not in tree and name not in ("path", "at"):
-            continue
-        value = tree[name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise TypeError(f"{name} is {value!r:.40}")
-        values[name] = value
-    values["items"] = {str(name): _count(count) for name, count in tree.get("items", {}).items()}
-    for name in ("held", "refused"):
-        values[name] = tuple(map(_text, tree.get(name, ())))
-    values["lines"] = tuple(
-        LedgerLine(_text(line["id"]), _text(line["path"]), _text(line["text"]))
-        for line in tree.get("lines", ())
-    )
-    return LedgerEntry(**values)
+    return typed(LedgerEntry, tree)
 
 
 def tree_of(entry: LedgerEntry) -> dict[str, Any]:
     """An entry as the file holds it: the specification's fields always, others where they say something."""
     tree = asdict(entry)
-    counts = {name: entry.items.get(name, 0) for name in CATEGORIES}
-    always = {
-        "path": entry.path,
-        "status": entry.status,
-        "at": entry.at,
-        "items": counts,
-        "deleted": entry.deleted,
+    tree["items"] = {name: entry.items.get(name, 0) for name in CATEGORIES}
+    always = ("path", "status", "at", "items", "deleted")
+    return {name: tree.pop(name) for name in always} | {
+        name: value for name, value in tree.items() if value not in (None, "", 0, ())
     }
-    others = {
-        name: value for name, value in tree.items() if name not in always and value not in (None, "", 0, ())
-    }
-    if "lines" in others:
-        others["lines"] = [asdict(line) for line in entry.lines]
-    return {**always, **others}
 
 
 def bytes_of(trees: Mapping[str, Any]) -> bytes:
@@ -346,19 +303,3 @@ def _is_entry(tree: object) -> bool:
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
     return True
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"a count is {value!r:.40}")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"a text is {value!r:.40}")
-    return value
-
-
-def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:120]

@@ -121,13 +121,8 @@ class Links:
 
     @cached_property
     def _sources(self) -> tuple[_Source, ...]:
-        found = []
-        for path in sorted(self._places.inventory.files):
-            if self._is_read(path):
-                source = self._read(path)
-                if source is not None:
-                    found.append(source)
-        return tuple(found)
+        found = (self._read(path) for path in sorted(self._places.inventory.files) if self._is_read(path))
+        return tuple(source for source in found if source is not None)
 
     @staticmethod
     def _is_read(path: str) -> bool:

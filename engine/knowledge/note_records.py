@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.bindings import Place, Sighting, bound_path, is_nameable, load_sightings, place_of_file
+from engine.knowledge.bindings import Place, Sighting, Sightings, bound_path, is_nameable, place_of_file
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -29,11 +29,12 @@ class NoteRecord:
     key: str
     fingerprint: str
     data: bytes
+    seen: Sighting | None = None  # the sighting of that very file
 
-    def seen(self, sightings: dict[str, Sighting]) -> Sighting | None:
-        """The sighting of the file that the notes are about; one of another path is of another file."""
-        seen = sightings.get(self.notes)
-        return seen if seen is not None and seen.key == self.key else None
+    @property
+    def content(self) -> str:
+        """The fingerprint of the file when it was seen last, here or elsewhere."""
+        return self.seen.identity.fingerprint if self.seen is not None else self.fingerprint
 
 
 class NoteRecords:
@@ -43,6 +44,7 @@ class NoteRecords:
         self._files = files
         self._workspace = files.workspace
         self._read: dict[str, tuple[tuple[int, int, int], NoteRecord]] = {}
+        self._sightings = Sightings(files)
 
     def all(self) -> list[NoteRecord]:
         """The files of notes by name, without those that cannot be read or name no path."""
@@ -54,50 +56,53 @@ class NoteRecords:
                 names = sorted(entry.name for entry in listing if entry.name.endswith(".md"))
         except OSError:
             return found
+        sightings = self._sightings.all()
         for name in names:
             record = self._load(f"{FOLDER}/{name}")
             if record is not None and record.key:
-                found.append(record)
+                seen = sightings.get(record.notes)
+                found.append(record if seen is None or seen.key != record.key else replace(record, seen=seen))
         return found
 
-    def of(self, place: Place, sightings: dict[str, Sighting]) -> NoteRecord | None:
+    def of(self, place: Place) -> NoteRecord | None:
         """The notes of a path; not those of a file of the same name in another repository."""
         for record in self.all():
-            if record.key == place.key:
-                seen = record.seen(sightings)
-                if seen is None or seen.absolute == str(place.absolute) or not Path(seen.root).is_dir():
-                    return record
+            seen = record.seen
+            if record.key == place.key and (
+                seen is None or seen.absolute == str(place.absolute) or not Path(seen.root).is_dir()
+            ):
+                return record
         return None
 
-    def place(self, path: str | Path) -> Place | None:
+    def find(self, path: str | Path) -> Place | None:
         """The file that a path means, absolute, relative to the workspace, or as notes name it."""
         text = str(path)
         if not is_nameable(text):
             return None
-        if text.startswith("/"):
-            return place_of_file(self._workspace, Path(text))
-        inside = self._workspace.root / text
-        if inside.is_file():
+        inside = self._workspace.root / text  # an absolute path stays what it is
+        if text.startswith("/") or inside.is_file():
             return place_of_file(self._workspace, inside)
         record = next((each for each in self.all() if each.key == text), None)
-        if record is not None:
-            absolute = self.absolute(record, load_sightings(self._files))
-            return Place(text, absolute, self.root(record))
-        return Place(text, inside, self._workspace.root)
+        return Place(text, inside, self._workspace.root) if record is None else self.place(record)
 
-    def absolute(self, record: NoteRecord, sightings: dict[str, Sighting]) -> Path:
+    def place(self, record: NoteRecord) -> Place:
         """Where a noted file is, or was when it was seen last."""
-        seen = record.seen(sightings)
-        if seen is not None:
-            return Path(seen.absolute)
-        return Path(record.key) if record.key.startswith("/") else self._workspace.root / record.key
+        if record.seen is not None:
+            return Place(record.key, Path(record.seen.absolute), Path(record.seen.root))
+        absolute, root = self._workspace.root / record.key, self._workspace.root
+        return Place(record.key, absolute, absolute.parent if record.key.startswith("/") else root)
 
-    def root(self, record: NoteRecord) -> Path:
-        """The repository or folder that a noted file is looked for in."""
-        seen = record.seen(load_sightings(self._files))
-        if seen is not None:
-            return Path(seen.root)
-        return Path(record.key).parent if record.key.startswith("/") else self._workspace.root
+    def see(self, notes: str, sighting: Sighting) -> None:
+        """Keeps where the file of notes was seen.
+
+        Raises:
+            WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
+        """
+        self._sightings.keep(notes, sighting)
+
+    def was_seen(self, notes: str) -> bool:
+        """Whether the file of notes was here once."""
+        return notes in self._sightings.all()
 
     def free_name(self, key: str) -> str:
         """The file for the notes of a path that has none."""

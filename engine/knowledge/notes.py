@@ -13,9 +13,9 @@ A note stands in ``knowledge/files/<slug of the path>.md``. The path is the key;
   change both.
 
 A file that is gone is looked for in its repository, or in its own folder where there is none: at most
-20,000 names and 64 contents (``engine.knowledge.renames``), hidden folders and those of tools left out. When
-that was not enough to see everything, nothing is certain. The names of the files of notes stay when a file is
-renamed, so that edits that wait in a journal still find them.
+20,000 names and 64 contents (``engine.knowledge.whereabouts``), hidden folders and those of tools left out.
+When that was not enough to see everything, nothing is certain. The names of the files of notes stay when a
+file is renamed, so that edits that wait in a journal still find them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ from engine.knowledge.bindings import (
     Place,
     Sighting,
     identity_of,
-    load_sightings,
     rebound,
-    save_sighting,
 )
 from engine.knowledge.category_files import FACTS, Entry, entries, line_for, note_line
 from engine.knowledge.edit import Edit
@@ -95,9 +93,8 @@ class NoteFiles:
 
     def all(self) -> tuple[FileNotes, ...]:
         """All notes by path, as they are: nothing is looked for and nothing is bound anew."""
-        sightings = load_sightings(self._files)
         found = [
-            _notes(record, is_here=self._records.absolute(record, sightings).is_file())
+            _notes(record, is_here=self._records.place(record).absolute.is_file())
             for record in self._records.all()
         ]
         return tuple(sorted(found, key=lambda notes: (notes.path, notes.notes)))
@@ -112,39 +109,34 @@ class NoteFiles:
         Raises:
             WriteFailed, DocumentError: A rename could not be written down.
         """
-        place = self._records.place(path)
+        place = self._records.find(path)
         if place is None:
             return None
-        sightings = load_sightings(self._files)
-        record = self._records.of(place, sightings)
+        record = self._records.of(place)
         now = identity_of(place.absolute)
         if record is None:
-            return None if now is None else self._renamed_to(place, now, sightings)
+            return None if now is None else self._renamed_to(place, now)
         if now is not None:
-            seen = record.seen(sightings)
-            if seen is not None and self._whereabouts.originals(record, seen, place, now):
+            seen = record.seen
+            if seen is not None and self._whereabouts.originals(seen, place, now):
                 return None
             if seen is None or seen.identity != now:
                 self._see(record.notes, record.key, place, now)
             return _notes(record, is_here=True)
-        target = self._whereabouts.certain(record, place, sightings)
+        target = self._whereabouts.certain(record, place)
         if target is None:
             return _notes(record, is_here=False)
         return self._bind(record, *target)
 
     def questions(self) -> tuple[Rebinding, ...]:
         """The notes whose file is gone, or may be another, by path; certain renames are followed first."""
-        found: list[Rebinding] = []
-        for record in self._records.all():
-            sightings = load_sightings(self._files)
-            question = self._question(record, sightings)
-            if question is not None:
-                found.append(question)
-        return tuple(sorted(found, key=lambda question: (question.path, question.notes)))
+        found = (self._question(record) for record in self._records.all())
+        questions = (question for question in found if question is not None)
+        return tuple(sorted(questions, key=lambda question: (question.path, question.notes)))
 
     def question(self, path: str | Path) -> Rebinding | None:
         """The question that keeps notes from a file or from what may have become of it."""
-        place = self._records.place(path)
+        place = self._records.find(path)
         keys = {place.key, str(place.absolute)} if place is not None else {str(path)}
         for question in self.questions():
             others = {name for each in question.candidates for name in (each.path, each.absolute)}
@@ -198,11 +190,11 @@ class NoteFiles:
         record = next((each for each in self._records.all() if old in (each.key, each.notes)), None)
         if record is None:
             raise AutopoiesisError("has no notes", where=shown(old), cure="see: autopoiesis notes")
-        place = self._records.place(new)
+        place = self._records.find(new)
         identity = identity_of(place.absolute) if place is not None else None
         if place is None or identity is None:
             raise AutopoiesisError("is no file", where=shown(str(new)), cure="name a file that exists")
-        other = self._records.of(place, load_sightings(self._files))
+        other = self._records.of(place)
         if other is not None and other.notes != record.notes:
             raise AutopoiesisError(
                 f"has notes of its own in {other.notes}",
@@ -214,9 +206,9 @@ class NoteFiles:
     def _target(self, path: str) -> tuple[str, str] | None:
         """Where a note of a file belongs: the file of notes and the key; ``None`` where that is unclear."""
         found = self.of(path)
-        if found is not None and (found.is_here or not self._is_known(found)):
+        if found is not None and (found.is_here or not self._records.was_seen(found.notes)):
             return found.notes, found.path
-        place = self._records.place(path)
+        place = self._records.find(path)
         if place is None or found is not None or not place.absolute.is_file():
             return None
         if any(record.key == place.key for record in self._records.all()):
@@ -227,39 +219,34 @@ class NoteFiles:
             self._see(name, place.key, place, now)
         return name, place.key
 
-    def _is_known(self, notes: FileNotes) -> bool:
-        """Whether the file was here once, so that it is gone now and not only elsewhere."""
-        return notes.notes in load_sightings(self._files)
-
-    def _renamed_to(self, place: Place, now: Identity, sightings: dict[str, Sighting]) -> FileNotes | None:
+    def _renamed_to(self, place: Place, now: Identity) -> FileNotes | None:
         """The notes of a file without any: those of a path that is gone, if they are certainly its own."""
         for record in self._records.all():
-            seen = record.seen(sightings)
-            if now.fingerprint != (seen.identity.fingerprint if seen else record.fingerprint):
+            if now.fingerprint != record.content:
                 continue
-            old = self._whereabouts.old_place(record, seen, place)
+            old = self._whereabouts.old_place(record, place)
             if old is None or os.path.lexists(old.absolute):
                 continue
-            target = self._whereabouts.certain(record, old, sightings)
+            target = self._whereabouts.certain(record, old)
             if target is not None and target[0].absolute == place.absolute:
                 return self._bind(record, *target)
         return None
 
-    def _question(self, record: NoteRecord, sightings: dict[str, Sighting]) -> Rebinding | None:
-        seen = record.seen(sightings)
+    def _question(self, record: NoteRecord) -> Rebinding | None:
+        seen = record.seen
         if seen is None:
             return None  # never seen on this machine: nothing says that it is gone
-        place = Place(record.key, Path(seen.absolute), Path(seen.root))
+        place = self._records.place(record)
         now = identity_of(place.absolute)
         if now is not None:
-            moved = self._whereabouts.originals(record, seen, place, now)
+            moved = self._whereabouts.originals(seen, place, now)
             why = "another file may stand at its path"
             return Rebinding(record.notes, record.key, why, tuple(moved)) if moved else None
-        target = self._whereabouts.certain(record, place, sightings)
+        target = self._whereabouts.certain(record, place)
         if target is not None:
             self._bind(record, *target)
             return None
-        candidates = tuple(self._whereabouts.candidates(record, seen, place, sightings))
+        candidates = tuple(self._whereabouts.candidates(seen, place))
         return Rebinding(record.notes, record.key, "the file is gone", candidates)
 
     def _bind(self, record: NoteRecord, place: Place, identity: Identity) -> FileNotes:
@@ -276,7 +263,7 @@ class NoteFiles:
         day = self._clock().astimezone(UTC).date().isoformat()
         sighting = Sighting(key, str(place.absolute), str(place.root), now, day)
         with contextlib.suppress(ReadOnly, WriteFailed, PathRefused):
-            save_sighting(self._files, notes, sighting)
+            self._records.see(notes, sighting)
 
 
 def _notes(record: NoteRecord, *, is_here: bool, renamed_from: str = "") -> FileNotes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from functools import cached_property
 
 from engine.errors import PathRefused
-from engine.knowledge.entries import Entry, EntryScan
+from engine.knowledge.entries import Entry, EntryScan, innermost
 from engine.knowledge.inventory import Inventory, take
 from engine.store.entry_files import folder_of
 from engine.store.paths import Workspace
@@ -25,7 +26,7 @@ class Places:
     def __init__(self, workspace: Workspace, scan: EntryScan) -> None:
         self._workspace = workspace
         self._folders = {entry.folder: entry for entry in scan.entries}
-        self._owners: dict[str, Entry | None] = {}
+        self._owner = innermost(self._folders)
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -75,22 +76,12 @@ class Places:
     def owner(self, path: str) -> Entry | None:
         """The entry whose folder holds a path."""
         folder = path if path in self._folders else folder_of(path)
-        if folder not in self._owners:
-            place = folder
-            while place and place not in self._folders:
-                place = folder_of(place)
-            self._owners[folder] = self._folders.get(place)
-        return self._owners[folder]
+        return self._folders.get(self._owner(folder))
 
 
 def joined(base: str, target: str) -> str | None:
     """A path from a folder in its shortest spelling; ``None`` when it climbs out of the workspace."""
-    parts = base.split("/") if base else []
-    for part in target.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
+    path = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
+    if path == ".." or path.startswith("../"):
+        return None
+    return "" if path == "." else path

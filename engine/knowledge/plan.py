@@ -19,12 +19,11 @@ from engine.knowledge.category_files import (
 )
 from engine.knowledge.edit import Edit, Held, Known, Plan
 from engine.knowledge.item import Item, Origin, item_id, normalised
-from engine.knowledge.likeness import Likeness, shipped
 from engine.knowledge.notes import NoteFiles
+from engine.knowledge.similarity import SimilarEntries
 from engine.knowledge.superseding import finished, link_to, said, supersedes
 
 if TYPE_CHECKING:
-    from engine.knowledge.likeness import Vectors
     from engine.provenance.hold import Doubt
     from engine.store.files import Files
 
@@ -35,7 +34,6 @@ def plan(
     files: Files,
     *,
     held: Callable[[Item], Doubt | None],
-    vectors: Vectors | None = None,
 ) -> Plan:
     """Decides for each item, in their order: it is known, it waits for a person, or it becomes an edit.
 
@@ -43,12 +41,12 @@ def plan(
     but for where noted files were seen (``engine.knowledge.notes``).
 
     Category files are read once, those of notes only to be added to. ``held`` gives ``None`` for an item that
-    may be written unreviewed. ``vectors`` are those that ship with the product, unless given.
+    may be written unreviewed.
 
     Raises:
         DocumentError: A category file cannot be added to: not UTF-8, merge markers, an open code block.
     """
-    planner = _Planner(files, origin, vectors or shipped())
+    planner = _Planner(files, origin)
     if any(item.category != "notes" for item in items):
         planner.look_over()
     edits: list[Edit] = []
@@ -68,13 +66,12 @@ def plan(
 class _Planner:
     """The files of knowledge as they are, and as they will be once the plan so far is applied."""
 
-    def __init__(self, files: Files, origin: Origin, vectors: Vectors) -> None:
+    def __init__(self, files: Files, origin: Origin) -> None:
         self._files = files
         self._origin = origin
-        self._vectors = vectors
         self._notes = NoteFiles(files)
         self._entries: dict[str, list[Entry]] = {}
-        self._likeness: dict[tuple[str, bool], Likeness] = {}
+        self._similar: dict[tuple[str, bool], SimilarEntries] = {}
 
     def look_over(self) -> None:
         """Reads the category files: where one is broken, nothing is planned."""
@@ -87,12 +84,12 @@ class _Planner:
         """
         if self._is_session_note(item):
             return None
-        edit = self._note(item) if item.category == "files" else None
+        edit = self._notes.edit_for(item, self._origin) if item.category == "files" else None
         path = edit.path if edit is not None else place_of(item.category)[0].path
         found = self._alike(path, done=item.category == "tasks_done").find(self._text(item, edit))
         if found is None or (item.category == "tasks_done" and self._stands_open(item)):
             return None
-        return Known(item, found.entry.path, found.entry.number, found.entry.raw, found.likeness)
+        return Known(item, found.entry.path, found.entry.number, found.entry.raw, found.similarity)
 
     def _stands_open(self, item: Item) -> bool:
         """Whether a task of these very words is open, even if another like it was done before."""
@@ -106,14 +103,16 @@ class _Planner:
         """The edit that writes an item down; the items behind it are compared with it too."""
         if self._is_session_note(item):
             return session_notes.edit_for(item, self._origin)
-        edit = self._note(item) if item.category == "files" else self._line(item)
-        entry = _planned(edit, self._text(item, edit), self._origin)
+        edit = self._notes.edit_for(item, self._origin) if item.category == "files" else self._line(item)
+        text, origin = self._text(item, edit), self._origin
+        # It has no line yet.
+        entry = Entry(edit.path, 0, 0, edit.line, (edit.line,), text, origin.name, origin.day, edit.section)
         if edit.kind == "done":
             self._entries[edit.path] = [each for each in self._standing(edit.path) if each.raw != edit.line]
         self._standing(edit.path).append(entry)
         for done in (False, True):
-            if (edit.path, done) in self._likeness and (entry.section == DONE or not done):
-                self._likeness[edit.path, done].add(entry)
+            if (edit.path, done) in self._similar and (entry.section == DONE or not done):
+                self._similar[edit.path, done].add(entry)
         return edit
 
     def _line(self, item: Item) -> Edit:
@@ -121,15 +120,12 @@ class _Planner:
         file, section = place_of(item.category)
         standing = self._standing(file.path)
         if item.category == "tasks_done":
-            task = finished(item, standing, self._vectors)
+            task = finished(item, standing)
             if task is not None:
                 return Edit(identity, "tasks_done", "done", file.path, DONE, task.raw, file.title)
-        earlier = supersedes(item, standing, self._vectors) if item.category == "decisions" else None
+        earlier = supersedes(item, standing) if item.category == "decisions" else None
         line = line_for(item, self._origin, link=link_to(earlier) if earlier is not None else "")
         return Edit(identity, item.category, "append", file.path, section, line, file.title)
-
-    def _note(self, item: Item) -> Edit:
-        return self._notes.edit_for(item, self._origin)
 
     def _is_session_note(self, item: Item) -> bool:
         """Whether an item goes where notes of sessions do; for a project that is not there it is a fact."""
@@ -142,15 +138,15 @@ class _Planner:
         is_gone = edit is not None and item.category == "files" and edit.kind == "append"
         return plain(f"{item.path}: {item.text}" if is_gone and item.path else item.text)
 
-    def _alike(self, path: str, *, done: bool) -> Likeness:
-        if (path, done) not in self._likeness:
+    def _alike(self, path: str, *, done: bool) -> SimilarEntries:
+        if (path, done) not in self._similar:
             there = [
                 replace(entry, text=said(entry))
                 for entry in self._standing(path)
                 if not done or entry.section == DONE or entry.is_ticked
             ]
-            self._likeness[path, done] = Likeness(there, self._vectors)
-        return self._likeness[path, done]
+            self._similar[path, done] = SimilarEntries(there)
+        return self._similar[path, done]
 
     def _standing(self, path: str) -> list[Entry]:
         """The entries of a file as they will be once the plan so far is applied."""
@@ -162,8 +158,3 @@ class _Planner:
             refuse_broken(data, path)
             self._entries[path] = list(entries(data, path))
         return self._entries[path]
-
-
-def _planned(edit: Edit, text: str, origin: Origin) -> Entry:
-    """An entry that an edit will be; it has no line yet."""
-    return Entry(edit.path, 0, 0, edit.line, (edit.line,), text, origin.name, origin.day, edit.section)

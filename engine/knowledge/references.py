@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import unquote
 
+from engine.store.markdown import code_lines
+
 ReferenceKind = Literal["link", "wikilink", "path", "name", "machine"]
 """``link``: ``[label](target)``. ``wikilink``: ``[[name]]``. ``path``: a path in running text. ``name``: a
 word that may be an entry's name. ``machine``: an absolute path of one machine."""
@@ -34,7 +36,8 @@ class Reference:
     """Whether it is almost certainly a reference. Others count as one only if they lead somewhere."""
 
 
-_FENCE = re.compile(r"[ \t>]{0,12}(?:[-*+][ \t]{1,3})?(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_BEFORE_FENCE = re.compile(r"[ \t>]{0,12}(?:[-*+][ \t]{1,3})?(?=`{3}|~{3})")
+"""Quotations and lists may hold fenced code."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _WIKILINK = re.compile(
     r"(?<!\\)\[\[(?!\s)([^\[\]|#\n]{1,200})(?:#([^\[\]|\n]{0,200}))?(?:\|([^\[\]\n]{0,200}))?\]\]"
@@ -78,7 +81,11 @@ def references(text: str, *, first_line: int = 1) -> tuple[Reference, ...]:
 
 def without_examples(text: str) -> str:
     """A text of the same length with blanks for fenced code and comments."""
-    unfenced = _without_fences(text)
+    lines = text.split("\n")
+    code, _ = code_lines([_BEFORE_FENCE.sub("", line) for line in lines])
+    unfenced = "\n".join(
+        " " * len(line) if is_code else line for line, is_code in zip(lines, code, strict=True)
+    )
     return _blank(unfenced, [match.span() for match in _COMMENT.finditer(unfenced)])
 
 
@@ -150,10 +157,7 @@ class _Text:
         """A word that may be a path or an entry's name."""
         before, after = prose[start - 1 : start], prose[end : end + 1]
         word = prose[start:end]
-        if word.rstrip(".").endswith("/") or word[-1] != ".":
-            stripped = word
-        else:
-            stripped = word.rstrip(".")
+        stripped = word if word.rstrip(".").endswith("/") else word.rstrip(".")
         # Emphasis and list markers are not part of a path.
         stripped = stripped.strip("_~") if "/" not in stripped[:2] else stripped.rstrip("_~")
         start += word.index(stripped) if stripped else 0
@@ -209,29 +213,6 @@ def _is_plain_path(path: str, in_code: bool) -> bool:
     return False
 
 
-def _without_fences(text: str) -> str:
-    """The text with blanks for fenced code."""
-    kept: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        opening = _FENCE.match(line)
-        if fence:
-            kept.append(" " * len(line))
-            if (
-                opening
-                and opening[1][0] == fence[0]
-                and len(opening[1]) >= len(fence)
-                and not opening[2].strip()
-            ):
-                fence = ""
-        elif opening:
-            fence = opening[1]
-            kept.append(" " * len(line))
-        else:
-            kept.append(line)
-    return "\n".join(kept)
-
-
 def _code_spans(text: str) -> Iterator[tuple[int, int]]:
     """Inline code with its backticks; each opening run closes at the next run of its length on the line."""
     runs: list[tuple[int, int]] = []
@@ -267,12 +248,8 @@ def _blank(text: str, spans: list[tuple[int, int]]) -> str:
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):
-        if start < at:
-            start = at
-        if end <= start:
-            continue
-        parts.append(text[at:start])
-        parts.append(re.sub(r"[^\n]", " ", text[start:end]))
-        at = end
-    parts.append(text[at:])
-    return "".join(parts)
+        if end > at:
+            start = max(start, at)
+            parts += (text[at:start], re.sub(r"[^\n]", " ", text[start:end]))
+            at = end
+    return "".join((*parts, text[at:]))

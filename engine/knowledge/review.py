@@ -16,9 +16,9 @@ from engine.errors import HarvestRefused
 from engine.knowledge.category_files import Entry
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Category, Item, Origin, Voice, normalised
-from engine.knowledge.likeness import Likeness
 from engine.knowledge.proposed import is_shown
 from engine.knowledge.session_notes import path_of
+from engine.knowledge.similarity import SimilarEntries
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
@@ -69,28 +69,34 @@ class ReviewQueue:
 
     def all(self) -> tuple[Waiting, ...]:
         """Every item that was ever held, oldest first."""
+        return tuple(self._read()[0].values())
+
+    def _read(self) -> tuple[dict[str, Waiting], dict[str, str]]:
+        """Every item by id, and for each one ever put up the id under which it is counted."""
         found: dict[str, Waiting] = {}
+        said_by: dict[str, str] = {}
         for record in self._log.records():
+            name, again, verdict = record.get("id"), record.get("again"), record.get("verdict")
+            if not isinstance(name, str):
+                continue
+            if "verdict" not in record:
+                said_by.setdefault(again if isinstance(again, str) else name, name)
             item = waiting_of(record)
             if item is not None:
-                found.setdefault(item.id, item)
-                continue
-            name, verdict = record.get("id"), record.get("verdict")
-            if not isinstance(name, str) or name not in found:
-                continue
-            if isinstance(record.get("again"), str):
+                found.setdefault(name, item)
+            elif name in found and isinstance(again, str):
                 known = found[name]
                 found[name] = replace(known, times=known.times + _times(record), places=known.places + 1)
-            elif verdict in VERDICTS:
+            elif name in found and verdict in VERDICTS:
                 text = record.get("text", "")
                 found[name] = replace(
                     found[name], verdict=cast("Verdict", verdict), text=text if isinstance(text, str) else ""
                 )
-        return tuple(found.values())
+        return found, said_by
 
     def waiting(self) -> tuple[Waiting, ...]:
         """What waits now and is worth a look, oldest first."""
-        return tuple(each for each in self.all() if not each.verdict and is_shown(each.why, each.times))
+        return tuple(filter(_waits, self.all()))
 
     def get(self, name: str) -> Waiting:
         """An item that waits, by its id or the beginning of it.
@@ -111,9 +117,9 @@ class ReviewQueue:
             WriteFailed, ReadOnly: Some are not recorded.
         """
         with self._files.lock():
-            before = {each.id for each in self.waiting()}
-            said_by = self._said_by()
-            same = Same(self.all())
+            found, said_by = self._read()
+            before = {name for name, each in found.items() if _waits(each)}
+            same = _Same(found.values())
             mine: list[str] = []
             for each in items:
                 name = said_by.get(each.id) or same.find(each)
@@ -123,23 +129,14 @@ class ReviewQueue:
                 if name is None:
                     same.add(each)
                 mine.append(name or each.id)
-            all_now = {each.id: each for each in self.all()}
-            ids = [name for name in dict.fromkeys(mine) if is_shown(all_now[name].why, all_now[name].times)]
-            new = {each.id for each in self.waiting()}.intersection(ids) - before
+            found, _ = self._read()
+            ids = [name for name in dict.fromkeys(mine) if is_shown(found[name].why, found[name].times)]
+            new = {name for name in ids if _waits(found[name])} - before
         return Put(tuple(ids), len(new))
 
     def ids(self) -> frozenset[str]:
         """The ids of every item ever put up, those counted with another among them."""
-        return frozenset(self._said_by())
-
-    def _said_by(self) -> dict[str, str]:
-        """For each item ever put up, the id under which it is counted."""
-        found: dict[str, str] = {}
-        for record in self._log.records():
-            name, again = record.get("id"), record.get("again")
-            if isinstance(name, str) and "verdict" not in record:
-                found.setdefault(again if isinstance(again, str) else name, name)
-        return found
+        return frozenset(self._read()[1])
 
     def settle(self, name: str, verdict: Verdict, text: str = "") -> None:
         """Records what a person decided.
@@ -160,6 +157,10 @@ class ReviewQueue:
     def paths(self) -> tuple[str, ...]:
         """The files that the queue is in, for a commit."""
         return tuple(month.name for month in self._log.stamp())
+
+
+def _waits(each: Waiting) -> bool:
+    return not each.verdict and is_shown(each.why, each.times)
 
 
 def waiting_for(
@@ -277,12 +278,12 @@ def _times(record: Record) -> int:
     return times if isinstance(times, int) and not isinstance(times, bool) and times > 0 else 1
 
 
-class Same:
+class _Same:
     """What was put up, by what it says."""
 
     def __init__(self, items: Iterable[Waiting]) -> None:
         self._exact: dict[tuple[str, str, str], str] = {}
-        self._alike: dict[tuple[str, str], Likeness] = {}
+        self._alike: dict[tuple[str, str], SimilarEntries] = {}
         for each in items:
             self.add(each)
 
@@ -293,7 +294,7 @@ class Same:
         if item.category not in ("playbooks", "files"):
             # The id stands where an entry of a file has its line.
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
-            self._alike.setdefault(place, Likeness(())).add(entry)
+            self._alike.setdefault(place, SimilarEntries()).add(entry)
 
     def find(self, each: Waiting) -> str | None:
         """The id of the one that says the same."""

@@ -10,29 +10,30 @@ import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFailed
 from engine.knowledge.apply import is_there, write
 from engine.knowledge.category_files import CATEGORY_FILES
-from engine.knowledge.harvest.finding import edit_of
+from engine.knowledge.edit import Edit
 from engine.knowledge.item import ITEM_CHARACTERS
 from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import group_of
-from engine.knowledge.review import VERDICTS
+from engine.knowledge.review import Verdict
 from engine.knowledge.session_notes import place_of
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
-    from engine.knowledge.edit import Edit, Known
     from engine.knowledge.ledger import Ledger
-    from engine.knowledge.review import ReviewQueue, Verdict, Waiting
+    from engine.knowledge.review import ReviewQueue, Waiting
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
@@ -66,27 +67,21 @@ class Reviewed:
     uncommitted: str = ""  # why there is no commit
 
 
+@dataclass(eq=False)
 class Reviewing:
     """What a face settles the queue with. Safe to use from several processes."""
 
-    def __init__(
-        self,
-        files: Files,
-        queue: ReviewQueue,
-        ledger: Ledger,
-        digest: Digest,
-        commit: Commit,
-        on_problem: Callable[[str], None],
-    ) -> None:
-        self.queue = queue
-        self._files = files
-        self._ledger = ledger
-        self._digest = digest
-        self._commit = commit
-        self._on_problem = on_problem
-        self._journal = Journal(
-            files, JOURNALS, _encoded, self._decoded, "what it was about still waits", on_problem
-        )
+    files: Files
+    queue: ReviewQueue
+    ledger: Ledger
+    digest: Digest
+    commit: Commit
+    on_problem: Callable[[str], None]
+
+    @cached_property
+    def _journal(self) -> Journal[tuple[_Decision, Waiting]]:
+        lost = "what it was about still waits"
+        return Journal(self.files, JOURNALS, _encoded, self._decoded, lost, self.on_problem)
 
     def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
         """Makes an item knowledge. What stands there already is not written again.
@@ -99,7 +94,7 @@ class Reviewing:
                 dangerous and ``sure`` is not set.
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
-        with self._files.lock():
+        with self.files.lock():
             line = _line(text) if text else ""
             finished = self._finished(name, "accepted", line)
             if finished is not None:
@@ -111,9 +106,12 @@ class Reviewing:
                     cure=f"read it; if it is right: autopoiesis review accept {waiting.id} --sure",
                 )
             item = replace(waiting.item, text=line) if line else waiting.item
-            decided = plan((item,), waiting.origin, self._files, held=lambda _item: None)
-            known = _stood_there(waiting, decided.known[0]) if decided.known else None
-            return self._decided(_Decision(waiting.id, "accepted", line, decided.edits), waiting, known)
+            decided = plan((item,), waiting.origin, self.files, held=lambda _item: None)
+            there = [
+                Reviewed(waiting, path=known.path, number=known.number, known=True) for known in decided.known
+            ]
+            decision = _Decision(waiting.id, "accepted", line, decided.edits)
+            return self._decided(decision, waiting, there[0] if there else None)
 
     def reject(self, name: str) -> Reviewed:
         """Turns an item down; it never comes back.
@@ -122,7 +120,7 @@ class Reviewing:
             HarvestRefused: No item has that id.
             WriteFailed, ReadOnly: It still waits.
         """
-        with self._files.lock():
+        with self.files.lock():
             finished = self._finished(name, "rejected")
             if finished is not None:
                 return finished
@@ -139,8 +137,9 @@ class Reviewing:
 
     def _decoded(self, data: bytes) -> tuple[_Decision, Waiting] | None:
         """The decision in a journal and what it is about."""
-        decision = _decision_in(data)
-        if decision is None:
+        try:
+            decision = typed(_Decision, json.loads(data))
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
         return next(((decision, each) for each in self.queue.all() if each.id == decision.id), None)
 
@@ -157,10 +156,11 @@ class Reviewing:
         places = [file.path for file in CATEGORY_FILES]
         if place_of(found[0].item.path):
             places.append(found[0].item.path)
-        written = (*self.queue.paths, LEDGER, *places, *self._regenerated())
-        root = self._files.workspace.root
+        self.digest.follow(self.on_problem)  # where it has to be made anew, now or before a kill
+        written = (*self.queue.paths, LEDGER, *places, *self.digest.paths)
+        root = self.files.workspace.root
         paths = [path for path in dict.fromkeys(written) if root.joinpath(path).is_file()]
-        made = self._commit(paths, f"memory: {verdict} from {found[0].origin.name}")
+        made = self.commit(paths, f"memory: {verdict} from {found[0].origin.name}")
         return Reviewed(found[0], settled=True, commit=made.revision, uncommitted=made.why)
 
     def _decided(self, decision: _Decision, waiting: Waiting, known: Reviewed | None = None) -> Reviewed:
@@ -169,7 +169,7 @@ class Reviewing:
             return self._settled(decision.id, decision, waiting, known)
         except AutopoiesisError:
             # What did not reach the disk still waits; what did is finished by the next decision.
-            if not any(is_there(self._files, edit) for edit in decision.edits):
+            if not any(is_there(self.files, edit) for edit in decision.edits):
                 with contextlib.suppress(AutopoiesisError, FileNotFoundError):
                     self._journal.drop(decision.id)
             raise
@@ -192,7 +192,7 @@ class Reviewing:
         return replace(done, waiting=replace(waiting, verdict=decision.verdict, text=decision.text))
 
     def _written(self, waiting: Waiting, edit: Edit) -> Reviewed:
-        applied = write(self._files, edit)
+        applied = write(self.files, edit)
         self._noted(waiting, LedgerLine(edit.id, edit.path, edit.line))
         return Reviewed(waiting, edit.line, edit.path, applied.line)
 
@@ -203,31 +203,23 @@ class Reviewing:
             WriteFailed, ReadOnly: It was not noted; the next decision does so.
         """
         try:
-            entry = self._ledger.get(waiting.sha256)
+            entry = self.ledger.get(waiting.sha256)
             if entry is not None and line not in entry.lines:
                 counts = dict(entry.items)
                 counts[waiting.item.category] = counts.get(waiting.item.category, 0) + 1
-                self._ledger.change(waiting.sha256, lines=(*entry.lines, line), items=counts)
+                self.ledger.change(waiting.sha256, lines=(*entry.lines, line), items=counts)
         except (WriteFailed, ReadOnly):
             raise
         except AutopoiesisError as error:
-            self._on_problem(f"the ledger does not have an accepted line: {error}")
+            self.on_problem(f"the ledger does not have an accepted line: {error}")
 
     def _committed(self, done: Reviewed, message: str) -> Reviewed:
         paths = [*self.queue.paths]
         if done.line:
-            paths += [done.path, LEDGER]
-            paths += self._regenerated()
-        made = self._commit(paths, message)
+            self.digest.follow(self.on_problem)
+            paths += [done.path, LEDGER, *self.digest.paths]
+        made = self.commit(paths, message)
         return replace(done, commit=made.revision, uncommitted=made.why)
-
-    def _regenerated(self) -> Sequence[str]:
-        """The files of the digest, made anew where it has to be, now or before a kill."""
-        try:
-            self._digest.regenerate()
-        except AutopoiesisError as error:
-            self._on_problem(f"the digest was not made anew: {error}")
-        return self._digest.paths
 
 
 def is_risky(waiting: Waiting, text: str = "") -> bool:
@@ -238,10 +230,6 @@ def is_risky(waiting: Waiting, text: str = "") -> bool:
     if text and text != waiting.item.text:
         return is_instruction(text) or is_disguised(text) or is_hostile_act(text)
     return group_of(waiting.why) == "risky"
-
-
-def _stood_there(waiting: Waiting, known: Known) -> Reviewed:
-    return Reviewed(waiting, path=known.path, number=known.number, known=True)
 
 
 def _line(text: str) -> str:
@@ -267,16 +255,3 @@ def _line(text: str) -> str:
 
 def _encoded(work: tuple[_Decision, Waiting]) -> bytes:
     return json.dumps(asdict(work[0])).encode("utf-8", "surrogatepass")
-
-
-def _decision_in(data: bytes) -> _Decision | None:
-    """The decision in a journal; ``None`` if it holds none."""
-    try:
-        tree = json.loads(data)
-        edits = tuple(edit_of(each) for each in tree["edits"])
-        name, verdict, text = tree["id"], tree["verdict"], tree["text"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not isinstance(name, str) or not isinstance(text, str) or verdict not in VERDICTS:
-        return None
-    return _Decision(name, verdict, text, edits)

@@ -1,7 +1,7 @@
 """What makes two sentences say different things although they read almost alike.
 
-A number, a name, a path or a "not" weighs nothing in a likeness of words and everything in what is said. So
-these are compared by themselves, exactly and in their order, before any likeness counts.
+A number, a name, a path or a "not" weighs nothing in a similarity of words and everything in what is said. So
+these are compared by themselves, exactly and in their order, before any similarity counts.
 """
 
 from __future__ import annotations

@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING
 
 from engine.knowledge.category_files import DONE, Entry
 from engine.knowledge.item import normalised
-from engine.knowledge.likeness import overlap, shipped
 from engine.knowledge.signs import COMMON, Signs, signs_of
+from engine.knowledge.similarity import overlap, vectors
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Item
-    from engine.knowledge.likeness import Vectors
 
 QUOTED = 60
 """Characters of the earlier line that a link quotes."""
 
 SAME_MATTER = 0.5
-"""Likeness from which a decision that says that it replaces one is about the same."""
+"""Share in common from which a decision that says that it replaces one is about the same."""
 SAME_CLAIM = 0.6
 """Share of the words of two claims that makes them one claim with another value."""
 SAME_TASK = 0.6
-"""Likeness from which something done is an open task."""
+"""Share in common from which something done is an open task."""
 APART = 0.06
 """By how much the best match must lead the next: when two are as like, neither is certainly meant."""
 
@@ -77,19 +76,18 @@ def superseded(entries: Sequence[Entry]) -> Mapping[Entry, Entry]:
     return found
 
 
-def supersedes(item: Item, decisions: Sequence[Entry], vectors: Vectors | None = None) -> Entry | None:
+def supersedes(item: Item, decisions: Sequence[Entry]) -> Entry | None:
     """The decision that a new one replaces: it says so, or it decides the same matter otherwise.
 
     Decisions that are replaced already are left out. ``None`` too when two are equally likely meant.
 
-    ``decisions`` are in the order of their file. ``vectors`` are those that ship with the product, unless
-    given.
+    ``decisions`` are in the order of their file.
     """
     gone = superseded(decisions)
     standing = [entry for entry in decisions if entry not in gone]
     if not standing:
         return None
-    table = (vectors or shipped()).embed([item.text, *(_claim(said(entry)) for entry in standing)])
+    table = vectors().embed([item.text, *(_claim(said(entry)) for entry in standing)])
     mine = signs_of(item.text)
     has_cue = _CUE.search(item.text) is not None
     ranked: list[tuple[float, int]] = []
@@ -107,12 +105,12 @@ def supersedes(item: Item, decisions: Sequence[Entry], vectors: Vectors | None =
     return None if found is None else standing[found]
 
 
-def finished(item: Item, tasks: Sequence[Entry], vectors: Vectors | None = None) -> Entry | None:
+def finished(item: Item, tasks: Sequence[Entry]) -> Entry | None:
     """The open task that something done finishes; ``None`` when none is, or it is not certain which.
 
     One with the very words is certain, whatever stands beside it.
 
-    Tasks that are done are left out. ``vectors`` are those that ship with the product, unless given.
+    Tasks that are done are left out.
     """
     standing = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
     exact = [entry for entry in standing if normalised(said(entry)) == normalised(item.text)]
@@ -120,16 +118,16 @@ def finished(item: Item, tasks: Sequence[Entry], vectors: Vectors | None = None)
         return exact[-1]
     if not standing or _UNFINISHED.search(item.text):
         return None
-    table = (vectors or shipped()).embed([item.text, *(entry.text for entry in standing)])
+    table = vectors().embed([item.text, *(entry.text for entry in standing)])
     mine = signs_of(item.text)
     ranked: list[tuple[float, int]] = []
     for at, entry in enumerate(standing):
         theirs = signs_of(entry.text)
         if _identities(mine) and _identities(theirs) and not _identities(mine) & _identities(theirs):
             continue
-        likeness = _matter(mine, theirs, float(table[0] @ table[at + 1]))
-        if likeness >= SAME_TASK:
-            ranked.append((likeness, at))
+        matter = _matter(mine, theirs, float(table[0] @ table[at + 1]))
+        if matter >= SAME_TASK:
+            ranked.append((matter, at))
     found = _clear(ranked)
     return None if found is None else standing[found]
 

@@ -7,15 +7,16 @@ opens the files of entries and skills and no others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from engine.context.catalog import catalog_line
 from engine.context.delimiters import outside
 from engine.context.tools import ToolDefinition
 from engine.errors import AutopoiesisError
-from engine.knowledge.entries import Entry, EntryScan
+from engine.knowledge.entries import Entry, EntryScan, scan_entries
 from engine.knowledge.inventory import hidden
 from engine.store.entry_files import NO_DESCRIPTION, EntryKind
+from engine.store.files import Files
 from engine.store.paths import shown
 
 ACTIONS = ("info",)
@@ -64,34 +65,35 @@ TOOLS = (KNOWLEDGE_TOOL, READ_TOOL)
 """The tools offered to a model that is asked from here."""
 
 
-def call(arguments: object, scan: Callable[[], EntryScan]) -> str:
-    """Answers a call of the tool. Never raises for what a model may write: it is told what there is.
+def answer(name: str, arguments: object, files: Files) -> str:
+    """Answers a call of one of the ``TOOLS``. Never raises for what a model may write: it is told what is
+    there.
 
-    ``arguments`` is what the model gave, meant to be ``{"action": "info"}``.
+    ``arguments`` is what the model gave, meant to be ``{"action": "info"}`` or ``{"path": ...}``.
     """
-    action = arguments.get("action") if isinstance(arguments, Mapping) else None
+    given = arguments if isinstance(arguments, Mapping) else {}
+    if name == READ_TOOL.name:
+        return _read(given.get("path"), files)
+    if name != KNOWLEDGE_TOOL.name:
+        return f"there is no tool {shown(name)[:80]!r}\n"
+    action = given.get("action")
     if action == "info":
-        return catalog_text(scan())
-    given = f"there is no action {shown(str(action))[:80]!r}" if action is not None else "no action was given"
-    return f'{given}; call knowledge({{"action": "info"}}) for the catalog\n'
+        return catalog_text(scan_entries(files))
+    said = f"there is no action {shown(str(action))[:80]!r}" if action is not None else "no action was given"
+    return f'{said}; call knowledge({{"action": "info"}}) for the catalog\n'
 
 
-def read(arguments: object, scan: Callable[[], EntryScan], load: Callable[[str], bytes]) -> str:
-    """Answers a call of the tool ``read``. Like ``call`` it raises for nothing that a model may write.
-
-    ``arguments`` is what the model gave, meant to be ``{"path": ...}``.
-    """
-    path = arguments.get("path") if isinstance(arguments, Mapping) else None
+def _read(path: object, files: Files) -> str:
     if not isinstance(path, str):
         return 'no path was given; call read({"path": ...}) with a location of the catalog\n'
-    found = scan()
+    found = scan_entries(files)
     place = path.strip().removeprefix("./")
     folders = (f"{entry.folder}/" for entry in found.entries)
     within = any(place.startswith(each) and not hidden(place[len(each) :]) for each in folders)
     if not within or place not in found.inventory.files:
         return f"{shown(path)[:200]} is no file of an entry or a skill; the catalog names what there is\n"
     try:
-        text = outside(load(place).decode("utf-8", "replace"))
+        text = outside(files.read(place, limit=READ_BYTES).decode("utf-8", "replace"))
     except (OSError, AutopoiesisError) as error:
         return f"{shown(place)} cannot be read: {error}\n"
     if len(text) <= READ_CHARACTERS:

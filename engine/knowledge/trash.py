@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -39,12 +40,12 @@ class Trashed:
     why: str  # what the ledger said of it then
 
 
+@dataclass(eq=False)
 class Trash:
     """Moves conversations out of the way and back."""
 
-    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
-        self._files = files
-        self._clock = clock
+    files: Files
+    clock: Callable[[], datetime]
 
     def put(self, path: str, sha256: str, why: str) -> Trashed:
         """Moves a conversation here. The lock is held.
@@ -56,19 +57,19 @@ class Trash:
             FileNotFoundError: It is gone.
             WriteFailed, ReadOnly: It was not moved.
         """
-        with self._files.lock():
-            data = self._files.read(path)
+        with self.files.lock():
+            data = self.files.read(path)
             if hashlib.sha256(data).hexdigest() != sha256:
                 raise _changed(path)
-            trashed = Trashed(sha256, path, len(data), self._clock().isoformat(timespec="seconds"), why)
+            trashed = Trashed(sha256, path, len(data), self.clock().isoformat(timespec="seconds"), why)
             place = f"{FOLDER}/{sha256}"
             if self._holds(sha256):
                 # The same bytes lie here under another name; one copy is enough to take both back.
-                self._files.remove(path)
+                self.files.remove(path)
                 return trashed
             manifest = json.dumps(asdict(trashed), ensure_ascii=False, indent=1)
-            self._files.replace(f"{place}/{_MANIFEST}", manifest.encode("utf-8", "surrogatepass"))
-            self._files.move(path, f"{place}/{_CONTENT}")
+            self.files.replace(f"{place}/{_MANIFEST}", manifest.encode("utf-8", "surrogatepass"))
+            self.files.move(path, f"{place}/{_CONTENT}")
             # An editor knows no lock: it may have saved between the look and the move.
             if self.content(sha256) is None:
                 self.recover()
@@ -86,11 +87,11 @@ class Trash:
         for name in changed:
             manifest = self._manifest(name)
             path = f"conversations/{name[:12]}.md" if manifest is None else manifest.path
-            with self._files.lock():
-                if self._files.workspace.root.joinpath(path).exists():
+            with self.files.lock():
+                if self.files.workspace.root.joinpath(path).exists():
                     stem, dot, ending = path.rpartition(".")
                     path = f"{stem or ending}-{name[:12]}{dot}{ending if stem else ''}"
-                self._files.move(f"{FOLDER}/{name}/{_CONTENT}", path)
+                self.files.move(f"{FOLDER}/{name}/{_CONTENT}", path)
                 self.forget(name)
             back.append(path)
         return tuple(back)
@@ -105,7 +106,7 @@ class Trash:
     def content(self, sha256: str) -> bytes | None:
         """The bytes of a conversation; ``None`` if it is not here, or has changed."""
         try:
-            data = self._files.read(f"{FOLDER}/{sha256}/{_CONTENT}")
+            data = self.files.read(f"{FOLDER}/{sha256}/{_CONTENT}")
         except (FileNotFoundError, AutopoiesisError):
             return None
         return data if hashlib.sha256(data).hexdigest() == sha256 else None
@@ -117,13 +118,13 @@ class Trash:
             WriteFailed, ReadOnly: It is still here.
         """
         place = f"{FOLDER}/{sha256}"
-        with self._files.lock():
+        with self.files.lock():
             # The manifest goes last: without it, the origin of these bytes would be unknown.
             for name in (_CONTENT, _MANIFEST):
                 with contextlib.suppress(FileNotFoundError):
-                    self._files.remove(f"{place}/{name}")
+                    self.files.remove(f"{place}/{name}")
             with contextlib.suppress(OSError):
-                self._files.workspace.root.joinpath(place).rmdir()
+                self.files.workspace.root.joinpath(place).rmdir()
 
     def purge(self, days: int) -> tuple[Trashed, ...]:
         """Removes what has lain here for some days; gives what was removed.
@@ -131,7 +132,7 @@ class Trash:
         Raises:
             WriteFailed, ReadOnly: Something is still here.
         """
-        horizon = self._clock() - timedelta(days=days)
+        horizon = self.clock() - timedelta(days=days)
         old = [
             each
             for each in self.all()
@@ -142,24 +143,24 @@ class Trash:
         return tuple(old)
 
     def _names(self) -> list[str]:
-        if not self._files.workspace.holds(FOLDER):
+        if not self.files.workspace.holds(FOLDER):
             return []
         try:
-            with os.scandir(self._files.workspace.root / FOLDER) as entries:
+            with os.scandir(self.files.workspace.root / FOLDER) as entries:
                 return sorted(entry.name for entry in entries if _NAME.fullmatch(entry.name))
         except OSError:
             return []
 
     def _holds(self, sha256: str) -> bool:
-        return self._files.workspace.root.joinpath(FOLDER, sha256, _CONTENT).is_file()
+        return self.files.workspace.root.joinpath(FOLDER, sha256, _CONTENT).is_file()
 
     def _manifest(self, name: str) -> Trashed | None:
         try:
-            tree = json.loads(self._files.read(f"{FOLDER}/{name}/{_MANIFEST}", limit=64 * 1024))
-            trashed = Trashed(**tree)
+            tree = json.loads(self.files.read(f"{FOLDER}/{name}/{_MANIFEST}", limit=64 * 1024))
+            trashed = typed(Trashed, tree)
         except (FileNotFoundError, AutopoiesisError, ValueError, TypeError, RecursionError):
             return None
-        return trashed if trashed.sha256 == name and isinstance(trashed.path, str) else None
+        return trashed if trashed.sha256 == name else None
 
 
 def _changed(path: str) -> HarvestRefused:

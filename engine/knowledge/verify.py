@@ -110,9 +110,8 @@ class _Standing:
             self._lines[path] = {text.rstrip("\r"): number for number, text in enumerate(lines, 1)}
             self._by_origin[path] = {}
             for entry in entries(data, path):
-                key = entry.source, entry.day
                 said = normalised(entry.text), entry.number
-                self._by_origin[path].setdefault(key, []).append(said)
+                self._by_origin[path].setdefault((entry.source, entry.day), []).append(said)
         return self._lines[path]
 
 

@@ -25,7 +25,7 @@ from engine.activation.tuning import tuning
 from engine.context import tokens
 from engine.conversations import imports
 from engine.engine import Engine
-from engine.knowledge import digest, likeness, plan, reviewing
+from engine.knowledge import digest, plan, reviewing, similarity
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.review import Waiting
@@ -41,7 +41,7 @@ from tui.cli import tuning as tune_commands
 from tui.cli.base import run
 
 LOADED = (
-    filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, likeness, plan,
+    filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, similarity, plan,
     reviewing, change, commits, importers, config_commands, importing, review,
     tune_commands,
 )  # fmt: skip

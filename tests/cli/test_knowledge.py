@@ -16,7 +16,7 @@ INCIDENTS = "knowledge/tidemark-incidents"
 
 def test_info_prints_exactly_what_agents_are_told(apo: Command, sample: Path) -> None:
     with Engine.open(sample) as engine:
-        answer = engine.knowledge_entries.call({"action": "info"})
+        answer = engine.knowledge_entries.answer("knowledge", {"action": "info"})
     ran = apo("-C", sample, "knowledge", "info")
     assert ran.code == 0 and ran.out == answer
     assert "(knowledge/tidemark-incidents/KNOWLEDGE.md; index of 2 entries)" in answer

@@ -205,7 +205,7 @@ def test_a_model_that_calls_itself_by_an_unknown_name_has_the_price_of_the_one_a
 
 
 def paid(till: Till, desk: Desk) -> Desk:
-    desk.flusher._spending = lambda completer: till.costs.account("flush", completer)
+    desk.flusher.spending = lambda completer: till.costs.account("flush", completer)
     return desk
 
 

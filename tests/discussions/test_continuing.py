@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from engine.discussions.continuing import session_to_continue
 from engine.discussions.sending import Sending
 from engine.engine import Engine
 from tests.discussions.scripted import Purse, Scripted
 
 
-def test_what_was_begun_here_goes_on_until_it_ends(sample: Path) -> None:
-    with Engine.open(sample) as engine:
+def test_what_was_begun_here_goes_on_until_it_ends(plain: Path) -> None:
+    with Engine.open(plain) as engine:
         sent = Sending(engine, Scripted, Purse(), len).send("Good morning.")
         for key in (sent.key, sent.reply_key):
-            assert session_to_continue(engine.workspace, key) == sent.session_id
+            assert engine.discussions.to_continue(key) == sent.session_id
         engine.capture.end(sent.session_id)
-        assert session_to_continue(engine.workspace, sent.key) == ""
+        assert engine.discussions.to_continue(sent.key) == ""
 
 
 def test_other_agents_sessions_are_theirs(sample: Path) -> None:
     with Engine.open(sample) as engine:
         keys = [entry.key for entry in engine.feed(1_000) if entry.key]
         assert keys
-        assert {session_to_continue(engine.workspace, key) for key in keys} == {""}
+        assert {engine.discussions.to_continue(key) for key in keys} == {""}
 
 
-@pytest.mark.parametrize("key", ["", "x", "a.md#1", "../../etc/passwd#0", "signal:cron:x@y", "raw#0", "\0#0"])
-def test_what_is_no_turn_has_no_session(sample: Path, key: str) -> None:
-    with Engine.open(sample) as engine:
-        assert session_to_continue(engine.workspace, key) == ""
+def test_what_is_no_turn_has_no_session(plain: Path) -> None:
+    with Engine.open(plain) as engine:
+        for key in ("", "x", "a.md#1", "../../etc/passwd#0", "signal:cron:x@y", "raw#0", "\0#0"):
+            assert engine.discussions.to_continue(key) == "", key

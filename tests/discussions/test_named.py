@@ -106,8 +106,8 @@ class Hand:
 
 
 @pytest.fixture
-def hand(indexed_sample: Path) -> Hand:
-    return Hand(indexed_sample, Shelf())
+def hand(plain: Path) -> Hand:
+    return Hand(plain, Shelf())
 
 
 def test_it_is_made_when_the_prefix_comes_again_and_read_from_then_on(hand: Hand) -> None:
@@ -121,8 +121,8 @@ def test_it_is_made_when_the_prefix_comes_again_and_read_from_then_on(hand: Hand
     assert second.cost_usd is not None and third.cost_usd is not None and second.cost_usd > third.cost_usd
 
 
-def test_two_discussions_with_the_same_prefix_share_one(hand: Hand, sample: Path) -> None:
-    other = Hand(sample, hand.shelf)
+def test_two_discussions_with_the_same_prefix_share_one(hand: Hand, plain: Path) -> None:
+    other = Hand(plain, hand.shelf)
     hand.say("Good morning.")
     assert other.say("Hello.").cache.cached_content == "cachedContents/1", "the prefix has come again"
     assert hand.say("Anything new?").cache.cached_content == "cachedContents/1"
@@ -132,10 +132,10 @@ def test_two_discussions_with_the_same_prefix_share_one(hand: Hand, sample: Path
 
 @pytest.mark.parametrize(("address", "model"), [("http://localhost:1", ""), ("", "gemini-3.5-pro")])
 def test_another_server_and_another_model_have_caches_of_their_own(
-    hand: Hand, sample: Path, address: str, model: str
+    hand: Hand, plain: Path, address: str, model: str
 ) -> None:
     hand.begin()
-    other = Hand(sample, Shelf(address=address, model=model or hand.shelf.model))
+    other = Hand(plain, Shelf(address=address, model=model or hand.shelf.model))
     other.begin()
     assert (hand.shelf.done, other.shelf.done) == (["create"], ["create"])
 
@@ -181,8 +181,8 @@ def test_another_prefix_gets_another_one_and_the_old_one_ends(hand: Hand) -> Non
     assert list(hand.shelf.shelf) == ["cachedContents/2"]
 
 
-def test_one_that_another_discussion_counts_on_stays(hand: Hand, sample: Path) -> None:
-    other = Hand(sample, hand.shelf)
+def test_one_that_another_discussion_counts_on_stays(hand: Hand, plain: Path) -> None:
+    other = Hand(plain, hand.shelf)
     hand.begin()
     other.say("Hello.")
     state = ending(hand).invalidate(hand.session, "given up by hand")
@@ -192,9 +192,9 @@ def test_one_that_another_discussion_counts_on_stays(hand: Hand, sample: Path) -
     assert hand.shelf.shelf == {}
 
 
-def test_only_one_process_makes_it(sample: Path, hand: Hand) -> None:
+def test_only_one_process_makes_it(plain: Path, hand: Hand) -> None:
     hand.say("Good morning.")
-    others = [Hand(sample, hand.shelf) for _ in range(2)]
+    others = [Hand(plain, hand.shelf) for _ in range(2)]
     create, seen = hand.shelf.create_cache, list[Taken]()
 
     async def slowly(
@@ -289,11 +289,11 @@ def test_what_fails_beside_a_reply_costs_no_reply(hand: Hand, what: str) -> None
 
 
 @pytest.mark.parametrize("setting", ["off", "disabled", "short"])
-def test_where_none_is_wanted_none_is_made(hand: Hand, sample: Path, setting: str) -> None:
+def test_where_none_is_wanted_none_is_made(hand: Hand, plain: Path, setting: str) -> None:
     if setting == "off":
-        with (sample / "memory-config.yaml").open("a") as file:
+        with (plain / "memory-config.yaml").open("a") as file:
             file.write("\ncache:\n  gemini: false\n")
-        hand = Hand(sample, hand.shelf)
+        hand = Hand(plain, hand.shelf)
     elif setting == "short":
         hand.purse.least = 10**9
     else:
@@ -305,10 +305,10 @@ def test_where_none_is_wanted_none_is_made(hand: Hand, sample: Path, setting: st
 
 
 @pytest.mark.parametrize(("lines", "minutes"), [("", 60), ("  gemini_long: true\n", 300)])
-def test_an_hour_is_the_most_unless_more_is_allowed(sample: Path, lines: str, minutes: int) -> None:
-    with (sample / "memory-config.yaml").open("a") as file:
+def test_an_hour_is_the_most_unless_more_is_allowed(plain: Path, lines: str, minutes: int) -> None:
+    with (plain / "memory-config.yaml").open("a") as file:
         file.write(f"\ncache:\n  gemini_ttl_minutes: 300\n{lines}")
-    hand = Hand(sample, Shelf())
+    hand = Hand(plain, Shelf())
     assert hand.begin().cache.seconds_left(NOW) == 60 * minutes
 
 

@@ -69,8 +69,8 @@ def test_an_end_is_named_only_where_all_ends_are_known() -> None:
     assert openai.seconds_left(NOW) is None
 
 
-def test_discussions_have_the_titles_of_their_transcripts(sample: Path) -> None:
-    with Engine.open(sample) as engine:
+def test_discussions_have_the_titles_of_their_transcripts(plain: Path) -> None:
+    with Engine.open(plain) as engine:
         sent = Sending(engine, Scripted, Purse(), len).send("Refactor the authentication.")
         states = [engine.caches.get(sent.session_id), DiscussionCacheState("ses_gone")]
         here, gone = with_titles(states, engine.workspace)
@@ -94,8 +94,8 @@ def test_an_id_with_dashes_is_found_and_not_mistaken(tmp_path: Path) -> None:
     ]
 
 
-def test_the_overview_of_a_workspace(sample: Path) -> None:
-    with Engine.open(sample, clock=lambda: NOW) as engine:
+def test_the_overview_of_a_workspace(plain: Path) -> None:
+    with Engine.open(plain, clock=lambda: NOW) as engine:
         Sending(engine, Scripted, Purse(), len).send("Good morning.")
         engine.costs.log.record("chat", "openai", "gpt-5.6", Usage(2_000, 1_500, 0, 0, 10))
         found = engine.discussions.overview(days=7)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.discussions.rounds import MOST
+from engine.discussions.exchange import MOST
 from engine.discussions.sending import Sending
 from engine.engine import Engine
 from engine.errors import SendFailed
@@ -23,8 +23,8 @@ def calling(*uses: ToolUse, text: str = "") -> ChatReply:
 
 
 @pytest.fixture
-def engine(sample: Path) -> Engine:
-    return Engine.open(sample)
+def engine(indexed_sample: Path) -> Engine:
+    return Engine.open(indexed_sample)
 
 
 def test_a_call_is_answered_and_the_model_asked_again(engine: Engine) -> None:

@@ -19,7 +19,7 @@ from engine.errors import WorkspaceError
 from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import digest_of
 from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, read_source
-from engine.knowledge.harvest.report import Wish
+from engine.knowledge.harvest.report import HarvestRequest
 from engine.knowledge.item import CATEGORIES, Item, item_id
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.ledger import LedgerEntry, Status
@@ -223,7 +223,7 @@ def test_a_waiting_conversation_is_dated_on_its_day_and_before_the_harvest_that_
 def test_a_harvest_without_a_model_finds_what_the_gateway_call_marks_and_knows_one_of_it(
     opened: Opened,
 ) -> None:
-    report = opened.knowledge.harvest.run(Wish())
+    report = opened.knowledge.harvest.run(HarvestRequest())
     assert (report.stopped, opened.problems) == ("", [])
     assert {path: count for path, count in report.items.items() if count} == {
         "facts": 1,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.errors import Problem
-from engine.knowledge.entries import Entries, EntryScan
+from engine.knowledge.entries import EntryScan, scan_entries
 from engine.knowledge.knowledge_entries import KnowledgeEntries
 from engine.knowledge.links import Links, all_problems
 from engine.store.files import Files
@@ -66,7 +66,7 @@ class EntrySpace:
 
     def scan(self) -> EntryScan:
         """The entries."""
-        return Entries(self.files, self.workspace).scan()
+        return scan_entries(self.files)
 
     def links(self) -> Links:
         """The references."""

@@ -22,8 +22,8 @@ import numpy
 
 from engine.context import tokens
 from engine.errors import AutopoiesisError
-from engine.knowledge import likeness, plan, reviewing, verify
-from engine.knowledge.harvest import extract, held, reclaim, run, settle
+from engine.knowledge import plan, proposed, reviewing, similarity, verify
+from engine.knowledge.harvest import extract, reclaim, run, settle
 from engine.knowledge.item import Item
 from engine.meaning import vectors
 from engine.search import embeddings
@@ -31,8 +31,8 @@ from engine.store import change, commits, faults
 from tests.knowledge.harvest_support import DECISION, DONE, FACT, POISON, TASK, Desk, Scripted, said, talk
 
 LOADED = (
-    ahocorasick, filelock, numpy, tokens, likeness, plan, reviewing, verify, extract, held, reclaim, run,
-    settle, change, commits, vectors, embeddings,
+    ahocorasick, filelock, numpy, tokens, similarity, plan, proposed, reviewing, verify, extract, reclaim,
+    run, settle, change, commits, vectors, embeddings,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""
 

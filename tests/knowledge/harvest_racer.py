@@ -1,13 +1,16 @@
-"""Harvests a part of a workspace's conversations, in a process of its own that others run beside."""
+"""Harvests parts of a workspace's conversations, each in a process of its own that others run beside."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from engine.knowledge.harvest.report import Wish
+from engine.knowledge.harvest.report import HarvestRequest
 from engine.knowledge.item import Item
+from tests.knowledge.harvest_crash_runner import LOADED
 from tests.knowledge.harvest_support import Desk, Scripted
 
 GAUGES = (
@@ -34,7 +37,7 @@ def fact(number: int) -> Item:
     return Item("facts", f"Gauge {gauge} {matter} {number} units.", voice="person")
 
 
-def main(root: Path, first: int, last: int, reclaim: bool) -> None:
+def told(root: Path, first: int, last: int, reclaim: bool) -> list[str]:
     """Harvests the conversations of some numbers, and tells what became of each; ``reclaim`` moves all there
     are to the trash, and tells what was said instead.
     """
@@ -44,11 +47,24 @@ def main(root: Path, first: int, last: int, reclaim: bool) -> None:
     if reclaim:
         report = desk.harvest(desk.wish())
         said = [text for each in report.results for text in (each.error, each.kept, each.uncommitted) if text]
-        print(json.dumps([*said, *desk.problems]))
-        return
-    report = desk.harvest(Wish(paths, reclaim=False))
-    print(json.dumps([each.outcome for each in report.results]))
+        return [*said, *desk.problems]
+    report = desk.harvest(HarvestRequest(paths, reclaim=False))
+    return [each.outcome for each in report.results]
+
+
+def main(root: Path, ranges: Sequence[tuple[int, int]], reclaim: bool) -> None:
+    """Harvests each range in a process of its own, all at once, and prints what each tells."""
+    running: list[int] = []
+    for first, last in ranges:
+        reading, writing = os.pipe()
+        if not os.fork():
+            os.write(writing, json.dumps(told(root, first, last, reclaim)).encode())
+            os._exit(0)
+        os.close(writing)
+        running.append(reading)
+    print(json.dumps([json.load(os.fdopen(each)) for each in running]))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), "reclaim" in sys.argv)
+    assert LOADED  # here once, and not in each child
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]), "reclaim" in sys.argv)

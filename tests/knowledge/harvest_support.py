@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.costs.costs import Costs
-from engine.knowledge.harvest.extraction import Extraction
+from engine.knowledge.harvest.extract import Extraction
 from engine.knowledge.harvest.reading import SourceText
-from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.report import Report, Wish
+from engine.knowledge.harvest.report import Consent, HarvestRequest, Report
 from engine.knowledge.item import Item
 from engine.knowledge.knowledge import Knowledge
 from engine.settings.model import Config, GitSettings, HarvestSettings
@@ -133,14 +132,14 @@ class Desk:
         os.utime(path, (then, then))
         return f"conversations/{name}"
 
-    def harvest(self, wish: Wish | None = None) -> Report:
+    def harvest(self, wish: HarvestRequest | None = None) -> Report:
         """Harvests; whatever may go, goes."""
         return self.knowledge.harvest.run(wish or self.wish())
 
-    def wish(self, **more: object) -> Wish:
+    def wish(self, **more: object) -> HarvestRequest:
         """To harvest everything and reclaim it, however much it is."""
         count = len(list((self.root / "conversations").rglob("*.*")))
-        return Wish(consent=Consent(count, empty=True, partial=True), **more)  # type: ignore[arg-type]
+        return HarvestRequest(consent=Consent(count, empty=True, partial=True), **more)  # type: ignore[arg-type]
 
     def text(self, name: str) -> str:
         """A file of knowledge; empty where there is none."""

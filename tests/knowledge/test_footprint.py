@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.cleanup import CleanupLog
-from engine.knowledge.entries import Entries
+from engine.knowledge.entries import scan_entries
 from engine.knowledge.footprint import audit
 from tests.knowledge.entry_support import NOON, EntrySpace
 
@@ -99,7 +99,7 @@ def test_only_the_largest_are_named(space: EntrySpace) -> None:
     assert found.entries == 42 and len(found.top) == 30
     sizes = [row.size for row in found.top]
     assert sizes == sorted(sizes, reverse=True) and found.size > sum(sizes)
-    scan = Entries(space.files, space.workspace).scan()
+    scan = scan_entries(space.files)
     few = audit(scan, space.links(), lambda: space.repository, CleanupLog(space.files, lambda: NOON), top=1)
     assert [row.name for row in few.top] == ["big"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.harvest.classify import Candidate, classify, left_in
+from engine.knowledge.harvest.classify import Candidate, Classifier, left_in
 from engine.knowledge.harvest.reading import MOST_TEXT_BYTES
 from engine.knowledge.ledger import LedgerEntry
 from engine.store.files import Files
@@ -38,7 +38,7 @@ def put(root: Path, name: str, data: bytes = TALK, minutes: int = 120) -> None:
 
 def found(root: Path, ledger: dict[str, LedgerEntry] | None = None) -> dict[str, Candidate]:
     files = Files(Workspace.open(root))
-    return {each.path.partition("/")[2]: each for each in classify(files, ledger or {}, NOW, 60)}
+    return {each.path.partition("/")[2]: each for each in Classifier(files, ledger or {}, NOW, 60).all()}
 
 
 def entry(status: str, **more: object) -> LedgerEntry:
@@ -139,21 +139,23 @@ def test_what_ended_long_ago_is_not_live_because_its_copy_is_new(root: Path) -> 
 def test_what_a_person_names_is_never_live_and_stays_where_it_is(root: Path) -> None:
     put(root, "a.md", minutes=1)
     files = Files(Workspace.open(root))
-    (each,) = classify(files, {}, NOW, 60, named=("conversations/a.md",))
+    (each,) = Classifier(files, {}, NOW, 60, named=("conversations/a.md",)).all()
     assert (each.kind, each.reclaimable) == ("harvest", False)
 
 
 def test_a_content_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(root, "a.md")
     files, measured = Files(Workspace.open(root)), {}  # type: ignore[var-annotated]
-    first = classify(files, {}, NOW, 60, measured=measured)
+    first = Classifier(files, {}, NOW, 60, measured=measured).all()
     monkeypatch.setattr("engine.knowledge.harvest.classify.read_source", lambda *_: pytest.fail("read again"))
-    assert classify(files, {}, NOW, 60, measured=measured) == first
+    assert Classifier(files, {}, NOW, 60, measured=measured).all() == first
 
 
 def test_transcripts_that_were_never_harvested_are_counted(sample: Path) -> None:
     files = Files(Workspace.open(sample))
-    ended = [each for each in classify(files, {}, NOW, 60, transcripts=True) if each.kind == "harvest"]
+    ended = [
+        each for each in Classifier(files, {}, NOW, 60, transcripts=True).all() if each.kind == "harvest"
+    ]
     assert left_in(files, {}, "markers") == len(ended)
     known = {each.sha256: entry("harvested", provider="markers") for each in ended[3:]}
     assert left_in(files, known, "markers") == 3 and left_in(files, known, "openai") == len(ended)
@@ -179,11 +181,11 @@ def test_what_cannot_be_read_is_kept(root: Path) -> None:
 
 def test_transcripts_are_harvested_when_they_have_ended_and_never_reclaimed(sample: Path) -> None:
     files = Files(Workspace.open(sample))
-    transcripts = classify(files, {}, NOW, 60, transcripts=True)
+    transcripts = Classifier(files, {}, NOW, 60, transcripts=True).all()
     assert len(transcripts) > 10
     assert all(each.path.startswith("raw/conversations/") for each in transcripts)
     assert {each.kind for each in transcripts} <= {"harvest", "live"}
     assert not any(each.reclaimable for each in transcripts if each.kind == "harvest")
     known = {each.sha256: entry("harvested") for each in transcripts if each.sha256}
-    again = classify(files, known, NOW, 60, transcripts=True)
+    again = Classifier(files, known, NOW, 60, transcripts=True).all()
     assert {each.kind for each in again} <= {"keep", "live"}

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import GateError
-from engine.knowledge.harvest.extract import HARVEST_MAX_ATTEMPTS, Extractor
-from engine.knowledge.harvest.extraction import Extraction
+from engine.knowledge.harvest.extract import HARVEST_MAX_ATTEMPTS, Extraction, Extractor
 from engine.knowledge.harvest.parts import parts_of
 from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, SourceText
@@ -278,11 +277,9 @@ def test_the_workspaces_own_task_is_asked(tmp_path: Path, source: SourceText) ->
     own = tmp_path / FOLDER / HARVEST
     own.parent.mkdir(parents=True)
     own.write_text("Only facts about boats.")
-    by_call, by_maker = Provider(reply()), Provider(reply())
-    Extractor(Limits(), by_call).extract(source, files)
-    Extractor(Limits(), by_maker, files=files).extract(source)
-    assert by_call.prompts == by_maker.prompts
-    assert by_call.prompts[0].endswith("</conversation>\n\nOnly facts about boats.")
+    provider = Provider(reply())
+    Extractor(Limits(), provider).extract(source, files)
+    assert provider.prompts[0].endswith("</conversation>\n\nOnly facts about boats.")
 
 
 def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, source: SourceText) -> None:
@@ -436,41 +433,6 @@ def test_it_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
     again = extractor.extract(source)
     assert (again.outcome, again.error) == ("failed", "stopped before it was finished")
     assert len(provider.prompts) == 1
-
-
-def test_an_estimate_counts_what_would_be_sent(tmp_path: Path, source: SourceText) -> None:
-    asked: list[tuple[int, int]] = []
-
-    def price(sent: int, received: int) -> float:
-        asked.append((sent, received))
-        return sent / 1e6
-
-    provider = Provider(reply())
-    extractor = Extractor(Limits(), provider, count=len, price=price)
-    estimate = extractor.estimate(source)
-    extractor.extract(source)
-    sent = len(SYSTEM) + len(provider.prompts[0])
-    assert provider.prompts and abs(estimate.tokens - sent) < 100
-    assert estimate.cost_usd == estimate.tokens / 1e6 and asked[0][1] > 0
-    assert Extractor(Limits(), provider, count=len).estimate(source).cost_usd is None
-
-
-def test_an_estimate_of_a_long_conversation_counts_all_questions(tmp_path: Path) -> None:
-    source = source_of(tmp_path, long_talk(200_000))
-    provider = Provider(by=summing)
-    extractor = Extractor(Limits(), provider, count=len)
-    estimate = extractor.estimate(source)
-    extractor.extract(source)
-    sent = sum(map(len, provider.prompts)) + len(SYSTEM) * len(provider.prompts)
-    assert sent < estimate.tokens < sent + 5_000
-
-
-def test_an_estimate_of_what_asks_nobody_is_nothing(tmp_path: Path, source: SourceText) -> None:
-    nothing = Extractor(Limits()).estimate(source)
-    assert (nothing.tokens, nothing.cost_usd) == (0, 0.0)
-    extractor = Extractor(Limits(), Provider(reply()))
-    assert extractor.estimate(source_of(tmp_path, "")).tokens == 0
-    assert extractor.estimate(source_of(tmp_path, "x" * (MOST_TEXT_BYTES + 1))).tokens == 0
 
 
 def test_the_reply_of_a_model_is_never_part_of_an_error_that_a_terminal_obeys(source: SourceText) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.harvest.extract import Extractor
-from engine.knowledge.harvest.held import why_held
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import Item
+from engine.knowledge.proposed import why_held
 from engine.provenance.hold import voice_of
 from engine.provenance.spoken import own_and_quoted, voices_of
 from engine.store.files import Files

@@ -15,8 +15,7 @@ from engine.context.fixed import DIGEST_MAX_BYTES
 from engine.costs.costs import Costs
 from engine.engine import Engine
 from engine.knowledge.harvest.extract import Extractor
-from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.report import Wish
+from engine.knowledge.harvest.report import Consent, HarvestRequest
 from engine.knowledge.item import CATEGORIES
 from engine.knowledge.knowledge import Knowledge
 from engine.providers.chat import ChatReply, ChatRequest, Usage
@@ -71,7 +70,7 @@ def conversations(sample: Path, count: int) -> list[bytes]:
     return found[:count]
 
 
-@pytest.fixture(params=[12, pytest.param(50, marks=pytest.mark.thorough)])
+@pytest.fixture(params=[6, pytest.param(50, marks=pytest.mark.thorough)])
 def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
     """The conversations that wait in the sample, by path."""
     for path in (sample / "conversations").iterdir():
@@ -98,7 +97,7 @@ def test_what_many_conversations_say_is_written_once(sample: Path, made: dict[st
         )  # fmt: skip
         before = knowledge.ledger.entries()
         consent = Consent(count, empty=True)
-        report = knowledge.harvest.run(Wish(consent=consent))
+        report = knowledge.harvest.run(HarvestRequest(consent=consent))
         outcomes = Counter((each.outcome, each.reclaimed) for each in report.results)
         assert outcomes == {("harvested", True): count}, [each for each in report.results if each.kept][:3]
         entries = {name: entry for name, entry in knowledge.ledger.entries().items() if name not in before}
@@ -121,12 +120,12 @@ def test_what_many_conversations_say_is_written_once(sample: Path, made: dict[st
         assert {line.state for each in checked for line in each.lines} == {"there"}
 
         asked = len(model.prompts)
-        assert knowledge.harvest.run(Wish(consent=consent)).results == ()
+        assert knowledge.harvest.run(HarvestRequest(consent=consent)).results == ()
         for path, data in made.items():
             engine.files.create(path, data)
             os.utime(sample / path, (1_000_000_000, 1_000_000_000))
         lines = {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}
-        again = knowledge.harvest.run(Wish(consent=Consent(count + 10, empty=True)))
+        again = knowledge.harvest.run(HarvestRequest(consent=Consent(count + 10, empty=True)))
         assert all(each.reclaimed for each in again.results) and len(again.results) == count
         assert len(model.prompts) == asked == count, "what was harvested once costs nothing again"
         assert lines == {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}

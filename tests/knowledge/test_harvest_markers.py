@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context.replies import why_no_line
-from engine.knowledge.harvest.held import why_held
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import ITEM_CHARACTERS, Item
+from engine.knowledge.proposed import why_held
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import KnowledgeChange, Role, Text, ToolCall, Turn

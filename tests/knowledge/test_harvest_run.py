@@ -13,10 +13,9 @@ import pytest
 from engine.errors import DocumentError, HarvestRefused, LedgerBroken, ReadOnly
 from engine.knowledge.apply import Applied, apply
 from engine.knowledge.edit import Edit
-from engine.knowledge.harvest.extraction import Extraction
+from engine.knowledge.harvest.extract import Extraction
 from engine.knowledge.harvest.reading import SourceText
-from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.report import Wish
+from engine.knowledge.harvest.report import Consent, HarvestRequest
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.settings.model import HarvestSettings
 from engine.store.files import Files
@@ -181,10 +180,10 @@ def test_a_failure_is_recorded_the_conversation_kept_and_asked_about_again(tmp_p
 def test_nothing_found_is_no_proof(tmp_path: Path) -> None:
     desk = desk_with(tmp_path)
     desk.put("2026-06-12-call.md", talk("hello"))
-    (result,) = desk.harvest(Wish(consent=Consent(1))).results
+    (result,) = desk.harvest(HarvestRequest(consent=Consent(1))).results
     assert (result.outcome, result.reclaimed) == ("harvested", False)
     assert "nothing was found" in result.kept
-    (result,) = desk.harvest(Wish(consent=Consent(1, empty=True))).results
+    (result,) = desk.harvest(HarvestRequest(consent=Consent(1, empty=True))).results
     assert result.reclaimed
 
 
@@ -201,7 +200,7 @@ def test_what_was_not_looked_at_whole_is_no_proof(tmp_path: Path, extraction: Ex
 
     desk = desk_with(tmp_path, FACT)
     desk.extractor = Scripted({"2026-06-12-call": extraction})
-    (result,) = desk.harvest(Wish(consent=Consent(1, empty=True))).results
+    (result,) = desk.harvest(HarvestRequest(consent=Consent(1, empty=True))).results
     assert not result.reclaimed and re.search(why, result.kept)
     assert desk.harvest().results[0].reclaimed
 
@@ -241,42 +240,44 @@ def test_a_large_one_is_recorded_and_kept(tmp_path: Path) -> None:
 
 
 def test_many_go_only_when_their_number_was_named(tmp_path: Path) -> None:
-    names = [f"2026-06-{number:02}-talk-{number}" for number in range(1, 31)]
-    desk = Desk(tmp_path, Scripted({name: [FACT] for name in names}))
+    names = [f"2026-06-{number:02}-talk-{number}" for number in range(1, 8)]
+    settings = HarvestSettings(most_reclaimed=5)
+    desk = Desk(tmp_path, Scripted({name: [FACT] for name in names}), settings=settings)
     for number, name in enumerate(names):
         desk.put(f"{name}.md", talk(FACT.text, f"number {number}"))
-    report = desk.harvest(Wish(consent=Consent(empty=True)))
+    report = desk.harvest(HarvestRequest(consent=Consent(empty=True)))
     assert {each.outcome for each in report.results} == {"harvested"}
     assert not any(each.reclaimed for each in report.results)
-    assert all("30 would go to the trash, more than 20" in each.kept for each in report.results)
-    assert not any(each.reclaimed for each in desk.harvest(Wish(consent=Consent(29))).results)
-    assert all(each.reclaimed for each in desk.harvest(Wish(consent=Consent(30))).results)
-    assert len(desk.extractor.asked) == 30
+    assert all("7 would go to the trash, more than 5" in each.kept for each in report.results)
+    assert not any(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(6))).results)
+    assert all(each.reclaimed for each in desk.harvest(HarvestRequest(consent=Consent(7))).results)
+    assert len(desk.extractor.asked) == 7
 
 
 @pytest.mark.parametrize(
-    ("number", "others", "goes"), [(1, 0, True), (5, 0, True), (6, 5, False), (6, 6, True)]
+    ("number", "others", "goes"), [(1, 0, True), (2, 0, True), (3, 2, False), (3, 3, True)]
 )
 def test_over_half_of_more_than_a_few_go_only_when_their_number_was_named(
-    tmp_path: Path, number: int, others: int, goes: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, others: int, goes: bool
 ) -> None:
+    monkeypatch.setattr("engine.knowledge.harvest.reclaim.FEW", 2)
     names = [f"2026-06-12-talk-{at}" for at in range(number)]
     desk = Desk(tmp_path, Scripted({name: [FACT] for name in names}))
     for at, name in enumerate(names):
         desk.put(f"{name}.md", talk(FACT.text, f"number {at}"))
     for at in range(others):
         desk.put(f"live-{at}.md", talk("hello"), minutes=1)
-    results = desk.harvest(Wish()).results
+    results = desk.harvest(HarvestRequest()).results
     assert [each.reclaimed for each in results] == [goes] * number
     if not goes:
-        assert f"6 would go to the trash, over half of {number + others}" in results[0].kept
-        assert "--reclaim 6" in results[0].kept
+        assert f"3 would go to the trash, over half of {number + others}" in results[0].kept
+        assert "--reclaim 3" in results[0].kept
 
 
 def test_giving_up_unharvested_is_braked_before_anything_happens(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     with pytest.raises(HarvestRefused, match="--reclaim 1"):
-        desk.harvest(Wish(harvest=False))
+        desk.harvest(HarvestRequest(harvest=False))
     assert not desk.is_there(LEDGER)
     (result,) = desk.harvest(desk.wish(harvest=False)).results
     assert (result.outcome, result.reclaimed) == ("unharvested", True)
@@ -371,7 +372,7 @@ def test_after_the_trash_was_purged_it_comes_back_from_the_history(tmp_path: Pat
     desk = desk_with(tmp_path, FACT)
     desk.harvest()
     desk.now += timedelta(days=8)
-    assert desk.harvest(Wish()).purged == ("conversations/2026-06-12-call.md",)
+    assert desk.harvest(HarvestRequest()).purged == ("conversations/2026-06-12-call.md",)
     assert [each.source for each in desk.knowledge.verify()] == ["in history"]
     desk.knowledge.reclaimer.restore(sha(said(FACT)))
     assert (tmp_path / "conversations/2026-06-12-call.md").read_bytes() == said(FACT)
@@ -458,10 +459,10 @@ def test_transcripts_are_harvested_and_never_moved(tmp_path: Path) -> None:
     path = tmp_path / "raw/conversations/2026/06/12/1800-ses_a-call.md"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"---\nsession_id: ses_a\nended: 2026-06-12T18:10:00Z\n---\n\n" + said(FACT))
-    (result,) = desk.harvest(Wish(transcripts=True)).results
+    (result,) = desk.harvest(HarvestRequest(transcripts=True)).results
     assert (result.outcome, result.reclaimed) == ("harvested", False)
     assert path.exists()
-    assert desk.harvest(Wish(transcripts=True)).results == ()
+    assert desk.harvest(HarvestRequest(transcripts=True)).results == ()
 
 
 def test_a_path_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
@@ -473,7 +474,7 @@ def test_a_path_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
         ("conversations/mine.md", "left alone"),
     ):
         with pytest.raises(HarvestRefused, match=why):
-            desk.harvest(Wish((path,)))
+            desk.harvest(HarvestRequest((path,)))
     assert desk.extractor.asked == []
 
 
@@ -524,7 +525,7 @@ def test_what_could_not_be_used_of_a_reply_is_no_proof(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     refused = Extraction("extracted", (FACT,), "openai", shown=10**9, refused=("facts 2: is no object",))
     desk.extractor = Scripted({"2026-06-12-call": refused})
-    (result,) = desk.harvest(Wish()).results
+    (result,) = desk.harvest(HarvestRequest()).results
     assert result.refused == ("facts 2: is no object",) and not result.reclaimed
     assert result.kept == "1 of the model's items could not be used (--reclaim-partial)"
     entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
@@ -551,14 +552,14 @@ def test_a_harvest_of_a_workspace_with_transcripts_alone_means_them(tmp_path: Pa
     assert harvest.survey(transcripts=False).left == 1
     desk.put("a.md", talk("hello"))
     assert not harvest.means_transcripts() and harvest.means_transcripts((path,))
-    desk.harvest(Wish(transcripts=True))
+    desk.harvest(HarvestRequest(transcripts=True))
     assert harvest.survey(transcripts=False).left == 0
 
 
 def test_only_the_named_ones_are_harvested(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.put("other.md", talk("hello"))
-    desk.harvest(Wish(("conversations/2026-06-12-call.md",), reclaim=False))
+    desk.harvest(HarvestRequest(("conversations/2026-06-12-call.md",), reclaim=False))
     assert desk.extractor.asked == ["conversations/2026-06-12-call.md"]
 
 
@@ -605,4 +606,4 @@ def test_the_settings_say_how_long_the_trash_keeps(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, settings=HarvestSettings(trash_days=30))
     desk.harvest()
     desk.now += timedelta(days=29)
-    assert desk.harvest(Wish()).purged == ()
+    assert desk.harvest(HarvestRequest()).purged == ()

@@ -13,7 +13,7 @@ from engine.knowledge.apply import apply
 from engine.knowledge.bindings import SIGHTINGS, bound_path, rebound
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.notes import NoteFiles
-from engine.knowledge.renames import COMPARED
+from engine.knowledge.whereabouts import COMPARED
 from engine.store.files import Files
 from engine.store.paths import Workspace
 

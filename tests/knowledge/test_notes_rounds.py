@@ -13,7 +13,7 @@ from engine.knowledge.notes import NoteFiles
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
-ROUNDS = 400
+ROUNDS = 240
 NOTED = 4
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.harvest.extract import Extractor
-from engine.knowledge.harvest.held import why_held
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.item import Item
+from engine.knowledge.proposed import why_held
 from tests.engine.flush_support import Provider
 from tests.knowledge import honest, planted
 from tests.knowledge.extract_support import Limits, source_of, workspace

@@ -22,7 +22,7 @@ def test_info_is_the_catalog_with_the_size_of_each_index(space: EntrySpace) -> N
     space.entry("knowledge/incidents/a/b")
     space.entry("knowledge/gauges", about=">\n  Every\n  gauge.")
     space.entry(".library/custom/release", about="Cut a release.")
-    text = space.desk.call({"action": "info"})
+    text = space.desk.answer("knowledge", {"action": "info"})
     assert text.split("\n\n")[:2] == [
         "Knowledge entries: 2\n"
         "- gauges: Every gauge. (knowledge/gauges/KNOWLEDGE.md)\n"
@@ -68,7 +68,7 @@ def test_a_description_forges_neither_lines_nor_delimiters(space: EntrySpace) ->
     [{"action": "delete"}, {"action": None}, {}, [], None, "info", {"action": ["info"]}, {"action": "\x1b["}],
 )
 def test_anything_else_is_answered_with_what_there_is(space: EntrySpace, arguments: object) -> None:
-    answer = space.desk.call(arguments)
+    answer = space.desk.answer("knowledge", arguments)
     assert 'call knowledge({"action": "info"})' in answer and answer.strip().isprintable()
 
 

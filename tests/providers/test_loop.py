@@ -7,14 +7,14 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
 import pytest
 
-from engine.discussions.call import Call
-from engine.errors import SendFailed
-from engine.providers.chat import ChatReply, ChatRequest
+from engine.discussions.exchange import Exchange
+from engine.providers.chat import ChatProvider, ChatRequest
 from engine.providers.keys import CHAT
 from engine.providers.loop import LoopThread
 from engine.providers.openai import OpenAI
@@ -119,20 +119,15 @@ def test_a_name_that_is_looked_up_for_ever_holds_up_no_call_that_was_ended(
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
     monkeypatch.setenv("AUTOPOIESIS_CHAT_API_KEY", "some-key")
     provider = OpenAI("m", "http://nowhere.example/v1", CHAT)
-    call = Call(provider, on_text=lambda _text: None)
-    request = ChatRequest((), "Hello?", 10)
-
-    def exchange(take: Any) -> ChatReply:
-        return call.ask(lambda on_text: provider.chat(request, timeout=600, on_text=on_text), take)
+    exchange = exchange_of(provider, lambda _text: None)
 
     def stop() -> None:
         assert looking.wait(60)
-        call.cancel()
+        exchange.cancel()
 
     stopping = threading.Thread(target=stop)
     stopping.start()
-    with pytest.raises(SendFailed, match="openai: stopped"):
-        call.make(exchange)
+    assert exchange.run(600) == "openai: stopped"
     assert not release.is_set()
     release.set()
     stopping.join()
@@ -140,11 +135,9 @@ def test_a_name_that_is_looked_up_for_ever_holds_up_no_call_that_was_ended(
 
 def test_a_reply_is_heard_on_the_thread_that_waits() -> None:
     provider, heard = Scripted(["Good morning to all."]), list[tuple[str, int]]()
-    call = Call(provider, on_text=lambda text: heard.append((text, threading.get_ident())))
-    request = ChatRequest((), "Hello?", 10)
-    reply = call.make(
-        lambda take: call.ask(lambda on_text: provider.chat(request, timeout=9, on_text=on_text), take)
-    )
+    exchange = exchange_of(provider, lambda text: heard.append((text, threading.get_ident())))
+    assert exchange.run(9) == ""
+    ((_, reply),) = exchange.done
     assert "".join(text for text, _ in heard) == reply.text == "Good morning to all."
     assert {thread for _, thread in heard} == {threading.get_ident()}
     assert provider.closed == 1
@@ -156,10 +149,18 @@ def test_what_the_listener_raises_ends_the_call_and_keeps_what_was_said() -> Non
     def closed(_text: str) -> None:
         raise BrokenPipeError("the pager was closed")
 
-    call = Call(provider, on_text=closed)
-    request = ChatRequest((), "Hello?", 10)
-    with pytest.raises(SendFailed, match="unexpected BrokenPipeError") as caught:
-        call.make(
-            lambda take: call.ask(lambda on_text: provider.chat(request, timeout=9, on_text=on_text), take)
-        )
-    assert caught.value.partial == "Good mo" and provider.closed == 1
+    exchange = exchange_of(provider, closed)
+    assert exchange.run(9) == "anthropic: unexpected BrokenPipeError"
+    ((_, reply),) = exchange.done
+    assert reply.text == "Good mo" and provider.closed == 1
+
+
+def exchange_of(provider: ChatProvider, on_text: Callable[[str], None]) -> Exchange:
+    return Exchange(
+        provider,
+        ChatRequest((), "Hello?", 10),
+        lambda request, timeout, take: provider.chat(request, timeout=timeout, on_text=take),
+        on_text=on_text,
+        answer=lambda _use: "",
+        on_round=lambda *_: None,
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.context.views import DigestView
 from engine.knowledge.apply import Applied
 from engine.knowledge.category_files import entries
-from engine.knowledge.entries import Entries, EntryScan
+from engine.knowledge.entries import EntryScan, scan_entries
 from engine.knowledge.links import Links
 from engine.knowledge.notes import FileNotes, Rebinding
 from engine.knowledge.whereabouts import Candidate
@@ -218,7 +218,7 @@ class FakeEntries:
         """As they are now."""
         self._engine.note("scan")
         workspace = Workspace(self._engine.root)
-        return Entries(Files(workspace), workspace).scan()
+        return scan_entries(Files(workspace))
 
     def links(self, scan: EntryScan) -> Links:
         """The references of its files."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engine.errors import HarvestRefused
 from engine.knowledge.edit import Known
 from engine.knowledge.harvest.classify import Candidate, Kind
-from engine.knowledge.harvest.report import Report, Result, Survey, Wish
+from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.verify import CheckedEntry, CheckedLine, SourceState
@@ -166,16 +166,16 @@ class FakeLedger:
 
     def run(
         self,
-        wish: Wish,
+        request: HarvestRequest,
         on_result: Callable[[Result], None] = lambda _result: None,
         on_start: Callable[[str], None] = lambda _path: None,
     ) -> Report:
         """Tells of every result; ``gates`` named ``harvest PATH`` hold one up."""
-        self._engine.note("harvest", wish)
+        self._engine.note("harvest", request)
         report = self.reported.pop(0) if self.reported else Report(results())
         done: list[Result] = []
         for result in report.results:
-            if wish.paths and result.path not in wish.paths:
+            if request.paths and result.path not in request.paths:
                 continue
             on_start(result.path)
             self._engine.note(f"harvest {result.path}")

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import AutopoiesisError, HarvestRefused
-from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.report import Report, Survey
+from engine.knowledge.harvest.report import Consent, Report, Survey
 from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import FakeEngine, status_view
 from tests.tui.ledger_data import BRAKE, CANDIDATES, DEPLOY, MAILS, PARSER, SCHEMA, harvested, results

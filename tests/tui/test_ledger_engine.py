@@ -121,7 +121,7 @@ async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back
 async def test_the_brake_holds_until_the_number_is_typed(
     rested: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.knowledge.harvest.moving.FEW", 2)
+    monkeypatch.setattr("engine.knowledge.harvest.reclaim.FEW", 2)
     before = sorted(path.name for path in (rested / "conversations").iterdir())
     async with opened(rested) as driven:
         await driven.press("H")

@@ -15,7 +15,7 @@ from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.harvest.report import Report, Result, Survey, Wish
+    from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
 
 _SHOWN = 20
 
@@ -62,14 +62,13 @@ def harvest(
     typed the number where many would go. harvest.provider names the model; the default, `markers`, is none:
     plans you approved, what the agent said it had done, and commands that succeeded again and again.
     """
-    from engine.knowledge.harvest.reclaim import Consent  # noqa: PLC0415 — `--help` must not load the engine
-    from engine.knowledge.harvest.report import Wish  # noqa: PLC0415 — likewise
+    from engine.knowledge.harvest.report import Consent, HarvestRequest  # noqa: PLC0415 — `--help` loads no engine
 
     consent = Consent(number, reclaim_empty, reclaim_partial)
     with invocation().engine() as engine:
         survey = engine.knowledge.harvest.survey(transcripts=transcripts or None, named=paths)
         transcripts = survey.transcripts
-        wish = Wish(paths, transcripts, not no_harvest, not (keep or transcripts), consent)
+        wish = HarvestRequest(paths, transcripts, not no_harvest, not (keep or transcripts), consent)
         if not is_applied:
             _print_survey(engine, survey, wish, as_json)
             return 0
@@ -87,7 +86,7 @@ def harvest(
         return 1 if failed else 0
 
 
-def _print_survey(engine: Engine, survey: Survey, wish: Wish, as_json: bool) -> None:
+def _print_survey(engine: Engine, survey: Survey, wish: HarvestRequest, as_json: bool) -> None:
     if as_json:
         tree = plain(survey)
         tree["bytes"] = {kind: survey.size(kind) for kind in ("harvest", "prune")}
@@ -121,7 +120,7 @@ def _emit_classes(engine: Engine, survey: Survey) -> None:
     emit(f"~{survey.tokens:,} tokens to {survey.provider}, {about}")
 
 
-def _emit_transcripts_left(left: int, wish: Wish) -> None:
+def _emit_transcripts_left(left: int, wish: HarvestRequest) -> None:
     """Names the transcripts that a harvest of the working conversations does not touch."""
     if left and not wish.paths:
         are = "is" if left == 1 else "are"
@@ -151,7 +150,7 @@ def _told(result: Result) -> None:
         emit(f"  not used  {refused}")
 
 
-def _asked_for_a_number(engine: Engine, wish: Wish, report: Report) -> Report:
+def _asked_for_a_number(engine: Engine, wish: HarvestRequest, report: Report) -> Report:
     """Asks a person at a terminal where the number of conversations that would go has to be named."""
     from dataclasses import replace  # noqa: PLC0415 — hardly ever needed
 
@@ -168,7 +167,7 @@ def _asked_for_a_number(engine: Engine, wish: Wish, report: Report) -> Report:
     return replace(report, results=tuple(done.get(each.path, each) for each in report.results))
 
 
-def _emit_report(engine: Engine, wish: Wish, report: Report, left: int) -> None:
+def _emit_report(engine: Engine, wish: HarvestRequest, report: Report, left: int) -> None:
     for path in report.recovered:
         emit(f"finished what was interrupted: {path}")
     for path in report.purged:

@@ -12,8 +12,7 @@ from tui.render.figures import kilobytes, plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.archive import ArchiveReport
-    from engine.knowledge.archive_plan import EntryMove
+    from engine.knowledge.archive import ArchiveReport, EntryMove
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.links import Link
 

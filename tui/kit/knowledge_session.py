@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.context.views import DigestView
     from engine.knowledge.apply import Applied
     from engine.knowledge.entries import EntryScan
-    from engine.knowledge.harvest.report import Report, Result, Survey, Wish
+    from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
     from engine.knowledge.ledger import LedgerEntry
     from engine.knowledge.links import Links
     from engine.knowledge.notes import FileNotes, Rebinding
@@ -44,7 +44,7 @@ class WorkbenchHarvest(Protocol):
 
     def run(
         self,
-        wish: Wish,
+        request: HarvestRequest,
         on_result: Callable[[Result], None] = ...,
         on_start: Callable[[str], None] = ...,
     ) -> Report:

@@ -6,14 +6,15 @@ import contextlib
 import fnmatch
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, PathRefused
-from engine.knowledge.harvest.liveness import ended_before
 from engine.knowledge.harvest.parts import PART_BYTES, SUMMARIZE_THRESHOLD_BYTES
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.ledger import MARKERS
@@ -35,6 +36,16 @@ Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
 _BYTES_PER_TOKEN = 4
 _QUESTION_TOKENS = 900
 """Roughly the tokens around the text of a question, or that the summary of a part adds to the last one."""
+
+
+_TAIL_BYTES = 256 * 1024
+_STAMP = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d[^"]{0,24})"')
+_TURN = re.compile(
+    rb"^##[ \t]+(?:(\d{4}-\d\d-\d\d)[ \t]+)?(\d{1,2}:\d\d)[ \t]+(?:\xe2\x80\x94|\xe2\x80\x93|-)[ \t]",
+    re.MULTILINE,
+)
+_SAME_MINUTES = 10
+"""Minutes by which the last turn and the file's own time may differ and still be one event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,37 +84,83 @@ class Candidate:
         return -(-self.text_size // _BYTES_PER_TOKEN) + questions * _QUESTION_TOKENS
 
 
-def classify(
-    files: Files,
-    ledger: Mapping[str, LedgerEntry],
-    now: datetime,
-    idle_minutes: int,
-    *,
-    provider: str = MARKERS,
-    transcripts: bool = False,
-    named: Collection[str] = (),
-    measured: MutableMapping[str, Measured] | None = None,
-) -> tuple[Candidate, ...]:
-    """Every conversation, by path.
+@dataclass(frozen=True)
+class Classifier:
+    """Says what a harvest would do with every conversation."""
 
-    ``ledger`` is by sha256 of the contents. A conversation written to in the last ``idle_minutes`` is live.
-    ``provider`` is the one that would be asked. ``transcripts`` looks at the immutable transcripts instead,
-    which are harvested and never reclaimed. A live conversation among ``named`` is harvested as it is now,
-    and stays. ``measured`` is what is already known of contents, by sha256, and is added to.
-    """
-    folder = TRANSCRIPTS if transcripts else WORKING
-    look = _Look(
-        files,
-        ledger,
-        now - timedelta(minutes=idle_minutes),
-        _patterns(files),
-        provider,
-        transcripts,
-        frozenset(named),
-        {} if measured is None else measured,
-    )
-    found = [look.at(path) for path in paths_in(files, folder)]
-    return tuple(each for each in found if each is not None)
+    files: Files
+    ledger: Mapping[str, LedgerEntry]  # by sha256 of the contents
+    now: datetime
+    idle_minutes: int  # one written to in so many last minutes is live
+    provider: str = MARKERS  # the one that would be asked
+    transcripts: bool = False
+    """Looks at the immutable transcripts instead, which are harvested and never reclaimed."""
+    named: Collection[str] = ()  # a live one among them is harvested as it is now, and stays
+    measured: MutableMapping[str, Measured] = field(default_factory=dict)
+    """What is already known of contents, by sha256; it is added to."""
+
+    def all(self) -> tuple[Candidate, ...]:
+        """Every conversation, by path."""
+        paths = paths_in(self.files, TRANSCRIPTS if self.transcripts else WORKING)
+        found = [self._at(path) for path in paths]
+        return tuple(each for each in found if each is not None)
+
+    @cached_property
+    def _horizon(self) -> datetime:
+        return self.now - timedelta(minutes=self.idle_minutes)
+
+    @cached_property
+    def _kept(self) -> tuple[str, ...]:
+        try:
+            lines = self.files.read(KEEP_FILE, limit=256 * 1024).decode("utf-8", "replace").splitlines()
+        except (FileNotFoundError, AutopoiesisError):
+            return ()
+        return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+
+    def _at(self, path: str) -> Candidate | None:
+        """The conversation at a path; ``None`` if it is gone."""
+        try:
+            real = self.files.workspace.resolve(path)
+            status = real.stat()
+        except PathRefused as error:
+            return Candidate(path, "keep", f"cannot be read: {error}", 0)
+        except OSError:
+            return None
+        size = status.st_size
+        head = read_head(real)
+        fields = head_fields(head, ("keep", "session_id", "started", "ended"))
+        if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self._kept):
+            return Candidate(path, "user-kept", "a person keeps it", size)
+        live = self._live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
+        if live and path not in self.named:
+            return Candidate(path, "live", live, size)
+        try:
+            sha256, size = hash_of(self.files, path)
+            kind, why = _by_ledger(self.ledger.get(sha256), size, self.provider, self.transcripts)
+            found = self._measured(sha256, path) if kind == "harvest" else None
+        except (OSError, AutopoiesisError) as error:
+            return Candidate(path, "keep", f"cannot be read: {error}", size)
+        free = not self.transcripts and not live
+        if found is not None and found.state in ("too-large", "unclear", "unreadable"):
+            return Candidate(path, "keep", found.why, size, sha256, free, 0, found.state)
+        text_size = found.text_size if found is not None else 0
+        return Candidate(path, kind, why, size, sha256, free, text_size)
+
+    def _live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
+        """Why a conversation is taken to be still written to, one clause; empty where it is not."""
+        if self.transcripts and fields["ended"]:
+            return ""
+        if self.transcripts and not _ended_before(self._horizon, real, written, fields):
+            return "its session has not ended"
+        if written <= self._horizon or _ended_before(self._horizon, real, written, fields):
+            return ""
+        return "was written to a moment ago"
+
+    def _measured(self, sha256: str, path: str) -> Measured:
+        if sha256 not in self.measured:
+            source = read_source(self.files, path)
+            self.measured[sha256] = Measured(source.text_size, source.state, source.why)
+        return self.measured[sha256]
 
 
 def left_in(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
@@ -147,85 +204,21 @@ def paths_in(files: Files, folder: str) -> list[str]:
     return sorted(found)
 
 
-def _patterns(files: Files) -> tuple[str, ...]:
-    try:
-        lines = files.read(KEEP_FILE, limit=256 * 1024).decode("utf-8", "replace").splitlines()
-    except (FileNotFoundError, AutopoiesisError):
-        return ()
-    return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What a conversation is compared with; the fields are those of ``classify``."""
-
-    files: Files
-    ledger: Mapping[str, LedgerEntry]
-    horizon: datetime
-    kept: tuple[str, ...]
-    provider: str
-    transcripts: bool
-    named: Collection[str]
-    measured: MutableMapping[str, Measured]
-
-    def at(self, path: str) -> Candidate | None:
-        """The conversation at a path; ``None`` if it is gone."""
-        try:
-            real = self.files.workspace.resolve(path)
-            status = real.stat()
-        except PathRefused as error:
-            return Candidate(path, "keep", f"cannot be read: {error}", 0)
-        except OSError:
-            return None
-        size = status.st_size
-        head = read_head(real)
-        fields = head_fields(head, ("keep", "session_id", "started", "ended"))
-        if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self.kept):
-            return Candidate(path, "user-kept", "a person keeps it", size)
-        live = self._live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
-        if live and path not in self.named:
-            return Candidate(path, "live", live, size)
-        try:
-            sha256, size = hash_of(self.files, path)
-            kind, why = _by_ledger(self.ledger.get(sha256), size, self.provider, self.transcripts)
-            found = self._measured(sha256, path) if kind == "harvest" else None
-        except (OSError, AutopoiesisError) as error:
-            return Candidate(path, "keep", f"cannot be read: {error}", size)
-        free = not self.transcripts and not live
-        if found is not None and found.state in ("too-large", "unclear", "unreadable"):
-            return Candidate(path, "keep", found.why, size, sha256, free, 0, found.state)
-        text_size = found.text_size if found is not None else 0
-        return Candidate(path, kind, why, size, sha256, free, text_size)
-
-    def _live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
-        """Why a conversation is taken to be still written to, one clause; empty where it is not."""
-        if self.transcripts and fields["ended"]:
-            return ""
-        if self.transcripts and not ended_before(self.horizon, real, written, fields):
-            return "its session has not ended"
-        if written <= self.horizon or ended_before(self.horizon, real, written, fields):
-            return ""
-        return "was written to a moment ago"
-
-    def _measured(self, sha256: str, path: str) -> Measured:
-        if sha256 not in self.measured:
-            source = read_source(self.files, path)
-            self.measured[sha256] = Measured(source.text_size, source.state, source.why)
-        return self.measured[sha256]
-
-
 def _by_ledger(entry: LedgerEntry | None, size: int, provider: str, transcript: bool) -> tuple[Kind, str]:
+    done: Kind = "keep" if transcript else "prune"
     if entry is not None and entry.restored:
         return "user-kept", "a person took it back from the trash"
     if not size:
-        return ("keep" if transcript else "prune"), "is empty"
-    if entry is not None and entry.is_harvested(provider):
-        return ("keep" if transcript else "prune"), f"was harvested on {entry.at[:10]}"
-    if entry is not None and entry.status == "deleted-unharvested":
-        return ("keep" if transcript else "prune"), f"was discarded without a harvest on {entry.at[:10]}"
-    if entry is not None and entry.status == "harvested":
+        return done, "is empty"
+    if entry is None:
+        return "harvest", "is not harvested yet"
+    if entry.is_harvested(provider):
+        return done, f"was harvested on {entry.at[:10]}"
+    if entry.status == "deleted-unharvested":
+        return done, f"was discarded without a harvest on {entry.at[:10]}"
+    if entry.status == "harvested":
         return "harvest", f"was read without a model on {entry.at[:10]}"
-    if entry is not None and entry.status == "harvest-failed":
+    if entry.status == "harvest-failed":
         return "harvest", f"failed on {entry.at[:10]}: {entry.error}"
     return "harvest", "is not harvested yet"
 
@@ -237,3 +230,65 @@ def _named(path: str, patterns: Iterable[str]) -> bool:
     return any(
         fnmatch.fnmatchcase(each, pattern) for pattern in patterns for each in (path, inside, name, stem)
     )
+
+
+def _ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapping[str, str]) -> bool:
+    """Whether a file that was written a moment ago says that nothing was said in it since a time.
+
+    A copy, a checkout and an import give a file the time of now. When something was last said in it tells
+    more, where the file holds that for certain: in the header of a session that has ended, in the time stamps
+    of a log, in the last heading of a transcript of ours. Everything else is taken to be live.
+
+    ``written`` is when the file was last written to, UTC; ``fields`` are ``started`` and ``ended`` of its
+    header.
+    """
+    ended = _time(fields["ended"])
+    if ended is not None:
+        return ended <= horizon
+    tail = _tail(path)
+    stamps = [
+        time for time in map(_time, (match.decode() for match in _STAMP.findall(tail))) if time is not None
+    ]
+    if path.suffix.lower() == ".jsonl":
+        return bool(stamps) and max(stamps) <= horizon
+    started = _time(fields["started"])
+    return started is not None and _last_turn(tail, started, written) <= horizon
+
+
+def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
+    """When the last turn of a transcript was, at the latest by its headings; now if they do not tell."""
+    turns = _TURN.findall(tail)
+    if not turns:
+        return written
+    day, clock = turns[-1]
+    at = _time(f"{(day or started.date().isoformat().encode()).decode()}T{clock.decode():0>5}")
+    if at is None:
+        return written
+    if day:
+        return at
+    # Without a date the turn may be of any later day: of the day on which the file was written, if the times
+    # agree.
+    apart = abs(written - at.replace(year=written.year, month=written.month, day=written.day))
+    if min(apart, timedelta(days=1) - apart) <= timedelta(minutes=_SAME_MINUTES):
+        return written
+    return at if at >= started else at + timedelta(days=1)
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _tail(path: Path) -> bytes:
+    """The last kilobytes of a regular file; empty if it cannot be read."""
+    try:
+        with os.fdopen(
+            os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"
+        ) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - _TAIL_BYTES))
+            return stream.read(_TAIL_BYTES)
+    except OSError:
+        return b""

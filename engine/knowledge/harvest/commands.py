@@ -40,15 +40,13 @@ _KINDS: tuple[tuple[str, str], ...] = (
 )
 _RUNNER = re.compile(
     r"(?:\w+=\S+\s+)*(?:(?:npx|uvx?|uv run|poetry run|pipenv run|bundle exec|pdm run|hatch run|rye run"
-    r"|docker compose"
-    r" (?:run|exec) \S+|python3? -m|\.venv/bin/|\./)\s*)?"
+    r"|docker compose (?:run|exec) \S+|python3? -m|\.venv/bin/|\./)\s*)?"
     r"(?P<tool>make|mise(?: run)?|just|task|npm(?: run)?|pnpm(?: run)?|yarn(?: run)?|bun(?: run)?|cargo"
     r"|go|gradle|"
     r"\./gradlew|gradlew|mvn|dotnet|mix|rake|rails|tox|nox|pytest|jest|vitest|rspec|phpunit|ctest|cmake"
     r"|ninja|bazel|"
     r"mypy|pyright|ruff|eslint|prettier|black|tsc|golangci-lint|clippy|shellcheck|composer|flutter|swift"
-    r"|zig|sbt|lein|"
-    r"terraform|ansible-playbook|helm|kubectl|alembic|manage\.py|bin/\w+|scripts?/[\w./-]+"
+    r"|zig|sbt|lein|terraform|ansible-playbook|helm|kubectl|alembic|manage\.py|bin/\w+|scripts?/[\w./-]+"
     r"|[\w-]+\.sh)\b(?P<rest>.*)"
 )
 _DROPPED = re.compile(

@@ -7,14 +7,12 @@ matter, which has tried as often as it may; a spent budget is the person's.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from engine.context.replies import BadReply, quoted
-from engine.context.tokens import count as count_tokens
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
     SUMMARIZE_THRESHOLD_BYTES,
@@ -24,17 +22,25 @@ from engine.knowledge.harvest.parts import (
     record_of,
     summaries_of,
 )
-from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
+from engine.knowledge.harvest.prompt import (
+    HARVEST,
+    SUMMARY,
+    SYSTEM,
+    prompt_of,
+    shown,
+    task,
+    without_secrets,
+)
 from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reply import Reply, once, read_reply
+from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
-from engine.knowledge.secrets import without_secrets
 from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
-    from engine.providers.asking import Limits, Question
+    from engine.providers.asking import Asked, Limits, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
@@ -45,19 +51,37 @@ HARVEST_MAX_ATTEMPTS = 2
 MOST_TOKENS = 65_536
 """Tokens of the longest reply that is asked for after one was cut off."""
 
-_SUMMARY_TOKENS = 900
-"""Roughly the tokens of a summary of the requested length."""
-_REPLY_TOKENS = 700
-"""Roughly the tokens of an ordinary reply."""
 _STOPPED = "stopped before it was finished"
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a harvest of one conversation would take."""
+Outcome = Literal["extracted", "failed", "too-large", "unclear"]
 
-    tokens: int  # sent, all questions together; 0 if no model is asked
-    cost_usd: float | None  # with replies of ordinary length; ``None`` if the price is unknown
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What came of asking about one conversation."""
+
+    outcome: Outcome  # Only ``extracted`` has items. ``unclear``: nothing tells who speaks.
+    items: tuple[Item, ...] = ()  # in order, each once
+    provider: str = ""  # ``markers`` asks no model
+    model: str = ""
+    attempts: int = 0  # how often the model was asked for items
+    shown: int = 0  # bytes of the conversation that were looked at whole
+    size: int = 0  # bytes of the conversation
+    summarised: bool = False
+    """Only a summary was looked at, made part by part; the parts cover ``shown`` of ``size``."""
+    redacted: int = 0  # secrets that were masked before anything was sent
+    input_tokens: int = 0
+    output_tokens: int = 0  # all calls together, as are the output tokens
+    cost_usd: float | None = 0.0  # ``None`` if a price is unknown
+    refused: tuple[str, ...] = ()  # a line for each part of the model's reply that could not be used
+    error: str = ""  # why there are no items, one line; empty otherwise
+    lasting: bool = False  # every other conversation would fail alike until a person changes something
+
+    @property
+    def coverage(self) -> float:
+        """Share of the conversation that was looked at, 0 to 1."""
+        return self.shown / self.size if self.size else 1.0
 
 
 class _Failed(Exception):
@@ -79,29 +103,10 @@ class _Longer:
     deadline_s: float
 
 
-@dataclass(slots=True)
-class _Taken:
-    """What the questions about one conversation took so far."""
-
-    model: str = ""
-    attempts: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0
-
-    def add(self, completed: ChatReply) -> None:
-        self.model = completed.model or self.model
-        self.input_tokens += completed.usage.input_tokens
-        self.output_tokens += completed.usage.output_tokens
-        known, cost = self.cost_usd, completed.cost_usd
-        self.cost_usd = None if known is None or cost is None else known + cost
-
-
 class Extractor:
     """Takes knowledge out of conversations, one at a time. ``stop`` may be called from any thread.
 
-    Without a ``completer`` it takes what conversations mark themselves. ``price`` is of so many tokens, sent
-    and received; ``None`` if it is unknown. Prompts of the workspace ``files`` go before the shipped ones.
+    Without a ``completer`` it takes what conversations mark themselves.
     """
 
     def __init__(
@@ -109,16 +114,10 @@ class Extractor:
         settings: Limits,
         completer: ChatProvider | None = None,
         spending: Spending | None = None,
-        count: Callable[[str], int] = count_tokens,
-        price: Callable[[int, int], float | None] = lambda _sent, _received: None,
-        files: Files | None = None,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._completer = completer
         self._spending = spending
-        self._count = count
-        self._price = price
-        self._files = files
         self._guard = threading.Lock()
         self._stopped = False
         self._under_way: Question | None = None
@@ -126,17 +125,14 @@ class Extractor:
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """What a conversation taught. Never raises for what is in it or for what a provider does.
 
-        ``files`` is a workspace other than the extractor's.
+        Prompts of the workspace ``files`` go before the shipped ones.
         """
         blank = self._blank(source)
-        if source.state == "too-large":
-            return replace(blank, outcome="too-large", error=source.why)
-        if source.state == "unclear":
-            return replace(blank, outcome="unclear", error=source.why)
-        if source.state == "unreadable":
-            return replace(blank, error=source.why)
         if source.state == "empty":
             return replace(blank, outcome="extracted", shown=source.size, error=source.why)
+        if source.state != "read":
+            outcome: Outcome = "failed" if source.state == "unreadable" else source.state
+            return replace(blank, outcome=outcome, error=source.why)
         if self._completer is None:
             items = once((*marked(source.turns), *proposed(source.turns)))
             return replace(blank, outcome="extracted", items=items, shown=source.read)
@@ -145,30 +141,8 @@ class Extractor:
         if not turns:
             # Nothing but memory operations, which need no model.
             return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
-        return self._asked(self._completer, source, turns, blank, files or self._files)
-
-    def estimate(self, source: SourceText, files: Files | None = None) -> Estimate:
-        """What ``extract`` would take at its first attempt.
-
-        ``files`` is a workspace other than the extractor's.
-
-        Raises:
-            AutopoiesisError: The workspace's own prompt cannot be used.
-        """
-        if self._completer is None or source.state != "read" or not source.shown:
-            return Estimate(0, 0.0)
-        files = files or self._files
-        system, wanted = self._count(SYSTEM), self._count(task(HARVEST, files))
-        if source.text_size <= SUMMARIZE_THRESHOLD_BYTES:
-            said = sum(self._count(shown(number, turn)) for number, turn in source.shown)
-            tokens, received = system + wanted + said, _REPLY_TOKENS
-        else:
-            parts = [part for part in parts_of(source) if part.text]
-            summing = self._count(task(SUMMARY, files)) + system
-            sent = sum(self._count(part.text) + summing for part in parts)
-            tokens = sent + system + wanted + _SUMMARY_TOKENS * len(parts)
-            received = _SUMMARY_TOKENS * len(parts) + _REPLY_TOKENS
-        return Estimate(tokens, self._price(tokens, received))
+        asking = _Asking(self, self._completer, source, files, self._completer.model)
+        return asking.extraction(turns, blank)
 
     def stop(self) -> None:
         """Gives up what is under way, and everything that would be asked after it."""
@@ -183,79 +157,104 @@ class Extractor:
         name, model = (MARKERS, "") if completer is None else (completer.name, completer.model)
         return Extraction("failed", provider=name, model=model, size=source.size)
 
-    def _asked(
-        self,
-        completer: ChatProvider,
-        source: SourceText,
-        turns: Sequence[tuple[int, Turn]],
-        blank: Extraction,
-        files: Files | None,
-    ) -> Extraction:
-        taken = _Taken(completer.model)
-        is_long = source.text_size > SUMMARIZE_THRESHOLD_BYTES
+    def answer(self, completer: ChatProvider, prompt: str, session: str, limit: int = 0) -> Asked:
+        """What came of a question; ``limit`` is the tokens of its reply where they are not those set.
+
+        Raises:
+            AutopoiesisError: The budget is spent.
+            _Failed: It was stopped.
+        """
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask no model
+
+        if self._spending is not None:
+            self._spending.allow()
+        with self._guard:
+            if self._stopped:
+                raise _Failed(_STOPPED)
+            limits = _Longer(limit, self.settings.deadline_s) if limit else self.settings
+            question = Question(completer, SYSTEM, prompt, limits, group="harvest")
+            self._under_way = question
+        try:
+            answer = question.answer()
+        finally:
+            with self._guard:
+                self._under_way = None
+        if answer.completed is None and self._stopped:
+            raise _Failed(_STOPPED)
+        if answer.completed is not None and self._spending is not None:
+            self._spending.spent(answer.completed, (), session)
+        return answer
+
+
+@dataclass(slots=True)
+class _Asking:
+    """The questions about one conversation, and what they took so far."""
+
+    extractor: Extractor
+    completer: ChatProvider
+    source: SourceText
+    files: Files | None
+    model: str
+    attempts: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    def extraction(self, turns: Sequence[tuple[int, Turn]], blank: Extraction) -> Extraction:
+        is_long = self.source.text_size > SUMMARIZE_THRESHOLD_BYTES
         reply = Reply(())
         looked_at, error, lasting = 0, "", False
         try:
-            wanted = task(HARVEST, files)
+            wanted = task(HARVEST, self.files)
             if is_long:
-                record, looked_at = self._summarised(completer, source, turns, taken, files)
+                record, looked_at = self._summarised(turns)
             else:
-                record, looked_at = [shown(number, turn) for number, turn in turns], source.read
+                record, looked_at = [shown(number, turn) for number, turn in turns], self.source.read
             if record:
-                reply = self._reply(completer, source, record, wanted, taken)
+                reply = self._reply(record, wanted)
         except (_Failed, AutopoiesisError) as failed:
             error, looked_at, lasting = str(failed), 0, failed.lasting
         return replace(
             blank,
             outcome="failed" if error else "extracted",
-            items=tuple(replace(item, voice=voice_of(item.text, source.said)) for item in reply.items),
-            model=taken.model,
-            attempts=taken.attempts,
+            items=tuple(replace(item, voice=voice_of(item.text, self.source.said)) for item in reply.items),
+            model=self.model,
+            attempts=self.attempts,
             shown=looked_at,
             summarised=is_long,
-            input_tokens=taken.input_tokens,
-            output_tokens=taken.output_tokens,
-            cost_usd=taken.cost_usd,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost_usd=self.cost_usd,
             refused=reply.refused,
             error=error,
             lasting=lasting,
         )
 
-    def _summarised(
-        self,
-        completer: ChatProvider,
-        source: SourceText,
-        turns: Sequence[tuple[int, Turn]],
-        taken: _Taken,
-        files: Files | None,
-    ) -> tuple[list[str], int]:
+    def _summarised(self, turns: Sequence[tuple[int, Turn]]) -> tuple[list[str], int]:
         """The summaries of the parts, and the bytes of the file that these cover."""
-        wanted = task(SUMMARY, files)
+        wanted = task(SUMMARY, self.files)
 
         def ask(part: SourcePart) -> tuple[str, bool] | str:
-            prompt = prompt_of([part.text], wanted, name=redacted(source.name))
-            completed = self._answer(completer, source, prompt, taken)
+            completed = self._answer([part.text], wanted)
             return completed if isinstance(completed, str) else (completed.text, completed.cut)
 
-        summaries = summaries_of(parts_of(source, turns), ask)
+        summaries = summaries_of(parts_of(self.source, turns), ask)
         asked = [summary for summary in summaries if summary.part.text]
         if asked and not any(summary.text or not summary.error for summary in asked):
             raise _Failed(f"no part could be summed up: {asked[0].error}")
         return record_of(summaries), covered(summaries)
 
-    def _reply(
-        self, completer: ChatProvider, source: SourceText, record: Sequence[str], wanted: str, taken: _Taken
-    ) -> Reply:
+    def _reply(self, record: Sequence[str], wanted: str) -> Reply:
         """The items about a record. What a reply holds that was cut off is kept, and only the rest is asked
         for, with room for a longer one.
         """
-        wrong, limit = "", self._settings.max_tokens
+        set_limit = self.extractor.settings.max_tokens
+        wrong, limit = "", set_limit
         kept: Reply | None = None
         for _ in range(HARVEST_MAX_ATTEMPTS):
-            taken.attempts += 1
-            prompt = prompt_of(record, wanted, name=redacted(source.name), wrong=wrong)
+            self.attempts += 1
             try:
-                completed = self._answer(completer, source, prompt, taken, limit)
+                completed = self._answer(record, wanted, wrong=wrong, limit=limit)
             except (AutopoiesisError, _Failed) as error:
                 if kept is None:
                     raise
@@ -278,51 +277,33 @@ class Extractor:
                     wrong += f"; give only the items behind “{last}”"
             if completed.cut:
                 limit = min(2 * limit, MOST_TOKENS)
-                if limit <= self._settings.max_tokens:
+                if limit <= set_limit:
                     break
         if kept is not None and kept.items:
             return _cut_off(kept, "raise harvest.max_tokens")
-        raise _Failed(f"the reply could not be used after {taken.attempts} attempts: {wrong}")
+        raise _Failed(f"the reply could not be used after {self.attempts} attempts: {wrong}")
 
     def _answer(
-        self,
-        completer: ChatProvider,
-        source: SourceText,
-        prompt: str,
-        taken: _Taken,
-        limit: int = 0,
+        self, record: Sequence[str], wanted: str, *, wrong: str = "", limit: int = 0
     ) -> ChatReply | str:
         """The reply to a question, or why there is none.
 
         Raises:
-            AutopoiesisError: The budget is spent.
-            _Failed: It was stopped, or further questions would get no answer either.
+            AutopoiesisError, _Failed: As ``Extractor.answer``, or no further question would get an answer.
         """
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask no model
-
-        if self._spending is not None:
-            self._spending.allow()
-        with self._guard:
-            if self._stopped:
-                raise _Failed(_STOPPED)
-            limits = _Longer(limit, self._settings.deadline_s) if limit else self._settings
-            question = Question(completer, SYSTEM, prompt, limits, group="harvest")
-            self._under_way = question
-        try:
-            answer = question.answer()
-        finally:
-            with self._guard:
-                self._under_way = None
-        if answer.completed is None:
-            if self._stopped:
-                raise _Failed(_STOPPED)
+        prompt = prompt_of(record, wanted, name=redacted(self.source.name), wrong=wrong)
+        answer = self.extractor.answer(self.completer, prompt, self.source.session, limit)
+        completed = answer.completed
+        if completed is None:
             if answer.lasting:
                 raise _Failed(answer.error, lasting=True)
             return answer.error
-        taken.add(answer.completed)
-        if self._spending is not None:
-            self._spending.spent(answer.completed, (), source.session)
-        return answer.completed
+        self.model = completed.model or self.model
+        self.input_tokens += completed.usage.input_tokens
+        self.output_tokens += completed.usage.output_tokens
+        known, cost = self.cost_usd, completed.cost_usd
+        self.cost_usd = None if known is None or cost is None else known + cost
+        return completed
 
 
 def _both(first: Reply, second: Reply) -> Reply:

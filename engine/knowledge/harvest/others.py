@@ -11,7 +11,6 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from engine.provenance.tools import brings_outside, reads_document
@@ -71,20 +70,11 @@ def _said(label: str, text: str) -> Turn:
     return Turn(_ROLES[label], "", (Text(plain),) if plain else (), TOOL if label in _OUTSIDE else "")
 
 
-@dataclass(slots=True)
-class RecordReader:
-    """Turns JSON lines of the common forms into turns: ``{"role": …, "content": …}``, alone, as a
-    ``message``, or in a list of ``messages``.
+def turns_of(line: Line) -> list[Turn]:
+    """The turns of a JSON line of the common forms: ``{"role": …, "content": …}``, alone, as a ``message``,
+    or in a list of ``messages``; none when nothing on it says who speaks.
     """
-
-    turns: list[Turn] = field(default_factory=list)
-    """So far; consecutive lines of the agent are one turn each."""
-
-    def feed(self, line: Line) -> bool:
-        """Takes in a line; ``False`` when nothing on it says who speaks."""
-        found = [turn for record in line.records for turn in _turns_of(record)]
-        self.turns += found
-        return bool(found)
+    return [turn for record in line.records for turn in _turns_of(record)]
 
 
 def _turns_of(record: Record) -> Iterator[Turn]:

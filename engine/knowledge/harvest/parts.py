@@ -115,26 +115,26 @@ def summaries_of(
     """
     done: list[Summary] = []
     for number, part in enumerate(parts, 1):
-        if not part.text:
-            done.append(Summary(part, ""))
-            continue
-        if number > MOST_PARTS:
-            done.append(Summary(part, "", f"there are more than {MOST_PARTS} parts"))
-            continue
         lately = [summary.error for summary in done[-MOST_IN_A_ROW:] if not summary.text]
-        if len(lately) == MOST_IN_A_ROW and all(lately):
-            done.append(Summary(part, "", lately[-1]))
-            continue
-        answer = ask(part)
-        if isinstance(answer, str):
-            done.append(Summary(part, "", answer))
-            continue
-        try:
-            text, cut = answer
-            done.append(Summary(part, summary_in(text, cut), _CUT if cut else ""))
-        except BadReply as error:
-            done.append(Summary(part, "", str(error)))
+        text = error = ""
+        if part.text and number > MOST_PARTS:
+            error = f"there are more than {MOST_PARTS} parts"
+        elif part.text and len(lately) == MOST_IN_A_ROW and all(lately):
+            error = lately[-1]
+        elif part.text:
+            text, error = _summed_up(ask(part))
+        done.append(Summary(part, text, error))
     return tuple(done)
+
+
+def _summed_up(answer: tuple[str, bool] | str) -> tuple[str, str]:
+    """The summary, and why there is none or not all of it."""
+    if isinstance(answer, str):
+        return "", answer
+    try:
+        return summary_in(*answer), _CUT if answer[1] else ""
+    except BadReply as error:
+        return "", str(error)
 
 
 def summary_in(text: str, cut: bool) -> str:

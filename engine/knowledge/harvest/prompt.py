@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.context.history import render
-from engine.context.quoting import attribute, fenced, speaker
+from engine.context.quoting import attribute, bare, fenced, speaker
 from engine.errors import DocumentError
+from engine.redaction.detect import redact
+from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
@@ -63,6 +65,29 @@ def task(name: str, files: Files | None = None) -> str:
     if not text:
         raise DocumentError("is empty", where=path, cure=cure)
     return text
+
+
+def without_secrets(turns: Iterable[tuple[int, Turn]]) -> tuple[list[tuple[int, Turn]], int]:
+    """Turns as they may be shown to a service (N3).
+
+    Every field of every block is looked at whole: in a line that is cut to its first characters, half of a
+    key would no longer look like one.
+
+    What was injected into the turns is left out, as the prompt leaves it out.
+
+    Returns:
+        The turns by number, and in how many places something was taken out of them.
+    """
+    found = 0
+
+    def clean(text: str) -> str:
+        nonlocal found
+        plain, count = redact(text)
+        found += count
+        return plain
+
+    said = [(number, clean_turn(bare(turn), clean)) for number, turn in turns]
+    return said, found
 
 
 def shown(number: int, turn: Turn) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.quoting import bare
-from engine.knowledge.harvest.others import RecordReader, calls_in, is_own_output, spoken, tool_output
+from engine.knowledge.harvest.others import calls_in, is_own_output, spoken, tool_output, turns_of
 from engine.knowledge.harvest.prompt import said_in
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat
@@ -118,21 +118,43 @@ def read_source(files: Files, path: str) -> SourceText:
             held.append(block)
         else:
             held.clear()
-    sha256 = digest.hexdigest()
+    blank = SourceText(path, digest.hexdigest(), size, "read")
     if size > MOST_FILE_BYTES:
         why = f"has {size:,} bytes, more than the {MOST_FILE_BYTES:,} that are read"
-        return SourceText(path, sha256, size, "too-large", why)
+        return replace(blank, state="too-large", why=why)
     data = b"".join(held)
     if not _is_text(data):
-        return SourceText(path, sha256, size, "unreadable", "is no text")
-    is_log = PurePosixPath(path).suffix.lower() == ".jsonl"
-    source = _log(path, sha256, data) if is_log else _text(path, sha256, data)
+        return replace(blank, state="unreadable", why="is no text")
+    found = (_log if PurePosixPath(path).suffix.lower() == ".jsonl" else _text)(path, data)
+    if found is None:
+        return replace(blank, state="unclear", why=UNCLEAR)
+    source = replace(
+        blank,
+        turns=tuple(map(_kept, found.turns)),
+        sizes=tuple(found.sizes),
+        session=found.session,
+        outside="\n".join(found.outside),
+        local="\n".join(found.local),
+    )
+    if not any(turn.blocks for turn in source.turns):
+        return replace(source, state="empty", why="nobody says anything in it")
     if source.text_size > MOST_TEXT_BYTES:
         why = (
             f"shows {source.text_size:,} bytes of text, more than the {MOST_TEXT_BYTES:,} that are harvested"
         )
-        return SourceText(path, sha256, size, "too-large", why)
+        return replace(blank, state="too-large", why=why)
     return source
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read of a file; the fields are those of ``SourceText``."""
+
+    turns: Sequence[Turn]
+    sizes: Sequence[int]
+    session: str = ""
+    outside: Sequence[str] = ()
+    local: Sequence[str] = ()
 
 
 def _is_text(data: bytes) -> bool:
@@ -143,7 +165,7 @@ def _is_text(data: bytes) -> bool:
     return 10 * (odd + broken) <= len(sample)
 
 
-def _text(path: str, sha256: str, data: bytes) -> SourceText:
+def _text(path: str, data: bytes) -> _Read | None:
     transcript = parse(data, path)
     turns: Sequence[Turn] = transcript.turns
     if any(turn.line for turn in turns):
@@ -154,25 +176,25 @@ def _text(path: str, sha256: str, data: bytes) -> SourceText:
         text = data.decode("utf-8", "surrogateescape").replace("\r\n", " \n")
         found = spoken(text)
         if not found and any(turn.text.strip() for turn in turns):
-            return _chat(path, sha256, data)
+            return _chat(path, data)
         starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
         turns = [turn for turn, _ in found] or turns
     sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
-    return _source(path, sha256, len(data), turns, sizes, session=transcript.session_id)
+    return _Read(turns, sizes, transcript.session_id)
 
 
-def _chat(path: str, sha256: str, data: bytes) -> SourceText:
-    """A history or an export of another program; ``unclear`` if it is neither.
+def _chat(path: str, data: bytes) -> _Read | None:
+    """A history or an export of another program; ``None`` if it is neither.
 
     Which bytes a turn takes is not known there: each gets its share by the length of its text.
     """
     found = read_chat(data, path)
     if found is None:
-        return SourceText(path, sha256, len(data), "unclear", UNCLEAR)
+        return None
     weights = [sum(len(str(block)) for block in turn.blocks) + 1 for turn in found.turns]
     ends = [len(data) * done // sum(weights) for done in accumulate(weights)]
     sizes = [end - start for start, end in pairwise([0, *ends])]
-    return _source(path, sha256, len(data), found.turns, sizes, session=found.session_id)
+    return _Read(found.turns, sizes, found.session_id)
 
 
 def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
@@ -183,16 +205,12 @@ def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
         yield total
 
 
-def _log(path: str, sha256: str, data: bytes) -> SourceText:
+def _log(path: str, data: bytes) -> _Read | None:
     stream = BytesIO(data)
     kind = kind_of(stream)
-    if kind is not None:
-        turns, sizes, session = _agents(path, kind, stream)
-    else:
-        turns, sizes = _records(stream)
-        session = ""
-    if kind is None and not turns and data.strip():
-        return _chat(path, sha256, data)
+    read = _records(stream) if kind is None else _agents(path, kind, stream)
+    if kind is None and not read.turns and data.strip():
+        return _chat(path, data)
     outside: list[str] = []
     local: list[str] = []
     calls: dict[str, ToolCall] = {}
@@ -200,19 +218,10 @@ def _log(path: str, sha256: str, data: bytes) -> SourceText:
         for record in line.records:
             calls.update(calls_in(record))
             (local if is_own_output(record, calls) else outside).extend(tool_output(record))
-    return _source(
-        path,
-        sha256,
-        len(data),
-        turns,
-        sizes,
-        session=session,
-        outside="\n".join(outside),
-        local="\n".join(local),
-    )
+    return replace(read, outside=outside, local=local)
 
 
-def _agents(path: str, kind: Kind, stream: BytesIO) -> tuple[list[Turn], list[int], str]:
+def _agents(path: str, kind: Kind, stream: BytesIO) -> _Read:
     """The turns of an agent's session log, and the bytes of the lines that went into each."""
     log = SessionLog(kind, Path(path), stream)
     turns: list[Turn] = []
@@ -234,46 +243,18 @@ def _agents(path: str, kind: Kind, stream: BytesIO) -> tuple[list[Turn], list[in
     del sizes[len(turns) :]
     if sizes:
         sizes[-1] += beyond
-    return turns, sizes, log.session_id()
+    return _Read(turns, sizes, log.session_id())
 
 
-def _records(stream: BytesIO) -> tuple[list[Turn], list[int]]:
+def _records(stream: BytesIO) -> _Read:
     """The turns of JSON lines that name a role, and the bytes of each; other lines are not read."""
-    reader = RecordReader()
+    turns: list[Turn] = []
     sizes: list[int] = []
     for line in read_lines(stream):
-        known = len(reader.turns)
-        if reader.feed(line):
-            sizes += [0] * (len(reader.turns) - known)
-            sizes[known] = line.end - line.start
-    return reader.turns, sizes
-
-
-def _source(
-    path: str,
-    sha256: str,
-    size: int,
-    turns: Sequence[Turn],
-    sizes: Sequence[int],
-    *,
-    session: str,
-    outside: str = "",
-    local: str = "",
-) -> SourceText:
-    kept = tuple(map(_kept, turns))
-    is_empty = not any(turn.blocks for turn in kept)
-    return SourceText(
-        path,
-        sha256,
-        size,
-        "empty" if is_empty else "read",
-        "nobody says anything in it" if is_empty else "",
-        kept,
-        tuple(sizes),
-        session,
-        outside,
-        local,
-    )
+        if found := turns_of(line):
+            turns += found
+            sizes += [line.end - line.start] + [0] * (len(found) - 1)
+    return _Read(turns, sizes)
 
 
 def _kept(turn: Turn) -> Turn:

@@ -1,4 +1,5 @@
-"""Moves conversations out of the way whose knowledge is safe, and back (``knowledge-curation.md`` 4).
+"""Moves conversations out of the way whose knowledge is safe, and back (``knowledge-curation.md`` 4), with a
+brake on too many of them (robustness L8).
 
 A conversation goes only if its harvest is proven: the ledger has it, every line it gave is in a file or
 in the history, the conversation itself is in the history with the same bytes, and all of it was looked at.
@@ -7,53 +8,90 @@ What is not proof by itself, a summary or an empty harvest, needs a person's wor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
-from engine.knowledge.harvest.classify import hash_of
+from engine.knowledge.harvest.classify import WORKING, hash_of, paths_in
 from engine.knowledge.harvest.settle import Commit, holds_secret
 from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.verify import version_of
 
 if TYPE_CHECKING:
+    from engine.knowledge.harvest.report import Consent, HarvestRequest, Result
     from engine.knowledge.ledger import Ledger, LedgerLine
     from engine.knowledge.trash import Trash
     from engine.store.files import Files
     from engine.store.repository import Repository
 
 
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """What a person has agreed to."""
+FEW = 5
+"""Conversations that go to the trash without their number being typed, however large a share they are."""
 
-    number: int | None = None
-    """How many conversations may go, where the number has to be typed; ``None`` if it was not."""
-    empty: bool = False  # conversations without findings may go
-    partial: bool = False  # those that were read in part, or only for their markers, may go
+STILL = "it was written to a moment ago, so it stays until it is quiet"
 
 
+@dataclass(eq=False)
 class Reclaimer:
     """Reclaims and restores."""
 
-    def __init__(
-        self,
-        files: Files,
-        ledger: Ledger,
-        trash: Trash,
-        repository: Repository,
-        commit: Commit,
-        on_problem: Callable[[str], None],
-    ) -> None:
-        self._files = files
-        self._ledger = ledger
-        self._trash = trash
-        self._repository = repository
-        self._commit = commit
-        self._on_problem = on_problem
-        self._known: tuple[str, dict[str, bytes | None]] = ("", {})
+    files: Files
+    ledger: Ledger
+    trash: Trash
+    repository: Repository
+    commit: Commit
+    on_problem: Callable[[str], None]
+    _known: tuple[str, dict[str, bytes | None]] = field(default_factory=lambda: ("", {}), init=False)
+
+    def move(self, results: Sequence[Result], request: HarvestRequest, most: int) -> Iterator[Result]:
+        """Moves to the trash what may go of the conversations of one run; all of it or, where a number has to
+        be typed because they are more than ``most``, nothing.
+        """
+        may_go: list[Result] = []
+        blocked = self._blocked()
+        for each in results:
+            if each.outcome not in ("harvested", "unharvested") or each.entry is None:
+                continue
+            why = blocked or (STILL if each.stays else "")
+            try:
+                why = why or self.why_not(each.path, each.entry, request.consent)
+            except AutopoiesisError as error:
+                why = str(error)
+            if not why:
+                may_go.append(each)
+            elif not self._is_taken(each.path):
+                yield replace(each, kept=why)
+        try:
+            refuse_too_many(self.files, len(may_go), request, most)
+        except HarvestRefused as error:
+            for each in may_go:
+                yield replace(each, kept=str(error))
+            return
+        gone: list[str] = []
+        for each in may_go:
+            try:
+                sha256 = hash_of(self.files, each.path)[0]
+                known = self.ledger.get(sha256)
+                if each.outcome == "unharvested" and (known is None or known.status != "harvested"):
+                    assert each.entry is not None
+                    self.ledger.record(sha256, each.entry)
+                self.reclaim(each.path, sha256)
+                gone.append(each.path)
+                yield replace(each, reclaimed=True, entry=self.ledger.get(sha256))
+            except (OSError, AutopoiesisError) as error:
+                if not self._is_taken(each.path):
+                    yield replace(each, kept=str(error))
+        self._commit_gone(gone)
+
+    def _is_taken(self, path: str) -> bool:
+        """Whether another program has moved a conversation to the trash since it was looked at."""
+        # The process that moves one holds the lock until it is in the ledger too.
+        with self.files.lock():
+            if self.files.workspace.root.joinpath(path).exists():
+                return False
+            return any(entry.path == path and entry.deleted for entry in self.ledger.entries().values())
 
     def why_not(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
         """Why a conversation may not go, one clause; empty when it may."""
@@ -71,38 +109,38 @@ class Reclaimer:
             return f"{entry.coverage:.0%} of it was looked at, by summary (--reclaim-partial)"
         return self._not_in_history(path, entry.lines)
 
-    def blocked(self) -> str:
+    def _blocked(self) -> str:
         """Why nothing may go at all, because nothing can be committed; empty when it may."""
-        state = self._repository.state(count=False)
+        state = self.repository.state(count=False)
         if state.can_commit:
             return ""
         return f"{state.why}; {state.cure}" if state.cure else state.why
 
     def reclaim(self, path: str, sha256: str) -> None:
-        """Moves a conversation to the trash; what may go was found out before, ``commit_gone`` comes after.
+        """Moves a conversation to the trash; what may go was found out before, ``_commit_gone`` comes after.
 
         Raises:
             HarvestRefused: Its bytes have changed; it is kept.
             LedgerBroken, WriteFailed, ReadOnly: It was not moved, or ``recover`` has the rest to do.
         """
-        with self._files.lock():
-            entry = self._ledger.get(sha256)
+        with self.files.lock():
+            entry = self.ledger.get(sha256)
             if entry is None:
                 raise HarvestRefused("the ledger has no entry of it", where=path)
-            self._trash.put(path, sha256, entry.status)
-            self._ledger.change(sha256, deleted=True)
+            self.trash.put(path, sha256, entry.status)
+            self.ledger.change(sha256, deleted=True)
 
-    def commit_gone(self, paths: Sequence[str]) -> None:
+    def _commit_gone(self, paths: Sequence[str]) -> None:
         """Commits that conversations are in the trash."""
         if paths:
             what = paths[0] if len(paths) == 1 else f"{len(paths)} conversations"
             are = "is" if len(paths) == 1 else "are"
             kept = "its" if len(paths) == 1 else "their"
-            made = self._commit(
+            made = self.commit(
                 [*paths, LEDGER], f"memory: {what} {are} in the trash, {kept} knowledge is kept"
             )
             if made.failed:
-                self._on_problem(f"{what} {are} in the trash, which is not committed: {made.why}")
+                self.on_problem(f"{what} {are} in the trash, which is not committed: {made.why}")
 
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted, and puts back what was changed while it was moved; gives the paths
@@ -111,17 +149,17 @@ class Reclaimer:
         Raises:
             LedgerBroken, WriteFailed, ReadOnly: It cannot be finished now.
         """
-        if self._files.read_only:
+        if self.files.read_only:
             return ()
-        back = self._trash.recover()
+        back = self.trash.recover()
         done: list[str] = []
-        for each in self._trash.all():
-            entry = self._ledger.get(each.sha256)
-            still_there = self._files.workspace.root.joinpath(each.path).exists()
+        for each in self.trash.all():
+            entry = self.ledger.get(each.sha256)
+            still_there = self.files.workspace.root.joinpath(each.path).exists()
             if entry is not None and not entry.deleted and not entry.restored and not still_there:
-                self._ledger.change(each.sha256, deleted=True)
+                self.ledger.change(each.sha256, deleted=True)
                 done.append(each.path)
-        self.commit_gone(done)
+        self._commit_gone(done)
         return (*back, *done)
 
     def restore(self, sha256: str) -> str:
@@ -133,37 +171,37 @@ class Reclaimer:
             HarvestRefused: Its bytes are lost, or another file has its name.
             LedgerBroken, WriteFailed, ReadOnly: It was not put back.
         """
-        with self._files.lock():
-            entry = self._ledger.get(sha256)
+        with self.files.lock():
+            entry = self.ledger.get(sha256)
             if entry is None:
                 raise HarvestRefused(
                     f"the ledger has no entry {sha256[:12]}", cure="see: autopoiesis ledger list"
                 )
-            data = self._trash.content(sha256)
+            data = self.trash.content(sha256)
             if data is None:
-                data = version_of(self._repository, entry.path, sha256)
+                data = version_of(self.repository, entry.path, sha256)
             if data is None:
                 raise HarvestRefused("is neither in the trash nor in the history", where=entry.path)
-            if not self._files.create(entry.path, data) and hash_of(self._files, entry.path)[0] != sha256:
+            if not self.files.create(entry.path, data) and hash_of(self.files, entry.path)[0] != sha256:
                 raise HarvestRefused(
                     "another conversation has its name", where=entry.path, cure="move that one away first"
                 )
-            self._ledger.change(sha256, deleted=False, restored=True)
-            self._trash.forget(sha256)
-            self._commit([entry.path, LEDGER], f"memory: {entry.path} is back")
+            self.ledger.change(sha256, deleted=False, restored=True)
+            self.trash.forget(sha256)
+            self.commit([entry.path, LEDGER], f"memory: {entry.path} is back")
             return entry.path
 
     def keep_in_history(self, path: str) -> str:
         """Commits a conversation that is to go; gives why that is impossible, empty when it is committed."""
         try:
-            data = self._files.read(path)
+            data = self.files.read(path)
         except (FileNotFoundError, AutopoiesisError) as error:
             return str(error)
         if self.committed(path) == data:
             return ""
         if holds_secret(data):
             return "it holds what looks like a secret, so it does not belong into the history; take that out"
-        self._commit([path], f"memory: {path} before it is reclaimed")
+        self.commit([path], f"memory: {path} before it is reclaimed")
         return "" if self.committed(path) == data else "it is not in the history"
 
     def _not_in_history(self, path: str, lines: Sequence[LedgerLine]) -> str:
@@ -179,7 +217,7 @@ class Reclaimer:
     def _was_there(self, line: LedgerLine) -> bool:
         """Whether a line that a person has changed since was in the history once."""
         try:
-            found = self._repository.git.run(
+            found = self.repository.git.run(
                 "log", "-1", "--format=%H", f"-S{line.text}", "HEAD", paths=[line.path]
             )
         except AutopoiesisError:
@@ -188,13 +226,33 @@ class Reclaimer:
 
     def committed(self, path: str) -> bytes | None:
         """A file as the newest commit has it; ``None`` if it has none, or there is no commit."""
-        revision = self._repository.revision() or ""
+        revision = self.repository.revision() or ""
         if revision != self._known[0]:
             self._known = revision, {}
         known = self._known[1]
         if path not in known:
             try:
-                known[path] = self._repository.show("HEAD", path)
+                known[path] = self.repository.show("HEAD", path)
             except (FileNotFoundError, AutopoiesisError):
                 known[path] = None
         return known[path]
+
+
+def refuse_too_many(files: Files, number: int, request: HarvestRequest, most: int) -> None:
+    """The brake on mass deletion.
+
+    A few that go by mistake are soon back, and what they taught is safe. What a conversation taught that is
+    discarded unharvested is not, so there over half counts however few they are.
+
+    Raises:
+        HarvestRefused: So many go only after their number was typed.
+    """
+    total = len(paths_in(files, WORKING))
+    if number <= most and (number * 2 <= total or (request.harvest and number <= FEW)):
+        return
+    if request.consent.number is not None and number <= request.consent.number:
+        return
+    why = f"more than {most}" if number > most else f"over half of {total}"
+    raise HarvestRefused(
+        f"{number} would go to the trash, {why}", cure=f"say so by their number: --reclaim {number}"
+    )

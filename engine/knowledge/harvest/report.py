@@ -9,7 +9,6 @@ from typing import Literal
 
 from engine.knowledge.edit import Known
 from engine.knowledge.harvest.classify import Candidate, Kind
-from engine.knowledge.harvest.reclaim import Consent
 from engine.knowledge.ledger import LedgerEntry
 
 Outcome = Literal["harvested", "failed", "too-large", "unclear", "changed", "unharvested"]
@@ -42,7 +41,17 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Consent:
+    """What a person has agreed to."""
+
+    number: int | None = None
+    """How many conversations may go, where the number has to be typed; ``None`` if it was not."""
+    empty: bool = False  # conversations without findings may go
+    partial: bool = False  # those that were read in part, or only for their markers, may go
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestRequest:
     """What a harvest shall do."""
 
     paths: tuple[str, ...] = ()  # all there are if empty

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import AutopoiesisError, HarvestRefused
@@ -14,41 +15,43 @@ from engine.knowledge.harvest.classify import (
     TRANSCRIPTS,
     WORKING,
     Candidate,
+    Classifier,
     Measured,
-    classify,
     hash_of,
     left_in,
     paths_in,
 )
-from engine.knowledge.harvest.finding import Finding
-from engine.knowledge.harvest.held import why_held
-from engine.knowledge.harvest.moving import Mover, refuse_too_many
 from engine.knowledge.harvest.reading import read_source
-from engine.knowledge.harvest.report import Outcome, Report, Result, Survey, Wish
+from engine.knowledge.harvest.reclaim import refuse_too_many
+from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
 from engine.knowledge.harvest.said import where_said
+from engine.knowledge.harvest.settle import Finding, Settler
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
+from engine.knowledge.proposed import why_held
 from engine.knowledge.review import waiting_for
 
 if TYPE_CHECKING:
     from engine.knowledge.edit import Known
-    from engine.knowledge.harvest.extraction import Extraction
+    from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
-    from engine.knowledge.harvest.settle import Settler
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings
     from engine.store.files import Files
 
 
-_SAID_ONCE: dict[str, tuple[Outcome, Status]] = {
-    "too-large": ("too-large", "too-large"),
-    "unclear": ("unclear", "harvest-failed"),
-    "unreadable": ("failed", "harvest-failed"),
-}
+_SAID_ONCE: dict[str, Outcome] = {"too-large": "too-large", "unclear": "unclear", "unreadable": "failed"}
 """What becomes of conversations that cannot be harvested as they are, by their state."""
+
+_OUTCOMES: dict[Status, Outcome] = {
+    "harvested": "harvested",
+    "deleted-unharvested": "unharvested",
+    "too-large": "too-large",
+    "harvest-failed": "failed",
+}
 
 
 class Extracts(Protocol):
@@ -63,32 +66,22 @@ class Extracts(Protocol):
         ...
 
 
+@dataclass(eq=False)
 class Harvest:
     """Harvests conversations. One run at a time for each object."""
 
-    def __init__(
-        self,
-        files: Files,
-        ledger: Ledger,
-        settler: Settler,
-        reclaimer: Reclaimer,
-        trash: Trash,
-        settings: Callable[[], HarvestSettings],
-        extractor: Callable[[HarvestSettings], Extracts],
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._files = files
-        self._ledger = ledger
-        self._settler = settler
-        self._reclaimer = reclaimer
-        self._trash = trash
-        self._settings = settings
-        self._extractor = extractor
-        self._clock = clock
-        self._guard = threading.Lock()
-        self._asked: Extracts | None = None
-        self._stopped = False
-        self._measured: dict[str, Measured] = {}
+    files: Files
+    ledger: Ledger
+    settler: Settler
+    reclaimer: Reclaimer
+    trash: Trash
+    settings: Callable[[], HarvestSettings]
+    extractor: Callable[[HarvestSettings], Extracts]
+    clock: Callable[[], datetime]
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _under_way: Extracts | None = field(default=None, init=False)
+    _stopped: bool = field(default=False, init=False)
+    _measured: dict[str, Measured] = field(default_factory=dict, init=False)
 
     def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
         """What there is, and what a harvest would do with it.
@@ -99,27 +92,27 @@ class Harvest:
         Raises:
             LedgerBroken: The ledger is damaged or gone.
         """
-        settings, ledger = self._settings(), self._ledger.entries()
+        settings, ledger = self.settings(), self.ledger.entries()
         if transcripts is None:
             transcripts = self.means_transcripts(named)
-        found = classify(
-            self._files,
+        found = Classifier(
+            self.files,
             ledger,
-            self._clock(),
+            self.clock(),
             settings.idle_minutes,
-            provider=settings.provider,
-            transcripts=transcripts,
-            named=named,
-            measured=self._measured,
-        )
-        left = 0 if transcripts else left_in(self._files, ledger, settings.provider)
+            settings.provider,
+            transcripts,
+            frozenset(named),
+            self._measured,
+        ).all()
+        left = 0 if transcripts else left_in(self.files, ledger, settings.provider)
         return Survey(found, settings.provider, settings.model, transcripts, left)
 
     def means_transcripts(self, paths: Collection[str] = ()) -> bool:
         """Whether a harvest means the transcripts without saying so: they are named, or all there is."""
         if paths:
             return all(path.startswith(f"{TRANSCRIPTS}/") for path in paths)
-        return not paths_in(self._files, WORKING) and bool(paths_in(self._files, TRANSCRIPTS))
+        return not paths_in(self.files, WORKING) and bool(paths_in(self.files, TRANSCRIPTS))
 
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted; the conversations it was about.
@@ -127,14 +120,14 @@ class Harvest:
         Raises:
             LedgerBroken, WriteFailed, ReadOnly: It cannot be finished now.
         """
-        settled = [each.path for each in self._settler.recover()]
-        reclaimed = self._reclaimer.recover()
-        self._settler.commit_left()
+        settled = [each.path for each in self.settler.recover()]
+        reclaimed = self.reclaimer.recover()
+        self.settler.commit_left()
         return (*settled, *reclaimed)
 
     def run(
         self,
-        wish: Wish,
+        request: HarvestRequest,
         on_result: Callable[[Result], None] = lambda _result: None,
         on_start: Callable[[str], None] = lambda _path: None,
     ) -> Report:
@@ -149,15 +142,15 @@ class Harvest:
             HarvestRefused: A path is not a conversation, or more would go than was agreed to.
             WriteFailed, ReadOnly: The workspace cannot be written at all.
         """
-        self._files.refuse_read_only("conversations")
+        self.files.refuse_read_only("conversations")
         with self._guard:
             self._stopped = False
         recovered = self.recover()
         self._refuse_broken_files()
-        purged = tuple(each.path for each in self._trash.purge(self._settings().trash_days))
-        chosen = self._chosen(wish)
-        if not wish.harvest:
-            refuse_too_many(self._files, len(chosen), wish, self._settings().most_reclaimed)
+        purged = tuple(each.path for each in self.trash.purge(self.settings().trash_days))
+        chosen = self._chosen(request)
+        if not request.harvest:
+            refuse_too_many(self.files, len(chosen), request, self.settings().most_reclaimed)
         results: dict[str, Result] = {}
         stopped = ""
         for each in chosen:
@@ -166,7 +159,7 @@ class Harvest:
                 break
             on_start(each.path)
             try:
-                result = self._one(each, wish)
+                result = self._one(each, request)
             except AutopoiesisError as error:
                 if error.lasting:
                     stopped = str(error)
@@ -176,9 +169,9 @@ class Harvest:
                 result = self._gone(each)
             results[each.path] = result
             on_result(result)
-        if wish.reclaim and not wish.transcripts:
-            mover = Mover(self._files, self._ledger, self._reclaimer, self._settings().most_reclaimed)
-            for result in mover.move(tuple(results.values()), wish):
+        if request.reclaim and not request.transcripts:
+            most = self.settings().most_reclaimed
+            for result in self.reclaimer.move(tuple(results.values()), request, most):
                 results[result.path] = result
                 on_result(result)
         return Report(tuple(results.values()), recovered, purged, stopped)
@@ -187,105 +180,94 @@ class Harvest:
         """Ends a run after what is under way, from another thread."""
         with self._guard:
             self._stopped = True
-            asked = self._asked
-        if asked is not None:
-            asked.stop()
+            under_way = self._under_way
+        if under_way is not None:
+            under_way.stop()
 
-    def _chosen(self, wish: Wish) -> list[Candidate]:
+    def _chosen(self, request: HarvestRequest) -> list[Candidate]:
         """What is to be looked at: what there is to harvest, and what only waits to be reclaimed."""
-        survey = self.survey(transcripts=wish.transcripts, named=wish.paths)
+        survey = self.survey(transcripts=request.transcripts, named=request.paths)
         found = {each.path: each for each in survey.candidates}
-        for path in wish.paths:
+        for path in request.paths:
             if path not in found:
                 raise HarvestRefused(
                     "is no conversation that waits", where=path, cure="see: autopoiesis harvest"
                 )
             if found[path].kind == "user-kept":
                 raise HarvestRefused(f"{found[path].why}; it is left alone", where=path)
-        named = [found[path] for path in dict.fromkeys(wish.paths)] if wish.paths else list(found.values())
-        kinds = ("harvest", "prune") if wish.reclaim else ("harvest",)
+        named = [found[path] for path in dict.fromkeys(request.paths or found)]
+        kinds = ("harvest", "prune") if request.reclaim else ("harvest",)
         return [
             each
             for each in named
             if each.kind in kinds
-            or (each.state in _SAID_ONCE and (wish.paths or self._ledger.get(each.sha256) is None))
+            or (each.state in _SAID_ONCE and (request.paths or self.ledger.get(each.sha256) is None))
         ]
 
-    def _one(self, candidate: Candidate, wish: Wish) -> Result:
+    def _one(self, candidate: Candidate, request: HarvestRequest) -> Result:
         """Harvests one conversation, or finds out that there is nothing to do but to reclaim it."""
-        known = self._ledger.get(candidate.sha256)
-        settings = self._settings()
+        result = partial(Result, candidate.path, candidate.size)
+        stays = not candidate.reclaimable
+        known = self.ledger.get(candidate.sha256)
+        settings = self.settings()
         if known is not None and (candidate.kind == "prune" or known.is_harvested(settings.provider)):
             # The latter under another name, a moment ago.
-            stays = not candidate.reclaimable
-            return Result(candidate.path, candidate.size, _outcome(known), known, stays=stays)
-        if not wish.harvest or candidate.kind == "prune":
-            return self._given_up(candidate)
+            return result(_OUTCOMES[known.status], known, stays=stays)
+        if not request.harvest or candidate.kind == "prune":
+            # Recorded in the ledger when it goes, so that one that cannot go may still be harvested.
+            at = self.clock().isoformat()
+            given_up = LedgerEntry(candidate.path, "deleted-unharvested", at, size=candidate.size)
+            return result("unharvested", given_up, stays=stays)
         if candidate.state in _SAID_ONCE:
             return self._left_alone(candidate)
-        source = read_source(self._files, candidate.path)
+        source = read_source(self.files, candidate.path)
         extraction = self._asked_about(source, settings)
         if extraction.lasting and not extraction.input_tokens:
             # Neither the conversation's fault nor worth a line in its record.
             raise HarvestRefused(extraction.error).until_changed()
         entry = self._entry(candidate.path, extraction)
-        with self._files.lock():
-            if hash_of(self._files, candidate.path)[0] != source.sha256:
-                return Result(
-                    candidate.path, candidate.size, "changed", error="it was changed meanwhile, and is kept"
-                )
-            known = self._ledger.get(source.sha256)
+        with self.files.lock():
+            if hash_of(self.files, candidate.path)[0] != source.sha256:
+                return result("changed", error="it was changed meanwhile, and is kept")
+            known = self.ledger.get(source.sha256)
             if known is not None and known.is_harvested(settings.provider):
                 # By another program, or under another name, while a model was asked here.
-                stays = not candidate.reclaimable
-                return Result(candidate.path, candidate.size, "harvested", known, stays=stays)
+                return result("harvested", known, stays=stays)
             if extraction.outcome != "extracted":
                 if known is None or known.status != "harvested":
-                    self._ledger.record(source.sha256, entry)
-                return Result(candidate.path, candidate.size, _outcome(entry), entry, error=extraction.error)
+                    self.ledger.record(source.sha256, entry)
+                return result(_OUTCOMES[entry.status], entry, error=extraction.error)
             finding, known_lines = self._finding(source, extraction, entry)
-            done = self._settler.settle(finding)
-        return Result(
-            candidate.path,
-            candidate.size,
-            "harvested",
-            done.entry,
-            commit=done.commit,
-            uncommitted=done.uncommitted,
-            known=known_lines,
-            items=done.items,
-            held=done.held,
-            refused=extraction.refused,
-            stays=not candidate.reclaimable,
-        )
+            done = self.settler.settle(finding)
+        return replace(done, known=known_lines, refused=extraction.refused, stays=stays)
 
     def _gone(self, candidate: Candidate) -> Result:
         """One that is gone: another program has harvested it and moved it to the trash."""
-        with self._files.lock():  # held by the process that moves one until the ledger says so too
-            known = self._ledger.get(candidate.sha256)
+        with self.files.lock():  # held by the process that moves one until the ledger says so too
+            known = self.ledger.get(candidate.sha256)
         if known is not None and known.deleted:
-            return Result(candidate.path, candidate.size, _outcome(known), known, stays=True)
+            return Result(candidate.path, candidate.size, _OUTCOMES[known.status], known, stays=True)
         return Result(candidate.path, candidate.size, "changed", error="it was taken away meanwhile")
 
     def _asked_about(self, source: SourceText, settings: HarvestSettings) -> Extraction:
-        extractor = self._extractor(settings)
+        extractor = self.extractor(settings)
         with self._guard:
-            self._asked = extractor
+            self._under_way = extractor
             if self._stopped:
                 raise HarvestRefused("stopped", where=source.path)
         try:
-            return extractor.extract(source, self._files)
+            return extractor.extract(source, self.files)
         finally:
             with self._guard:
-                self._asked = None
+                self._under_way = None
 
     def _finding(
         self, source: SourceText, extraction: Extraction, entry: LedgerEntry
     ) -> tuple[Finding, tuple[Known, ...]]:
         """What is to be written, and what stands there already."""
         origin = Origin(source.name, entry.at[:10])
-        data = self._files.read(source.path)
-        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source.said))
+        data = self.files.read(source.path)
+        decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.said))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,
@@ -303,16 +285,11 @@ class Harvest:
         return finding, decided.known
 
     def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
-        status: dict[str, Status] = {
-            "extracted": "harvested",
-            "failed": "harvest-failed",
-            "too-large": "too-large",
-            "unclear": "harvest-failed",
-        }
+        status: Status = "too-large" if extraction.outcome == "too-large" else "harvest-failed"
         return LedgerEntry(
             path=path,
-            status=status[extraction.outcome],
-            at=self._clock().isoformat(),
+            status="harvested" if extraction.outcome == "extracted" else status,
+            at=self.clock().isoformat(),
             provider=extraction.provider,
             model=extraction.model,
             input_tokens=extraction.input_tokens,
@@ -325,40 +302,20 @@ class Harvest:
             error=extraction.error,
         )
 
-    def _given_up(self, candidate: Candidate) -> Result:
-        """It is recorded in the ledger when it goes, so that one that cannot go may still be harvested."""
-        entry = LedgerEntry(
-            candidate.path, "deleted-unharvested", self._clock().isoformat(), size=candidate.size
-        )
-        return Result(candidate.path, candidate.size, "unharvested", entry, stays=not candidate.reclaimable)
-
     def _left_alone(self, candidate: Candidate) -> Result:
         """One that cannot be harvested as it is. It is recorded in the ledger once."""
-        outcome, status = _SAID_ONCE[candidate.state]
-        error = f"{candidate.why}; kept"
-        if self._ledger.get(candidate.sha256) is None:
-            entry = LedgerEntry(
-                candidate.path, status, self._clock().isoformat(), size=candidate.size, error=error
-            )
-            self._ledger.record(candidate.sha256, entry)
+        outcome, error = _SAID_ONCE[candidate.state], f"{candidate.why}; kept"
+        if self.ledger.get(candidate.sha256) is None:
+            status: Status = "too-large" if outcome == "too-large" else "harvest-failed"
+            at = self.clock().isoformat()
+            entry = LedgerEntry(candidate.path, status, at, size=candidate.size, error=error)
+            self.ledger.record(candidate.sha256, entry)
         return Result(candidate.path, candidate.size, outcome, error=error)
 
     def _refuse_broken_files(self) -> None:
         """Keeps a model from being asked for what could not be written down."""
         for file in CATEGORY_FILES:
             try:
-                refuse_broken(self._files.read(file.path), file.path)
+                refuse_broken(self.files.read(file.path), file.path)
             except FileNotFoundError:
                 continue
-
-
-def _outcome(entry: LedgerEntry) -> Outcome:
-    match entry.status:
-        case "harvested":
-            return "harvested"
-        case "deleted-unharvested":
-            return "unharvested"
-        case "too-large":
-            return "too-large"
-        case _:
-            return "failed"

@@ -11,14 +11,15 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.apply import write_all
-from engine.knowledge.harvest.finding import Finding, decoded, encoded
 from engine.knowledge.harvest.reading import safe_name
+from engine.knowledge.harvest.report import Result
 from engine.knowledge.item import CATEGORIES, Origin, counted
-from engine.knowledge.journal import Journal
+from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import waiting_for
@@ -37,42 +38,32 @@ JOURNALS = "scratch/harvest"
 Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What was written."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Work):
+    """What a harvest has found in one conversation."""
 
-    path: str
     sha256: str  # of the conversation's bytes
-    entry: LedgerEntry
-    commit: str  # object name; empty when there is no commit
-    uncommitted: str  # why there is no commit
-    items: Mapping[str, int]  # lines that were not there before, by category
-    held: int  # items that were never up for review before
+    path: str  # workspace-relative
+    entry: LedgerEntry  # without its lines, which are known only once they are written
 
 
+@dataclass(eq=False)
 class Settler:
     """Writes findings down."""
 
-    def __init__(
-        self,
-        files: Files,
-        ledger: Ledger,
-        review: ReviewQueue,
-        digest: Digest,
-        commit: Commit,
-        on_problem: Callable[[str], None],
-    ) -> None:
-        self._files = files
-        self._ledger = ledger
-        self._review = review
-        self._digest = digest
-        self._commit = commit
-        self._on_problem = on_problem
-        self._journal = Journal(
-            files, JOURNALS, encoded, decoded, "its conversation is harvested anew", on_problem
-        )
+    files: Files
+    ledger: Ledger
+    review: ReviewQueue
+    digest: Digest
+    commit: Commit
+    on_problem: Callable[[str], None]
 
-    def settle(self, finding: Finding) -> Settled:
+    @cached_property
+    def _journal(self) -> Journal[Finding]:
+        lost = "its conversation is harvested anew"
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
+
+    def settle(self, finding: Finding) -> Result:
         """Writes a finding down.
 
         Raises:
@@ -80,11 +71,11 @@ class Settler:
             LedgerBroken: The ledger is damaged or gone; ``recover`` does the rest then.
         """
         journal = finding.sha256[:16]
-        with self._files.lock():
+        with self.files.lock():
             self._journal.keep(journal, finding)
             return self._settle(journal, finding)
 
-    def recover(self) -> list[Settled]:
+    def recover(self) -> list[Result]:
         """Finishes what was interrupted.
 
         Raises:
@@ -97,20 +88,20 @@ class Settler:
         disk was full or git was busy, and what a person has edited. So a harvest's commits are its own. The
         digest follows what was edited.
         """
-        self._regenerated()
-        entries = self._ledger.entries().values()
+        self.digest.follow(self.on_problem)
+        entries = self.ledger.entries().values()
         lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
-        written = (LEDGER, *lines, *self._digest.paths, *self._review.paths)
+        written = (LEDGER, *lines, *self.digest.paths, *self.review.paths)
         gone = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
         paths = [*filter(self._exists, written), *gone]
-        self._commit(paths, "memory: knowledge as it stood before a harvest")
+        self.commit(paths, "memory: knowledge as it stood before a harvest")
 
     def _exists(self, path: str) -> bool:
-        return self._files.workspace.root.joinpath(path).is_file()
+        return self.files.workspace.root.joinpath(path).is_file()
 
-    def _settle(self, journal: str, finding: Finding) -> Settled:
+    def _settle(self, journal: str, finding: Finding) -> Result:
         origin = Origin(safe_name(finding.path), finding.entry.at[:10])
-        written, refused = write_all(self._files, finding.edits)
+        written, refused = write_all(self.files, finding.edits)
         lines = [LedgerLine(edit.id, edit.path, edit.line) for edit in written]
         waiting = (
             *finding.waiting,
@@ -118,16 +109,25 @@ class Settler:
                 refused, at=finding.entry.at, origin=origin, source=finding.path, sha256=finding.sha256
             ),
         )
-        put = self._review.put(waiting)
+        put = self.review.put(waiting)
         entry, items = self._entry(finding, lines, put.ids)
-        self._ledger.record(finding.sha256, entry)
-        digest = self._regenerated()
+        self.ledger.record(finding.sha256, entry)
+        digest = self.digest.paths if self.digest.follow(self.on_problem) else ()
         paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
         if waiting:
-            paths += self._review.paths
-        done = self._commit([*paths, *self._source(finding)], _message(finding, entry))
+            paths += self.review.paths
+        done = self.commit([*paths, *self._source(finding)], _message(finding, entry))
         self._journal.drop(journal)
-        return Settled(finding.path, finding.sha256, entry, done.revision, done.why, items, put.new)
+        return Result(
+            finding.path,
+            entry.size,
+            "harvested",
+            entry,
+            commit=done.revision,
+            uncommitted=done.why,
+            items=items,
+            held=put.new,
+        )
 
     def _entry(
         self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[str]
@@ -135,7 +135,7 @@ class Settler:
         """What the ledger shall say: what was written now beside what an earlier harvest has written; and the
         counts of the former.
         """
-        before = self._ledger.get(finding.sha256)
+        before = self.ledger.get(finding.sha256)
         kept = before.lines if before is not None and before.status == "harvested" else ()
         known = {line.id for line in kept}
         new = [line for line in lines if line.id not in known]
@@ -153,18 +153,10 @@ class Settler:
         )
         return entry, items
 
-    def _regenerated(self) -> Sequence[str]:
-        """Regenerates the digest; a failure here does not fail the harvest."""
-        try:
-            return self._digest.paths if self._digest.regenerate() else ()
-        except AutopoiesisError as error:
-            self._on_problem(f"the digest was not made anew: {error}")
-            return ()
-
     def _source(self, finding: Finding) -> Sequence[str]:
         """The conversation itself belongs in the history, unless that would put a secret there."""
         with contextlib.suppress(FileNotFoundError, AutopoiesisError):
-            if not holds_secret(self._files.read(finding.path)):
+            if not holds_secret(self.files.read(finding.path)):
                 return (finding.path,)
         return ()
 

@@ -11,13 +11,11 @@ _BEFORE = (
     r"^(?:(?:please|pls|also|and|but|so|no+|nope|ok(?:ay)?|yes|yeah|oh|hey|hm+|well|wait|btw"
     r"|remember(?: to)?|again"
     r"|actually|just|make sure to|be sure to|you (?:should|must)|we (?:should|must)|i (?:want|need"
-    r"|expect) you to"
-    r"|bitte|nein|aber|und|auch|non|s'il te plaît|por favor)\b[\s,:;.!…–—-]*){0,4}"
+    r"|expect) you to|bitte|nein|aber|und|auch|non|s'il te plaît|por favor)\b[\s,:;.!…–—-]*){0,4}"
 )
 _NOT_OURS = (
     r"need|want|have|know|think|see|remember|get|seem|really|just|yet|even|care|support|understand|do"
-    r"|add|added"
-    r"|found|changed|create|update|fixed|use the same|like"
+    r"|add|added|found|changed|create|update|fixed|use the same|like"
 )
 
 LASTING = re.compile(
@@ -62,8 +60,7 @@ MOMENT = re.compile(
     r"\b(?:don['’]?t|do not) (?:worry|know|think|see|understand|have|need|want|forget|get|recall"
     r"|remember|mind|bother)"
     r"\b|\b(?:do not|don['’]?t|never|stop|undo|revert|remove|delete|do|use|fix|change|touch|give|make"
-    r"|put|keep|add)"
-    r"(?:ing)? (?:that|this|it|these|those|them|me|us)\b"
+    r"|put|keep|add)(?:ing)? (?:that|this|it|these|those|them|me|us)\b"
     r"|\b(?:do not|don['’]?t) (?:fix|change|do|implement|code|write|edit|touch) anything\b"
     r"|^(?:it|this|that|these|those|they)\b|\b(?:yet|right now|for now|just now|so far|any ?more"
     r"|this time|already)\b"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.report import Report, Result, Wish
+from engine.knowledge.harvest.report import HarvestRequest, Report, Result
 from tui.kit.messages import Said
 from tui.render.figures import plural
 
@@ -66,7 +66,7 @@ class HarvestRun:
     """
 
     def __init__(
-        self, wish: Wish, chosen: Sequence[Candidate], began: float, before: Progress | None = None
+        self, wish: HarvestRequest, chosen: Sequence[Candidate], began: float, before: Progress | None = None
     ) -> None:
         self.wish = wish
         self.chosen = tuple(chosen)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.report import Wish
+from engine.knowledge.harvest.report import Consent, HarvestRequest
 from tui.screens.harvest.rows import Choice, StageItem, SwitchItem, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress
 from tui.screens.harvest.survey import SELECTABLE, Price, Surveyed
@@ -127,10 +126,10 @@ class HarvestState:
         return Price.of(self.survey, self._read.dollars, chosen, self._read.unpriced)
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> HarvestRequest:
         """What is to be done. Its paths are never left out: that would mean all there are."""
         on = self._on
-        return Wish(
+        return HarvestRequest(
             tuple(each.path for each in self.chosen),
             transcripts=self.survey is not None and self.survey.transcripts,
             harvest=not on["no-harvest"],

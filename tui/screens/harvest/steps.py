@@ -16,7 +16,7 @@ from tui.screens.harvest.survey import SELECTABLE, Price
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate
-    from engine.knowledge.harvest.report import Survey, Wish
+    from engine.knowledge.harvest.report import HarvestRequest, Survey
 
 STEPS: dict[Step, str] = {"survey": "look", "pick": "choose", "confirm": "confirm", "result": "result"}
 
@@ -113,7 +113,9 @@ def draw_chosen(chosen: Sequence[Candidate], narrowed: int, width: int, roles: R
     )
 
 
-def draw_wish(wish: Wish, chosen: Sequence[Candidate], price: Price, width: int, roles: Roles) -> list[Row]:
+def draw_wish(
+    wish: HarvestRequest, chosen: Sequence[Candidate], price: Price, width: int, roles: Roles
+) -> list[Row]:
     """What would happen, before it does."""
     asked = sum(each.kind == "harvest" for each in chosen)
     rest = len(chosen) - asked

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
-from engine.knowledge.likeness import SAME, Likeness, Remembered, alike, shipped
 from engine.knowledge.signs import READ, difference, signs_of
+from engine.knowledge.similarity import SAME, RememberedVectors, SimilarEntries, similarity, vectors
 from tests.cases import each_case
-from tests.knowledge.likeness_pairs import DIFFERENT, PARAPHRASES, UNSEEN_DIFFERENT, UNSEEN_PARAPHRASES
+from tests.knowledge.similarity_pairs import DIFFERENT, PARAPHRASES, UNSEEN_DIFFERENT, UNSEEN_PARAPHRASES
 
 SAMPLE = Path("engine/sample/workspace/knowledge")
 
@@ -30,8 +30,8 @@ def sample() -> list[Entry]:
 
 
 def score(item: str, there: str) -> float:
-    first, second = shipped().embed([item, there])
-    return alike(signs_of(item), signs_of(there), float(first @ second))
+    first, second = vectors().embed([item, there])
+    return similarity(signs_of(item), signs_of(there), float(first @ second))
 
 
 def changed(text: str) -> list[str]:
@@ -50,17 +50,17 @@ def changed(text: str) -> list[str]:
 def test_the_threshold_keeps_all_that_differs_apart(capsys: pytest.CaptureFixture[str]) -> None:
     there = sample()
     variants = [(variant, each.text) for each in there for variant in changed(each.text)]
-    index = Likeness(there)
+    index = SimilarEntries(there)
     sets = {
         "the same in other words": [max(score(one, two), score(two, one)) for one, two in PARAPHRASES],
         "written as different": [max(score(one, two), score(two, one)) for one, two in DIFFERENT],
         "the same, unseen": [max(score(one, two), score(two, one)) for one, two in UNSEEN_PARAPHRASES],
         "different, unseen": [max(score(one, two), score(two, one)) for one, two in UNSEEN_DIFFERENT],
         "lines of the sample": [
-            alike(signs_of(there[at].text), signs_of(each.text), cosine)
+            similarity(signs_of(near.text), signs_of(each.text), cosine)
             for each in there
-            for at, cosine in index.nearest(each.text)
-            if there[at] != each
+            for near, cosine in index.nearest(each.text)
+            if near != each
         ],
         "one digit or a negation": [score(one, two) for one, two in variants],
     }
@@ -82,22 +82,24 @@ def test_the_threshold_keeps_all_that_differs_apart(capsys: pytest.CaptureFixtur
 
 def test_a_line_of_the_sample_is_found_however_it_is_set() -> None:
     there = sample()
-    index = Likeness(there)
+    index = SimilarEntries(there)
     for each in there:
         found = index.find(f"  {each.text.upper().rstrip('.')} ")
-        assert found is not None and (found.entry.text, found.likeness) == (each.text, 1.0)
+        assert found is not None and (found.entry.text, found.similarity) == (each.text, 1.0)
 
 
 def test_the_likest_is_found_and_says_how_alike_it_is() -> None:
-    index = Likeness([entry("Backups run at 02:00."), entry("Database backups are stored in Frankfurt.", 2)])
+    index = SimilarEntries(
+        [entry("Backups run at 02:00."), entry("Database backups are stored in Frankfurt.", 2)]
+    )
     found = index.find("Backups of the database are stored in Frankfurt")
-    assert found is not None and found.entry.number == 2 and SAME <= found.likeness < 1
+    assert found is not None and found.entry.number == 2 and SAME <= found.similarity < 1
     assert index.find("Backups of the database are stored in Paris") is None
-    assert Likeness([]).find("anything") is None
+    assert SimilarEntries([]).find("anything") is None
 
 
 def test_what_is_added_is_found() -> None:
-    index = Likeness([])
+    index = SimilarEntries([])
     index.add(entry("The build needs Node 20 and pnpm."))
     assert index.find("Building needs Node 20 and pnpm") is not None
 
@@ -120,7 +122,7 @@ def test_what_tells_two_texts_apart_is_named(first: str, second: str, why: str) 
 
 def test_very_long_lines_are_known_by_their_very_words_only() -> None:
     long = "word " * 2_000 + "x" * 200_000
-    index = Likeness([entry(long)])
+    index = SimilarEntries([entry(long)])
     assert index.find(long) is not None and index.find(f"{long} y") is None
     assert index.find(long[:READ]) is None
 
@@ -128,21 +130,20 @@ def test_very_long_lines_are_known_by_their_very_words_only() -> None:
 def test_a_text_is_embedded_once() -> None:
     asked: list[str] = []
 
-    class Counted:
-        def embed(self, texts: Sequence[str]) -> Any:
-            asked.extend(texts)
-            return shipped().embed(texts)
+    def embed(texts: Sequence[str]) -> Any:
+        asked.extend(texts)
+        return vectors().embed(texts)
 
-    vectors = Remembered(Counted())
-    first = vectors.embed(["a b", "c d", "a b"])
-    second = vectors.embed(["c d", "a b", "e f"])
+    remembered = RememberedVectors(embed)
+    first = remembered.embed(["a b", "c d", "a b"])
+    second = remembered.embed(["c d", "a b", "e f"])
     assert asked == ["a b", "c d", "e f"]
     assert (first[[1, 0]] == second[:2]).all()
 
 
 def test_texts_without_words_are_not_alike() -> None:
-    assert Likeness([entry("…"), entry("???")]).find("!!!") is None
-    assert Likeness([entry("")]).find("x y z") is None
+    assert SimilarEntries([entry("…"), entry("???")]).find("!!!") is None
+    assert SimilarEntries([entry("")]).find("x y z") is None
 
 
 @each_case(

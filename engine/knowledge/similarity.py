@@ -2,18 +2,18 @@
 
 A lost fact is worse than a duplicate. So two texts are one only when everything that could tell them apart
 agrees (``engine.knowledge.signs``), they are near each other in meaning by the vectors that the search ships
-with, and they share most of their words in much the same order. ``tests/knowledge/test_likeness.py`` measures
-it and prints the table from which the threshold was chosen.
+with, and they share most of their words in much the same order. ``tests/knowledge/test_similarity.py``
+measures it and prints the table from which the threshold was chosen.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.knowledge.category_files import Entry
 from engine.knowledge.item import normalised
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 SAME = 0.85
-"""Likeness from which two texts count as one."""
+"""Similarity from which two texts count as one."""
 
 MEANING = 0.6
-"""Share of a likeness that is the vectors'; the rest is the words'."""
+"""Share of a similarity that is the vectors'; the rest is the words'."""
 
 LEAST_ORDER = 0.75
 """Share of pairs of words that stand in the same order: "A before B" is not "B before A"."""
@@ -39,108 +39,92 @@ _FEWEST_WORDS = 3
 _LONG = 6
 
 
-class Vectors(Protocol):
-    """Gives texts vectors: ``engine.search.embeddings.LocalEmbedder`` is one."""
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """float32 ``[len(texts), D]``, rows of length 1 or of zeros."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Alike:
+class Match:
     """An entry that says what was asked about."""
 
     entry: Entry
-    likeness: float  # 0 to 1; 1 for the same words
+    similarity: float  # 0 to 1; 1 for the same words
 
 
-class Likeness:
-    """The entries of one kind, by what they say.
+class SimilarEntries:
+    """The entries of one kind, by what they say."""
 
-    ``vectors`` are those that ship with the product, unless given.
-    """
-
-    def __init__(self, entries: Sequence[Entry], vectors: Vectors | None = None) -> None:
-        self._vectors = vectors or shipped()
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self._entries: list[Entry] = []
-        self._texts: list[str] = []
         self._table: Floats | None = None
-        self._equal: dict[str, int] = {}
+        self._equal: dict[str, Entry] = {}
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
         """Adds an entry."""
-        self._equal.setdefault(normalised(entry.text), len(self._entries))
+        self._equal.setdefault(normalised(entry.text), entry)
         self._entries.append(entry)
-        self._texts.append(entry.text)
         self._table = None
 
-    def find(self, text: str) -> Alike | None:
-        """The entry that says the same as a text: the first with the same words, else the most alike."""
+    def find(self, text: str) -> Match | None:
+        """The entry that says the same as a text: the first with the same words, else the most similar."""
         same = self._equal.get(normalised(text))
         if same is not None:
-            return Alike(self._entries[same], 1.0)
+            return Match(same, 1.0)
         if len(text) > READ:
             return None
-        best: Alike | None = None
-        for at, meaning in self.nearest(text):
-            if len(self._texts[at]) > READ:
+        best: Match | None = None
+        for entry, meaning in self.nearest(text):
+            if len(entry.text) > READ:
                 continue
-            found = alike(signs_of(text), signs_of(self._texts[at]), meaning)
-            if found >= SAME and (best is None or found > best.likeness):
-                best = Alike(self._entries[at], found)
+            found = similarity(signs_of(text), signs_of(entry.text), meaning)
+            if found >= SAME and (best is None or found > best.similarity):
+                best = Match(entry, found)
         return best
 
-    def nearest(self, text: str, most: int = _LOOKED_AT) -> list[tuple[int, float]]:
-        """Numbers of the entries that are nearest in meaning, with their cosines, nearest first."""
+    def nearest(self, text: str, most: int = _LOOKED_AT) -> list[tuple[Entry, float]]:
+        """The entries that are nearest in meaning, with their cosines, nearest first."""
         if not self._entries:
             return []
         import numpy  # noqa: PLC0415 — slow to import, and reading entries does without
 
         if self._table is None:
-            self._table = self._vectors.embed(self._texts)
-        near = self._table @ self._vectors.embed([text])[0]
+            self._table = vectors().embed([entry.text for entry in self._entries])
+        near = self._table @ vectors().embed([text])[0]
         order = numpy.argsort(-near, kind="stable")[:most]
-        return [(int(at), float(near[at])) for at in order]
+        return [(self._entries[at], float(near[at])) for at in order]
 
 
 REMEMBERED = 10_000
 """Texts whose vectors are kept; beyond, all are made anew."""
 
 
-class Remembered:
+class RememberedVectors:
     """Vectors that are made once for each text, however often it is compared."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        self._vectors = vectors
+    def __init__(self, embed: Callable[[Sequence[str]], Floats]) -> None:
+        self._embed = embed
         self._rows: dict[str, Floats] = {}
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See ``Vectors.embed``."""
+        """float32 ``[len(texts), D]``, rows of length 1 or of zeros."""
         import numpy  # noqa: PLC0415 — slow to import, and reading entries does without
 
         rows = self._rows if len(self._rows) <= REMEMBERED else {}
         new = list(dict.fromkeys(text for text in texts if text not in rows))
         if new:
-            rows.update(zip(new, self._vectors.embed(new), strict=True))
+            rows.update(zip(new, self._embed(new), strict=True))
         self._rows = rows
         return numpy.stack([rows[text] for text in texts])
 
 
 @cache
-def shipped() -> Vectors:
-    """The vectors that ship with the product, remembered: a harvest compares with the same lines again and
-    again.
-    """
+def vectors() -> RememberedVectors:
+    """The vectors that ship with the product: a harvest compares with the same lines again and again."""
     from engine.search.embeddings import LocalEmbedder  # noqa: PLC0415 — brings numpy with its first text
 
-    return Remembered(LocalEmbedder())
+    return RememberedVectors(LocalEmbedder().embed)
 
 
-def alike(item: Signs, entry: Signs, meaning: float) -> float:
-    """How alike a new text and one that is there are, 0 to 1; 0 as soon as anything tells them apart.
+def similarity(item: Signs, entry: Signs, meaning: float) -> float:
+    """How similar a new text and one that is there are, 0 to 1; 0 as soon as anything tells them apart.
 
     The new one may say nothing that the other does not say; the other, if it is long, one word more.
 

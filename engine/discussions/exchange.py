@@ -1,0 +1,127 @@
+"""A message's exchange with a model that may call tools, from a thread that waits, until another ends it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
+from dataclasses import replace
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import AutopoiesisError, SendFailed
+from engine.providers.chat import ChatReply, Round, Usage
+from engine.providers.loop import LoopThread
+
+if TYPE_CHECKING:
+    from engine.providers.chat import ChatProvider, ChatRequest, ToolUse
+
+MOST = 4
+"""How often the answers of tools are sent before the model has to reply."""
+
+_ENOUGH = "\n\nNo further call is answered: reply to the message now."
+
+Chat = Callable[["ChatRequest", float, Callable[[str], None]], Coroutine[Any, Any, "ChatReply"]]
+"""Asks a model, on the loop; given the request, the seconds it may take and what takes each piece there."""
+
+
+class Exchange:
+    """One message's calls of a model; the provider's connections are closed afterwards.
+
+    ``on_text`` gets each piece of all that is said, on the thread that waits. ``answer`` answers a call of a
+    tool. ``on_round`` is told of a reply that waits for tools with what each was answered, before the model
+    is asked again with the request given; what it raises ends the exchange.
+    """
+
+    def __init__(
+        self,
+        provider: ChatProvider,
+        request: ChatRequest,
+        chat: Chat,
+        *,
+        on_text: Callable[[str], None],
+        answer: Callable[[ToolUse], str],
+        on_round: Callable[[ChatReply, Round, ChatRequest], None],
+    ) -> None:
+        self.done: list[tuple[ChatRequest, ChatReply]] = []
+        """What was sent and what came of it; the last reply may be broken off."""
+        self._provider = provider
+        self._request = request
+        self._chat = chat
+        self._on_text = on_text
+        self._answer = answer
+        self._on_round = on_round
+        self._said: list[str] = []  # of the reply that is under way
+        self._joint = ""  # what stands between a reply and the next one
+        self._loop = LoopThread()
+        self._cancelled = threading.Event()
+        self._running: Future[ChatReply] | None = None
+
+    def run(self, timeout: float) -> str:
+        """Asks until the model waits for nothing any more, ``timeout`` seconds in all.
+
+        Returns:
+            Why the last reply is not whole, or not there; empty when it is.
+        """
+        ends = time.monotonic() + timeout
+        try:
+            while self._goes_on(max(0.0, ends - time.monotonic())):
+                pass
+        except CancelledError:
+            failure = SendFailed("stopped", where=self._provider.name)
+        except SendFailed as error:
+            failure = error
+        except AutopoiesisError as error:
+            failure = SendFailed(error.what, where=error.where, cure=error.cure)
+        except Exception as error:  # noqa: BLE001 — whatever a client's package raises, the reply so far is kept
+            # It may quote what it was given, a key among it: only its name is told.
+            failure = SendFailed(f"unexpected {type(error).__name__}", where=self._provider.name)
+        else:
+            if self.done[-1][1].calls:
+                return f"the model called tools {len(self.done)} times and did not reply"
+            return "" if any(reply.text.strip() for _, reply in self.done) else "the reply is empty"
+        finally:
+            self._loop.close(self._provider.aclose)
+        # What had come is paid for.
+        text = failure.partial or "".join(self._said)
+        broken = ChatReply(text, failure.usage or Usage(), self._provider.model)
+        self.done.append((self._request, broken))
+        return str(failure)
+
+    def cancel(self) -> None:
+        """Ends it, from any thread."""
+        self._cancelled.set()
+        if self._running is not None:
+            self._running.cancel()
+
+    def _goes_on(self, timeout: float) -> bool:
+        """Asks once; whether the model is to be asked again."""
+        request = self._request
+        reply = self._reply(request, timeout)
+        self.done.append((request, reply))
+        count = len(request.rounds)
+        if not reply.calls or not request.tools or count == MOST:
+            return False
+        last = _ENOUGH if count == MOST - 1 else ""
+        answered = Round(reply.items, tuple((call, self._answer(call) + last) for call in reply.calls))
+        following = replace(request, rounds=(*request.rounds, answered))
+        self._said.clear()
+        self._on_round(reply, answered, following)
+        self._joint = "\n\n" if reply.text else self._joint
+        self._request = following
+        return True
+
+    def _reply(self, request: ChatRequest, timeout: float) -> ChatReply:
+        pieces: SimpleQueue[str | None] = SimpleQueue()
+        if self._cancelled.is_set():
+            raise CancelledError
+        running = self._running = self._loop.start(self._chat(request, timeout, pieces.put))
+        if self._cancelled.is_set():  # meanwhile; no lock, for a signal may cancel on this thread
+            running.cancel()
+        running.add_done_callback(lambda _done: pieces.put(None))
+        while (text := pieces.get()) is not None:
+            text, self._joint = self._joint + text, ""
+            self._said.append(text)
+            self._on_text(text)
+        return running.result()
