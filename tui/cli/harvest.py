@@ -58,9 +58,9 @@ def harvest(
     facts.md, decisions.md and the others, with where it comes from; what could be planted waits for you
     (`autopoiesis review list`). Then the conversation moves to the trash, from where `autopoiesis ledger
     restore` brings it back: only if every line and the conversation itself are committed, and only after you
-    typed the number where many would go. harvest.provider names the model; the default, `markers`, has none:
     typed the number where many would go. harvest.provider names the model; the default, `markers`, is none:
-    plans you approved, what the agent said it had done, and commands that succeeded again and again.
+    it takes what is marked, plans you approved, what the agent said it had done, and commands that succeeded
+    again and again.
     """
     from engine.knowledge.harvest.report import Consent, HarvestRequest  # noqa: PLC0415 — `--help` loads no engine
 
