@@ -18,44 +18,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.activation.scan import Scan, compiled
-from engine.topics.fields import word_set
+from engine.topics.fields import aliases, word_set
 
 _MOST_LINES = 600
 # What is written in the second of these is often written in the first as well.
 _WIDER = {"typescript": "javascript", "cpp": "c"}
 
-_ALIASES = {
-    "python": "py python3 python2 py3 ipython pycon gyp",
-    "javascript": "js node nodejs jsx mjs cjs ecmascript",
-    "typescript": "ts tsx mts cts",
-    "bash": "sh shell zsh console shellsession shell-session ksh terminal cmdline",
-    "cpp": "c++ cxx cc hpp",
-    "csharp": "c# cs dotnet",
-    "fsharp": "f# fs",
-    "go": "golang",
-    "rust": "rs",
-    "ruby": "rb",
-    "kotlin": "kt kts",
-    "yaml": "yml",
-    "markdown": "md mdx",
-    "dockerfile": "docker containerfile",
-    "makefile": "make mk",
-    "powershell": "ps1 pwsh posh",
-    "html": "xhtml htm",
-    "json": "json5 jsonc",
-    "sql": "mysql postgresql postgres psql sqlite plpgsql tsql",
-    "diff": "patch udiff",
-    "haskell": "hs",
-    "objective-c": "objc objectivec obj-c",
-    "terraform": "tf hcl",
-    "latex": "tex",
-    "elixir": "ex exs",
-    "clojure": "clj cljs",
-    "perl": "pl pm",
-    "julia": "jl",
-}
+_CANONICAL = aliases(
+    {
+        "python": "py python3 python2 py3 ipython pycon gyp",
+        "javascript": "js node nodejs jsx mjs cjs ecmascript",
+        "typescript": "ts tsx mts cts",
+        "bash": "sh shell zsh console shellsession shell-session ksh terminal cmdline",
+        "cpp": "c++ cxx cc hpp",
+        "csharp": "c# cs dotnet",
+        "fsharp": "f# fs",
+        "go": "golang",
+        "rust": "rs",
+        "ruby": "rb",
+        "kotlin": "kt kts",
+        "yaml": "yml",
+        "markdown": "md mdx",
+        "dockerfile": "docker containerfile",
+        "makefile": "make mk",
+        "powershell": "ps1 pwsh posh",
+        "html": "xhtml htm",
+        "json": "json5 jsonc",
+        "sql": "mysql postgresql postgres psql sqlite plpgsql tsql",
+        "diff": "patch udiff",
+        "haskell": "hs",
+        "objective-c": "objc objectivec obj-c",
+        "terraform": "tf hcl",
+        "latex": "tex",
+        "elixir": "ex exs",
+        "clojure": "clj cljs",
+        "perl": "pl pm",
+        "julia": "jl",
+    }
+)
 _NOT_CODE = word_set("text txt plain plaintext none output log markdown quote mermaid")
-_CANONICAL = {alias: language for language, aliases in _ALIASES.items() for alias in aliases.split()}
 
 # Lines without any of these marks are code only where they begin with one of the words.
 _MARKS = r"[(){}\[\];=<>$#@:|/\\\"'`]|--"

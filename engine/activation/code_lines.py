@@ -134,22 +134,18 @@ SHAPES = {
         r"(?:color|background|margin|padding|display|width|height|border|font-size): [^;]+;$"
     ),
     "json": r"\"[\w .$@-]+\" ?: (?:[\"\d{\[-]|true|false|null).*,?$|[{\[].*\"\w+\" ?: .+[}\]]$",
-    "toml": (
-        r"\[\[?[a-z][\w-]*(?:\.[\w-]+)+\]\]?$|\[(?:project|package|dependencies|build-system|tool)\]$"
-    ),
+    "toml": (r"\[\[?[a-z][\w-]*(?:\.[\w-]+)+\]\]?$|\[(?:project|package|dependencies|build-system|tool)\]$"),
     "haskell": (
         r"\w+ :: \S.*|module [\w.]+(?: \(.*\))? where$|import (?:qualified )?(?:Data|Control|System)\."
     ),
     "elixir": r"defmodule [\w.]+ do$|defp? \w+[?!]?(?:\(.*\))?(?:,? do\b.*|: .*)$|\|> \w",
     "r": r"[\w.]+ <- (?:function\(|\w[\w.]*\(|c\(|\d)|library\(\w+\)$",
-    "fsharp": (
-        r"let (?:rec |mutable )?\w+(?: \(?\w+(?: ?: ?\w+\))?)* =$|\[<EntryPoint>\]|open System"
-    ),
+    "fsharp": (r"let (?:rec |mutable )?\w+(?: \(?\w+(?: ?: ?\w+\))?)* =$|\[<EntryPoint>\]|open System"),
     "clojure": r"\((?:defn-?|ns|def) [\w.!?*-]+",
     "terraform": r"(?:resource|data|variable|provider|module) \"[\w-]+\"(?: \"[\w-]+\")? \{$",
     "makefile": r"\.PHONY:|\t\$\(\w+\)|[\w.-]+: [\w./ -]+\.[och]\b",
     "latex": r"\\(?:documentclass|begin|end|usepackage|(?:sub)*section)\b",
-}  # fmt: skip
+}
 _WEAK = (
     r".*[;{}]\s*$|.*\w\(.*\)\s*[;,]?$|[})\]]+[;,)]*$|(?://|/\*|\*/|--|\# ?\w).*|.*(?:=>|->|&&|\|\||\(|\[)$|"
     r"[\w.$@\[\]'\"]+ ?(?:[-+*/|.?]?=|<-|:=) ?\S.*|"

@@ -16,6 +16,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def aliases(meant: AbcMapping[str, str]) -> dict[str, str]:
+    """A look-up of words by their other names, from the other names of each: ``{"pattern": "regex re"}``."""
+    return {other: word for word, others in meant.items() for other in others.split()}
+
+
 def near(word: str, known: Iterable[str]) -> str:
     """The known word that was probably meant, empty when none is close."""
     import difflib  # noqa: PLC0415 — 3 ms, for wrong values only
