@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
 
 from engine.redaction.detect import masked
 from engine.store.monthly import line_of
@@ -19,8 +19,9 @@ MESSAGE_LIMIT = 500
 
 Labeller = Literal["person", "use", "gate"]
 
-LABELLER_RANK: dict[str, int] = {"person": 2, "use": 1, "gate": 0}
-"""Whose label counts where there are several: the person's, then what use showed, then a gate's answer."""
+LABELLERS = ("", "gate", "use", "person")
+"""Who gave a label, by rising rank, ``""`` for no label: of several the person's counts."""
+LABELLER_RANK = {by: rank for rank, by in enumerate(LABELLERS)}
 
 
 class Decision(NamedTuple):
@@ -79,6 +80,20 @@ class Decision(NamedTuple):
     def asked(self) -> bool:
         """Whether the gate was asked."""
         return bool(self.gate_answer)
+
+    @property
+    def label(self) -> tuple[bool | None, str]:
+        """Whether the topic was right and who says so, the highest rank first; ``(None, "")``: nobody does.
+
+        A yes or no of the gate is a label as well, a person's own where the person was the gate. Answers of
+        the ``local`` gate are not labels: it would learn from itself.
+        """
+        said, by = self.useful, self.labelled_by if self.useful is not None else ""
+        if by != "person" and self.gate_answer in ("yes", "no") and self.gate_provider not in ("", "local"):
+            answerer = "person" if self.gate_provider == "ask" else "gate"
+            if LABELLER_RANK[answerer] > LABELLER_RANK.get(by, 0):
+                return self.gate_answer == "yes", answerer
+        return said, by
 
 
 class Label(NamedTuple):
@@ -169,7 +184,7 @@ def entry_of(line: bytes) -> Decision | Label | None:
         if "label" in data:
             label, decision, by = data["label"], data["decision"], data["by"]
             known = label is None or isinstance(label, bool)
-            if known and isinstance(decision, str) and by in LABELLER_RANK:
+            if known and isinstance(decision, str) and by in LABELLERS[1:]:
                 return Label(decision, label, by)
             return None
         datetime.fromisoformat(data["at"])
@@ -211,23 +226,7 @@ def entry_of(line: bytes) -> Decision | Label | None:
     return decision if decision.scores.__class__ is dict else None
 
 
-_TEXTS = tuple(
-    Decision._fields.index(name)
-    for name in (
-        *(
-            "id",
-            "at",
-            "session_id",
-            "direction",
-            "message_hash",
-            "message",
-            "topic",
-            "priority",
-            "activation",
-        ),
-        *("rule", "verdict", "gate_answer", "gate_provider", "gate_model", "gate_reason"),
-    )
-)
+_TEXTS = tuple(index for index, kind in enumerate(get_type_hints(Decision).values()) if kind is str)
 
 
 def _number(value: Any) -> float | None:

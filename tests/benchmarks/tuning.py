@@ -10,7 +10,6 @@ from datetime import timedelta
 from engine.activation.decision import Decision
 from engine.activation.policy import Cuts
 from engine.activation.tuning.fit import propose
-from engine.activation.tuning.labels import label_of
 from engine.activation.tuning.replay import figures, flips, histogram, overview
 from engine.activation.tuning.sums import Reliability
 from engine.activation.tuning.table import DecisionTable
@@ -174,7 +173,7 @@ class Logged:
     @classmethod
     def of(cls, decision: Decision, gate: Reliability) -> Logged:
         """Takes it out, with what the gate said or is expected to say."""
-        label, _ = label_of(decision)
+        label, _ = decision.label
         yes = {True: gate.true_positive, False: gate.false_positive, None: 0.0}[label]
         if decision.gate_answer:
             yes = float(decision.gate_answer == "yes")

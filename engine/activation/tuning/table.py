@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from engine.activation import policy
-from engine.activation.decision import LABELLER_RANK, Decision
+from engine.activation.decision import LABELLER_RANK, LABELLERS, Decision
 from engine.activation.decision_reading import uncollected
 from engine.activation.policy import Cuts
 from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
 from engine.activation.signals import CALIBRATED
-from engine.activation.tuning.labels import LABELLERS, label_of
 from engine.activation.tuning.logged import days_of, gate_in_use, gone_topics
 from engine.activation.tuning.own import own_cuts, today
 from engine.activation.tuning.sums import Reliability, Sums, expected_yes
@@ -94,7 +93,7 @@ class DecisionTable:
         self.left_out = self._left_out.total()
         self.days = days_of(self._decisions)
         self.gate, self.cost_per_call = gate_in_use(self._decisions)
-        judged = [label_of(decision) for decision in self._decisions]
+        judged = [decision.label for decision in self._decisions]
         said = {"yes": 1, "no": 0}
         self.labels: Marks = np.array([_mark(label) for label, _ in judged], dtype=np.int8)
         self.labellers: Marks = np.array([LABELLERS.index(by) for _, by in judged], dtype=np.int8)
@@ -157,20 +156,15 @@ class DecisionTable:
 
     def rows(self, topic: str) -> Rows:
         """Row numbers of a topic's decisions, by match and score."""
-        segments = self.segments(topic)
-        return self.order[segments[0].start : segments[-1].end] if segments else self.order[:0]
+        return self.order[self._span(topic)]
 
     def moved_scores(self, topic: str) -> Numbers:
         """Their ``sorted_scores``, in the same order."""
-        segments = self.segments(topic)
-        return (
-            self.sorted_scores[segments[0].start : segments[-1].end] if segments else self.sorted_scores[:0]
-        )
+        return self.sorted_scores[self._span(topic)]
 
     def yes_of(self, topic: str) -> Numbers:
         """Their ``yes``, in the same order."""
-        segments = self.segments(topic)
-        return self.yes[segments[0].start : segments[-1].end] if segments else self.yes[:0]
+        return self.yes[self._span(topic)]
 
     def indices(self, topic: str) -> Rows:
         """Row numbers of a topic's decisions, by ascending score."""
@@ -190,6 +184,10 @@ class DecisionTable:
         """Where a topic's decisions stand in the sorted columns; nowhere when it has none."""
         return self._segments.get(topic, ())
 
+    def _span(self, topic: str) -> slice:
+        segments = self.segments(topic)
+        return slice(segments[0].start, segments[-1].end) if segments else slice(0)
+
     def labelled(self, index: int, useful: bool | None, by: str) -> None:
         """Takes over a new label, so that the log need not be read again.
 
@@ -204,7 +202,7 @@ class DecisionTable:
 
     def replaced(self, index: int, decision: Decision) -> None:
         """Takes over a decision whose label has changed, as the log has it now."""
-        label, who = label_of(decision)
+        label, who = decision.label
         self._decisions[index] = decision
         self.labels[index] = self._sorted_labels[self._place[index]] = _mark(label)
         self.labellers[index] = LABELLERS.index(who)
@@ -261,23 +259,13 @@ class DecisionTable:
         yes = self._yes
         if yes is None:
             answers = self._sorted_answers
-            if self._calculated:
-                answers = self._calculated_answers(answers)
+            if self._settings.preset == "calibrated" and self._provider == "local":
+                # What the fixed rule says is known where it was not asked: yes from a probability of one
+                # half. A local gate that has been fitted to labels differs from that for some.
+                ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
+                answers = np.where(answers >= 0, answers, ruled)
             yes = self._yes = expected_yes(self._sorted_labels, answers, self.reliability)
         return yes
-
-    @property
-    def _calculated(self) -> bool:
-        """Whether the gate is the local one with its fixed rule: what it would have said is known."""
-        return self._settings.preset == "calibrated" and self._provider == "local"
-
-    def _calculated_answers(self, answers: Marks) -> Marks:
-        """The answers, and where there is none, that of the fixed rule: yes from a probability of one half.
-
-        A local gate that has been fitted to labels differs from that for some; how is not known here.
-        """
-        ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
-        return np.where(answers >= 0, answers, ruled)
 
     @property
     def sums(self) -> Sums:
