@@ -24,11 +24,9 @@ class Candidate:
     """One topic and what was found for a message."""
 
     topic: Topic
-    hits: tuple[TriggerHit, ...]
-    """Its tier-1 hits that count for the message's direction."""
+    hits: tuple[TriggerHit, ...]  # its tier-1 hits that count for the message's direction
     scores: tuple[Score, ...]
-    score: float
-    """The signal that decides."""
+    score: float  # the signal that decides
     step: Step
 
     @property

@@ -82,11 +82,9 @@ class _Run:
     """Lines in a row that look like code."""
 
     start: int
-    end: int
-    """Offset behind the last line."""
+    end: int  # offset behind the last line
     points: int = 0
-    votes: Counter[str] = field(default_factory=Counter)
-    """How many clear lines speak for each language."""
+    votes: Counter[str] = field(default_factory=Counter)  # how many clear lines speak for each language
 
     @property
     def language(self) -> str:

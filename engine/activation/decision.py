@@ -27,18 +27,12 @@ LABELLER_RANK = {by: rank for rank, by in enumerate(LABELLERS)}
 class Decision(NamedTuple):
     """What was decided about one topic for one message, and why."""
 
-    id: str
-    """Stable: the same topic and message, at the same time in the same session, have the same id."""
-    at: str
-    """When the message came, ISO 8601, UTC."""
-    session_id: str
-    """Empty for a message tried by hand."""
-    direction: str
-    """``input`` or ``output``."""
-    message_hash: str
-    """sha256 of the whole message."""
-    message: str
-    """Its first 500 characters."""
+    id: str  # stable: the same topic and message, at the same time in the same session, have the same id
+    at: str  # when the message came, ISO 8601, UTC
+    session_id: str  # empty for a message tried by hand
+    direction: str  # ``input`` or ``output``
+    message_hash: str  # sha256 of the whole message
+    message: str  # its first 500 characters
     topic: str
     priority: str
     activation: str
@@ -47,25 +41,19 @@ class Decision(NamedTuple):
     scores: dict[str, float]
     score: float
     threshold: float
-    activate_at: float | None
-    """Score from which the row activated; ``None``: never."""
-    gate_at: float | None
-    """Score from which the row asked the gate; ``None``: never."""
+    activate_at: float | None  # score from which the row activated; ``None``: never
+    gate_at: float | None  # score from which the row asked the gate; ``None``: never
     rule: str
-    verdict: str
-    """As in ``TopicTrace``."""
-    gate_answer: str
-    """``yes``, ``no``, ``failed``, or empty when the gate was not asked."""
+    verdict: str  # as in ``TopicTrace``
+    gate_answer: str  # ``yes``, ``no``, ``failed``, or empty when the gate was not asked
     gate_provider: str
     gate_model: str
     gate_probability: float | None
-    gate_reason: str
-    """Its reason, or how it failed; empty for the local gate, whose signals say it."""
+    gate_reason: str  # its reason, or how it failed; empty for the local gate, whose signals say it
     cached: bool
     latency_ms: float
     cost_usd: float
-    signals: tuple[float, ...]
-    """The values of ``Signals``, for the local gate to learn from."""
+    signals: tuple[float, ...]  # the values of ``Signals``, for the local gate to learn from
     useful: bool | None = None
     """The label: whether the topic was right for the message; ``None`` while it has none."""
     labelled_by: str = ""

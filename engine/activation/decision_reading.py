@@ -33,8 +33,7 @@ class DecisionHistory:
 
     decisions: tuple[Decision, ...]
     """In the order in which they were first logged; one per id, as it was logged last, with its label."""
-    broken: int
-    """Lines that could not be read."""
+    broken: int  # lines that could not be read
 
 
 def joined(decision: Decision, labels: Labels) -> Decision:

@@ -47,11 +47,9 @@ _FOLDS = 4
 class LocalGateModel:
     """A weighted sum of the signals."""
 
-    weights: tuple[float, ...]
-    """One weight per signal, in the order of ``Signals``."""
+    weights: tuple[float, ...]  # one weight per signal, in the order of ``Signals``
     bias: float
-    labels: int = 0
-    """Labelled decisions it was fitted to; 0 for the fixed rule."""
+    labels: int = 0  # labelled decisions it was fitted to; 0 for the fixed rule
     fingerprint: str = ""
     """sha256 over those decisions and labels: equal logs give equal fingerprints and weights."""
     calibrated: bool = False

@@ -37,12 +37,9 @@ class Labelled:
     characters.
     """
 
-    useful: tuple[str, ...] = ()
-    """Where the topic was right."""
-    noise: tuple[str, ...] = ()
-    """Where it was not."""
-    matched: tuple[str, ...] = ()
-    """Those of either on which one of its triggers had fired."""
+    useful: tuple[str, ...] = ()  # where the topic was right
+    noise: tuple[str, ...] = ()  # where it was not
+    matched: tuple[str, ...] = ()  # those of either on which one of its triggers had fired
 
 
 class LabelledMessages:

@@ -46,17 +46,12 @@ _CLOSING = {")": "(", "]": "["}
 class Link:
     """A link in a message."""
 
-    start: int
-    """Where it begins in ``Scan.text``."""
+    start: int  # where it begins in ``Scan.text``
     end: int
-    host: str
-    """The host as it is registered, in lower case."""
-    port: str
-    """The port that is written, ``""`` for none."""
-    address: str
-    """Host with path and query, as written."""
-    has_scheme: bool
-    """Whether it is clearly meant as a link: by a scheme of the web or ``www.``."""
+    host: str  # the host as it is registered, in lower case
+    port: str  # the port that is written, ``""`` for none
+    address: str  # host with path and query, as written
+    has_scheme: bool  # whether it is clearly meant as a link: by a scheme of the web or ``www.``
 
 
 def links(scan: Scan) -> list[Link]:

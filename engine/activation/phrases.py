@@ -43,23 +43,18 @@ _ALSO_WORDS = word_set(
 class Phrase:
     """A word or several in a row, as it is looked for in a message."""
 
-    text: str
-    """As it was written."""
+    text: str  # as it was written
     words: tuple[str, ...]
     """The folded words; empty when the phrase has none that could be told apart from its surroundings
     (``!!!``, an emoji, Chinese) and any occurrence counts."""
     between: tuple[str, ...] = ()
     """What stands between the words: ``" "`` for white space or a hyphen, else exactly that."""
-    before: str = ""
-    """What must stand directly before the first word (``@``, ``.``)."""
-    after: str = ""
-    """What must stand directly after the last word (``++``)."""
+    before: str = ""  # what must stand directly before the first word (``@``, ``.``)
+    after: str = ""  # what must stand directly after the last word (``++``)
     last: frozenset[str] = frozenset()
     """Forms in which the last word counts: itself, and its plural or singular."""
-    exact: str = ""
-    """How the words must be cased; empty when case does not matter."""
-    is_name: bool = False
-    """Whether it is a name: not one within an e-mail address or a longer handle."""
+    exact: str = ""  # how the words must be cased; empty when case does not matter
+    is_name: bool = False  # whether it is a name: not one within an e-mail address or a longer handle
 
     @property
     def keys(self) -> frozenset[str]:

@@ -61,8 +61,7 @@ class _Unmatched:
     """What becomes of topics without a hit, by name."""
 
     alone: Mapping[str, Alone]
-    far: Mapping[str, tuple[float, Step]]
-    """What becomes of it, and the score below which that holds."""
+    far: Mapping[str, tuple[float, Step]]  # what becomes of it, and the score below which that holds
 
 
 class ProofSource(Protocol):

@@ -45,10 +45,8 @@ _BETWEEN_WORDS = re.compile(r"[/._-]+")
 class TopicWords:
     """The words of one topic."""
 
-    distinctive: frozenset[str]
-    """Those of its instructions that hardly any other topic's instructions hold."""
-    all: frozenset[str]
-    """All its content words, names of subscribed files included."""
+    distinctive: frozenset[str]  # those of its instructions that hardly any other topic's instructions hold
+    all: frozenset[str]  # all its content words, names of subscribed files included
 
 
 def words_of(topics: Sequence[Topic]) -> dict[str, TopicWords]:

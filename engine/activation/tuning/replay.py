@@ -51,10 +51,8 @@ class Figures:
     gate_calls: int  # decisions that the gate would be asked about
     gate_calls_per_day: float  # by the days that the log spans
     cost_usd_per_day: float
-    useful_active: float = 0.0
-    """Expected number of useful decisions that would be active."""
-    noise_active: float = 0.0
-    """Expected number of noise decisions that would be active."""
+    useful_active: float = 0.0  # expected number of useful decisions that would be active
+    noise_active: float = 0.0  # expected number of noise decisions that would be active
 
 
 _SUMMED = tuple(f.name for f in fields(Figures) if f.name not in ("precision", "recall", "f1", "labelled"))
