@@ -22,7 +22,7 @@ from engine.activation.detectors import (
 )
 from engine.activation.filing import Rule, TriggerIndex, View
 from engine.activation.language import base
-from engine.activation.links import first_paths
+from engine.activation.links import MAX_PATHS, path_matches
 from engine.activation.scan import Scan
 from engine.activation.trace import Correction, Message, TriggerHit
 from engine.activation.verbatim import verbatim_spans
@@ -70,12 +70,6 @@ class PatternMatcher:
         with self._lock:
             return tuple(sorted(self._problems.values(), key=lambda problem: (problem.path, problem.line)))
 
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The names of the topics matched against, sorted."""
-        with self._lock:
-            return tuple(sorted(self._topics))
-
     def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None:
         """Take in topics that are new or changed, and drop others by name.
 
@@ -93,12 +87,6 @@ class PatternMatcher:
                     continue
                 self._drop(topic.name)
                 self._add(topic)
-
-    def replace(self, topics: Iterable[Topic]) -> None:
-        """Match against exactly these topics from now on."""
-        wanted = {topic.name: topic for topic in topics}
-        with self._lock:
-            self.update(wanted.values(), removed=self._topics.keys() - wanted.keys())
 
     def match(self, message: Message) -> dict[str, tuple[TriggerHit, ...]]:
         """The triggers a message sets off.
@@ -181,8 +169,8 @@ class PatternMatcher:
     def _hits(self, rule: Rule, view: View) -> list[TriggerHit]:
         trigger, message = rule.trigger, view.message
         if trigger.type == "glob":
-            paths = islice(first_paths(message.paths, trigger.match), MAX_SPANS)
-            return [TriggerHit(rule.index, "glob", path[:MAX_MATCHED]) for path in paths]
+            paths = (path for path in message.paths[:MAX_PATHS] if path_matches(path, trigger.match))
+            return [TriggerHit(rule.index, "glob", path[:MAX_MATCHED]) for path in islice(paths, MAX_SPANS)]
         if trigger.type in ("webhook", "cron"):
             if message.event is None or not event_fits(trigger, message.event):
                 return []
@@ -194,13 +182,10 @@ class PatternMatcher:
             spoken = [language for language in view.languages if language in wanted]
             return [TriggerHit(rule.index, "language", language) for language in spoken]
         spans = [span for span in self._spans(rule, view) if not view.scan.spans_gap(*span)]
-        return [self._hit(rule, view, span) for span in spans[:MAX_SPANS]]
-
-    def _hit(self, rule: Rule, view: View, span: Span) -> TriggerHit:
-        start, end = view.scan.original(*span)
-        return TriggerHit(
-            rule.index, rule.trigger.type, view.message.text[start:end][:MAX_MATCHED], start, end
-        )
+        return [
+            TriggerHit(rule.index, trigger.type, message.text[start:end][:MAX_MATCHED], start, end)
+            for start, end in (view.scan.original(*span) for span in spans[:MAX_SPANS])
+        ]
 
     def _spans(self, rule: Rule, view: View) -> list[Span]:
         trigger, scan = rule.trigger, view.scan

@@ -15,7 +15,7 @@ from engine.activation.detectors import (
 )
 from engine.activation.filing import Rule, TriggerIndex, View
 from engine.activation.language import languages
-from engine.activation.links import first_paths, links
+from engine.activation.links import links, path_matches
 from engine.activation.scan import Scan
 from engine.activation.trace import Message
 from engine.topics.model import Trigger
@@ -60,7 +60,7 @@ def fires(trigger: Trigger, message: Message) -> bool:
     """Asks the detector itself."""
     scan = Scan(message.text)
     if trigger.type == "glob":
-        return any(first_paths(message.paths, trigger.match))
+        return any(path_matches(path, trigger.match) for path in message.paths)
     if trigger.type == "url":
         return bool(link_spans(trigger, links(scan)))
     if trigger.type == "code":

@@ -84,7 +84,7 @@ cut_pairs = st.one_of(
 @given(seed=st.integers(0, 5), cuts=cut_pairs)
 def test_figures_are_those_of_deciding_again_one_by_one(named: str, seed: int, cuts: Cuts | None) -> None:
     watchers = SETTINGS[named]
-    table = DecisionTable.of(
+    table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
     )
     assert table.size == 160
@@ -111,7 +111,7 @@ def test_figures_are_those_of_deciding_again_one_by_one(named: str, seed: int, c
 @given(seed=st.integers(0, 5), cuts=cut_pairs.filter(bool))
 def test_flips_are_the_decisions_that_turn(named: str, seed: int, cuts: Cuts) -> None:
     watchers = SETTINGS[named]
-    table = DecisionTable.of(
+    table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
     )
     for name in table.topics:
@@ -138,9 +138,7 @@ def test_flips_are_the_decisions_that_turn(named: str, seed: int, cuts: Cuts) ->
 @each_case("named", SETTINGS)
 def test_todays_cuts_change_nothing(named: str) -> None:
     watchers = SETTINGS[named]
-    table = DecisionTable.of(
-        log(9, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
-    )
+    table = DecisionTable(log(9, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers)
     for name in table.topics:
         today = table.today(name)
         assert figures(table, name, today) == figures(table, name)
@@ -316,15 +314,15 @@ def test_labelled_decisions_are_drawn_where_cuts_decide_about_them() -> None:
 def test_settings_of_another_kind_make_another_table() -> None:
     row = decision(1, 0.5, True)._replace(scores={"probability": 0.5, "tfidf": 0.1})
     known = topic("t")
-    assert figures(DecisionTable.of((row,), (known,), CALIBRATED), "t").gate_calls == 1
-    assert figures(DecisionTable.of((row,), (known,), SPEC), "t").gate_calls == 0
+    assert figures(DecisionTable((row,), (known,), CALIBRATED), "t").gate_calls == 1
+    assert figures(DecisionTable((row,), (known,), SPEC), "t").gate_calls == 0
 
 
 def test_what_the_local_gate_would_have_said_is_calculated() -> None:
     known = topic("t")
     log = (decision(1, 0.4, True), decision(2, 0.45, False), decision(3, 0.55, False))
-    found = figures(DecisionTable.of(log, (known,), CALIBRATED, "local"), "t")
+    found = figures(DecisionTable(log, (known,), CALIBRATED, "local"), "t")
     assert (found.useful_active, found.noise_active) == (0, 1)
-    unknown = figures(DecisionTable.of(log, (known,), CALIBRATED, "anthropic"), "t")
+    unknown = figures(DecisionTable(log, (known,), CALIBRATED, "anthropic"), "t")
     assert unknown.useful_active > 0.9
     assert 0 < unknown.noise_active < 0.2

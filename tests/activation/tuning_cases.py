@@ -88,7 +88,7 @@ def table_of(
     settings: WatcherSettings = CALIBRATED,
 ) -> DecisionTable:
     """The table of some decisions; without topics, of a medium one named ``t``."""
-    return DecisionTable.of(tuple(decisions), topics or (topic("t"),), settings)
+    return DecisionTable(tuple(decisions), topics or (topic("t"),), settings)
 
 
 def series(scores: Iterable[float], useful: bool | None, start: int = 0) -> list[Decision]:

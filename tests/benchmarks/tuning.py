@@ -33,7 +33,7 @@ def run(setting: Setting) -> Iterator[Row]:
     count = setting.size(DECISIONS, 400)
     rounds = setting.size(60, 2)
     one = decisions(count, 1)
-    built, table = once(lambda: DecisionTable.of(one, topics(1), _SETTINGS))
+    built, table = once(lambda: DecisionTable(one, topics(1), _SETTINGS))
     trust = table.reliability
     looped, rows = once(lambda: [Logged.of(decision, trust) for decision in one])
     yield Row(f"columns of {count:,} decisions", built, "a loop over them", looped)
@@ -78,7 +78,7 @@ def run(setting: Setting) -> Iterator[Row]:
     ours, peer = alternate([label, lambda number: loop(rows, today)], rounds=setting.size(30, 2))
     yield Row("a label, its figures and histogram", ours, "a loop", peer, "one topic", share(ours.p95))
 
-    many = DecisionTable.of(decisions(count, TOPICS), topics(TOPICS), _SETTINGS)
+    many = DecisionTable(decisions(count, TOPICS), topics(TOPICS), _SETTINGS)
     trust = many.reliability
     every = [Logged.of(many.decision(index), trust) for index in range(many.size)]
     ours, peer = alternate(

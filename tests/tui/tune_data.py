@@ -172,7 +172,7 @@ class FakeTuning:
 
         self._called("table")
         if self._table is None:
-            self._table = DecisionTable.of(self.log, self.topics, self.settings)
+            self._table = DecisionTable(self.log, self.topics, self.settings)
         return self._table
 
     def propose(self, topic: str) -> Proposal:

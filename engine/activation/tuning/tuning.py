@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engine.activation.decision_reading import uncollected
 from engine.activation.numbers import limit
 from engine.activation.policy import Cuts
 from engine.activation.proof import Proofs
@@ -88,7 +89,9 @@ class Tuning:
                 self._proofs = Proofs(self._files, embedding)
             known = topics, config.watchers, config.gate.provider, self._proofs(topics)
             if self._table is None or stamp != self._stamp or known != self._known:
-                self._table = DecisionTable.of(self._reading.update().decisions, *known)
+                decisions = self._reading.update().decisions
+                with uncollected():
+                    self._table = DecisionTable(decisions, *known)
                 self._stamp, self._known = stamp, known
             return self._table
 
