@@ -41,8 +41,14 @@ def counted_hits(
     """The hits of triggers that watch what goes in a direction; topics without one are left out."""
     if not hits_of:
         return {}
+    # The matcher may still know a version of a topic with more triggers.
     counted = {
-        topic.name: tuple(hit for hit in hits_of[topic.name] if _in_scope(topic, hit, direction))
+        topic.name: tuple(
+            hit
+            for hit in hits_of[topic.name]
+            if 0 <= hit.trigger < len(topic.triggers)
+            and topic.triggers[hit.trigger].scope in (direction, "both")
+        )
         for topic in topics
         if topic.name in hits_of
     }
@@ -89,8 +95,3 @@ def telling(candidates: Sequence[Candidate]) -> list[str]:
     near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
     reached = [c.topic.name for c in candidates if c.hits or c.step.kind != "drop"]
     return [*reached, *(c.topic.name for c in near[:EXPLAINED_ROWS])]
-
-
-def _in_scope(topic: Topic, hit: TriggerHit, direction: Direction) -> bool:
-    # The matcher may still know a version of the topic with more triggers.
-    return 0 <= hit.trigger < len(topic.triggers) and topic.triggers[hit.trigger].scope in (direction, "both")

@@ -72,7 +72,10 @@ def content_words(text: str) -> frozenset[str]:
     shares smaller and the local gate more careful. Read are the first 20,000 characters.
     """
     words = set(_TOKEN.findall(text[:_WORDS_READ].lower())) - _FUNCTION_WORDS
-    return frozenset(_singular(word) for word in words)
+    return frozenset(
+        word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
+        for word in words
+    )
 
 
 def measure(
@@ -129,7 +132,3 @@ def kind_of(topic: Topic, hit: TriggerHit, direction: Direction) -> str:
     if made_for_output or hit.type in _WHOLE:
         return "whole"
     return "mark" if hit.type in _MARK else "word"
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word

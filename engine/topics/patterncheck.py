@@ -186,7 +186,9 @@ def _better_form(expression: str) -> str:
     better = _NESTED.sub(
         lambda found: found["atom"] + ("+" if found["one"] == found["two"] == "+" else "*"), expression
     )
-    better = _TWICE.sub(_without_repeated_choices, better)
+    better = _TWICE.sub(
+        lambda found: f"({found['open'] or ''}{'|'.join(dict.fromkeys(found['choices'].split('|')))})", better
+    )
     better = _OPTIONAL_TAIL.sub(
         lambda found: (
             f"(?:{found['body']}+{found['tail']})*{found['body']}"
@@ -198,11 +200,6 @@ def _better_form(expression: str) -> str:
         return ""
     parsed = tree(better)
     return better if parsed is not None and not _exponential_text(better, parsed) else ""
-
-
-def _without_repeated_choices(found: re.Match[str]) -> str:
-    choices = list(dict.fromkeys(found["choices"].split("|")))
-    return f"({found['open'] or ''}{'|'.join(choices)})"
 
 
 def _exponential_text(match: str, parsed: Any) -> str:
