@@ -20,8 +20,8 @@ EXPLAINED_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One topic and what was found for a message."""
+class Considered:
+    """A topic on its way, and what was found for a message."""
 
     topic: Topic
     hits: tuple[TriggerHit, ...]  # its tier-1 hits that count for the message's direction
@@ -64,7 +64,7 @@ def candidates_of(
     *,
     deciding: str,
     alone: Mapping[str, Alone],
-) -> tuple[Candidate, ...]:
+) -> tuple[Considered, ...]:
     """Every topic with its next step, in order.
 
     Args:
@@ -84,11 +84,11 @@ def candidates_of(
         mark, step = unmatched[topic.name]
         if hits or score >= mark:
             step = decide(topic, hits, score, settings, alone=alone[topic.name])
-        found.append(Candidate(topic, hits, scores, score, step))
+        found.append(Considered(topic, hits, scores, score, step))
     return tuple(found)
 
 
-def telling(candidates: Sequence[Candidate]) -> list[str]:
+def telling(candidates: Sequence[Considered]) -> list[str]:
     """The names of the topics whose scores are worth explaining: those that the message reached and, a name
     may stand twice, those nearest to it.
     """

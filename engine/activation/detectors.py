@@ -21,8 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from engine.activation.code import CodeBlock, code_blocks, matches_language
-from engine.activation.links import Link, link_matches
+from engine.activation.code import code_blocks
 from engine.activation.phrases import Phrase, is_denied, keyword, names
 from engine.activation.scan import Scan, compiled
 from engine.activation.trace import Event
@@ -106,16 +105,6 @@ def phrase_spans(phrases: Iterable[Phrase], scan: Scan) -> list[tuple[int, int]]
         if not kept or span[0] >= kept[-1][1]:
             kept.append(span)
     return kept
-
-
-def link_spans(trigger: Trigger, links: Iterable[Link]) -> list[tuple[int, int]]:
-    """Where the links a ``url`` trigger names stand in the text."""
-    return [(link.start, link.end) for link in links if link_matches(link, trigger.words)]
-
-
-def code_spans(trigger: Trigger, blocks: Iterable[CodeBlock]) -> list[tuple[int, int]]:
-    """Where code in the languages a ``code`` trigger names stands in the text."""
-    return [(block.start, block.end) for block in blocks if matches_language(block, trigger.words)]
 
 
 def agitation_spans(scan: Scan) -> list[tuple[int, int]]:

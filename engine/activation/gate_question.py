@@ -103,15 +103,6 @@ class TogetherGate(GateProvider, Protocol):
         ...
 
 
-@runtime_checkable
-class Connected(Protocol):
-    """A provider that holds connections."""
-
-    async def aclose(self) -> None:
-        """Closes those of the running event loop."""
-        ...
-
-
 def profile_of(topic: Topic) -> str:
     """What the gate is shown of a topic: name, title, description, the start of its instructions, examples.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation import explain, gate_limit
-from engine.activation.candidates import Candidate, candidates_of, counted_hits, telling
+from engine.activation.candidates import Considered, candidates_of, counted_hits, telling
 from engine.activation.case import Circumstances
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate
@@ -200,7 +200,7 @@ class WatcherPipeline:
         if self._decisions is not None:
             self._decisions.flush()
 
-    def _questions(self, message: Message, asked: Sequence[Candidate]) -> tuple[GateQuestion, ...]:
+    def _questions(self, message: Message, asked: Sequence[Considered]) -> tuple[GateQuestion, ...]:
         signals, is_calibrated = self._signals(message, asked), self._scorer.deciding == CALIBRATED
         return tuple(
             GateQuestion(
@@ -271,7 +271,7 @@ class WatcherPipeline:
             known = self._profiles[topic.name] = (topic, profile, content_words(profile))
         return known[1], known[2]
 
-    def _signals(self, message: Message, candidates: Sequence[Candidate]) -> dict[str, Signals]:
+    def _signals(self, message: Message, candidates: Sequence[Considered]) -> dict[str, Signals]:
         if not candidates:
             return {}
         words = content_words(message.text)

@@ -11,7 +11,7 @@ from engine.activation.similarity import Explanation
 from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Verdict
 
 if TYPE_CHECKING:
-    from engine.activation.candidates import Candidate
+    from engine.activation.candidates import Considered
     from engine.activation.policy import Step
 
 ROWS_LIMIT = 500
@@ -23,7 +23,7 @@ _UNEXPLAINED = Explanation()
 
 
 def rows_of(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Considered],
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
     around: Circumstances,
@@ -47,7 +47,7 @@ def rows_of(
     return tuple(sorted(rows, key=lambda row: (not row.active, -row.score, row.topic)))
 
 
-def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+def shown(candidates: Sequence[Considered]) -> Sequence[Considered]:
     """The candidates that have a row: all, or beyond ``ROWS_LIMIT`` those that something speaks for, those
     that somebody has switched by hand, and the ``NEAREST_ROWS`` nearest of the others.
     """
@@ -67,7 +67,7 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def row_of(
-    candidate: Candidate,
+    candidate: Considered,
     gate: GateOutcome | None,
     explanation: Explanation,
     around: Circumstances,
@@ -122,7 +122,7 @@ def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict
 
 
 def funnel_of(
-    candidates: Sequence[Candidate], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
+    candidates: Sequence[Considered], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
 ) -> Funnel:
     """How many topics each tier left.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.activation.candidates import EXPLAINED_ROWS, Candidate, candidates_of, counted_hits, telling
+from engine.activation.candidates import EXPLAINED_ROWS, Considered, candidates_of, counted_hits, telling
 from engine.activation.case import Circumstances
 from engine.activation.policy import Step, StepKind, far_step
 from engine.activation.proof import FREELY
@@ -34,9 +34,9 @@ EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
 
 def candidate(
     name: str = "t", score: float = 0.0, kind: StepKind = "drop", hits: tuple[TriggerHit, ...] = ()
-) -> Candidate:
+) -> Considered:
     step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
-    return Candidate(topic(name), hits, (Score("tfidf", score),), score, step)
+    return Considered(topic(name), hits, (Score("tfidf", score),), score, step)
 
 
 @each_case(
