@@ -246,7 +246,7 @@ def logged(engine: Engine, count: int = 3) -> None:
 def test_a_label_given_while_tuning_is_in_the_log_and_the_table(engine: Engine) -> None:
     logged(engine)
     table = engine.tuning.table()
-    row = int(table.indices(TOPIC)[0])
+    row = int(table.rows(TOPIC)[0])
     engine.tuning.label(row, False)
     assert engine.tuning.table() is table, "the log need not be read again for a label of ours"
     assert figures(table, TOPIC).by_person == 1

@@ -257,24 +257,21 @@ def test_topics_without_a_file_come_last_with_the_tables_cuts() -> None:
         figures(table, "unheard-of")
 
 
-def test_rows_keep_the_order_of_the_log_and_indices_that_of_scores() -> None:
+def test_rows_keep_the_order_of_the_log() -> None:
     table = table_of([decision(1, 0.7), decision(2, 0.1, hits=("pattern",)), decision(3, 0.4)])
     assert [table.decision(row).score for row in range(3)] == [0.7, 0.1, 0.4]
-    assert table.indices("t").tolist() == [1, 2, 0]
 
 
 def test_a_new_label_counts_at_once() -> None:
     table = table_of([decision(1, 0.9), decision(2, 0.1, False, "gate")])
     assert figures(table, "t").labelled == 1
-    table.labelled(0, True, "person")
+    table.replaced(0, table.decision(0)._replace(useful=True, labelled_by="person"))
     found = figures(table, "t")
     assert (found.precision, found.recall, found.by_person) == (1, 1, 1)
     assert table.decision(0)[-2:] == (True, "person")
-    table.labelled(0, False, "use")
-    assert table.decision(0)[-2:] == (True, "person")
-    table.labelled(0, None, "person")
+    table.replaced(0, table.decision(0)._replace(useful=None, labelled_by=""))
     assert figures(table, "t").labelled == 1
-    table.labelled(1, True, "use")
+    table.replaced(1, table.decision(1)._replace(useful=True, labelled_by="use"))
     assert figures(table, "t").by_use == 1
 
 

@@ -71,7 +71,8 @@ def run(setting: Setting) -> Iterator[Row]:
     yield Row("figures and 500 flips of a moved cut", ours, "a loop", peer, "one topic", share(ours.p95))
 
     def label(number: int) -> None:
-        table.labelled(number % count, bool(number % 2), "person")
+        judged = table.decision(number % count)._replace(useful=bool(number % 2), labelled_by="person")
+        table.replaced(number % count, judged)
         figures(table, name)
         histogram(table, name, 60)
 

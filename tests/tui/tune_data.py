@@ -202,7 +202,7 @@ class FakeTuning:
         self._called("label", index, useful)
         table = self.table()
         name = table.decision(index).id
-        table.labelled(index, useful, "person")
+        table.replaced(index, table.decision(index)._replace(useful=useful, labelled_by="person"))
         self.log = [table.decision(index) if each.id == name else each for each in self.log]
 
     def asked(self, name: str) -> list[tuple[object, ...]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from engine.activation import policy
-from engine.activation.decision import LABELLER_RANK, LABELLERS, Decision
+from engine.activation.decision import LABELLERS, Decision
 from engine.activation.policy import Cuts
 from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
 from engine.activation.signals import CALIBRATED
@@ -154,11 +154,6 @@ class DecisionTable:
         """Their ``yes``, in the same order."""
         return self.yes[self._span(topic)]
 
-    def indices(self, topic: str) -> Rows:
-        """Row numbers of a topic's decisions, by ascending score."""
-        rows = self.rows(topic)
-        return rows[np.argsort(self.scores[rows], kind="stable")]
-
     def label_counts(self, topic: str) -> dict[str, int]:
         """A topic's labels by who gave them: ``gate``, ``use``, ``person``; ``""`` for those without."""
         counts = self._counts
@@ -175,18 +170,6 @@ class DecisionTable:
     def _span(self, topic: str) -> slice:
         segments = self.segments(topic)
         return slice(segments[0].start, segments[-1].end) if segments else slice(0)
-
-    def labelled(self, index: int, useful: bool | None, by: str) -> None:
-        """Takes over a new label, so that the log need not be read again.
-
-        Args:
-            useful: The label; ``None`` takes a label back.
-            by: Who says so; a label of higher rank stays.
-        """
-        decision = self._decisions[index]
-        if decision.useful is not None and LABELLER_RANK[by] < LABELLER_RANK.get(decision.labelled_by, -1):
-            return
-        self.replaced(index, decision._replace(useful=useful, labelled_by="" if useful is None else by))
 
     def replaced(self, index: int, decision: Decision) -> None:
         """Takes over a decision whose label has changed, as the log has it now."""
