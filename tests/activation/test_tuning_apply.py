@@ -16,6 +16,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, ReadOnly, TopicError, WriteFailed
 from engine.events import EngineEvent, TopicsReloaded
 from engine.store.faults import FAULT_POINTS, fail, trip
+from tests.cases import each_case
 
 TOPIC = "github-pr-review"
 PATH = f"topics/{TOPIC}.md"
@@ -79,7 +80,7 @@ def test_what_the_table_says_anyway_loses_its_line(engine: Engine) -> None:
     assert engine.files.read(PATH) == before
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("cuts", "what"),
     [
         (Cuts(0.7, 0.6), "the gate's cut lies above the other"),
