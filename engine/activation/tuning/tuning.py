@@ -15,9 +15,17 @@ from engine.activation.policy import Cuts
 from engine.activation.proof import Proofs
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.journal import Change, TuningJournal
-from engine.activation.tuning.own import OwnCuts, own_cuts, rounded, today
+from engine.activation.tuning.own import (
+    OwnCuts,
+    cuts_in,
+    digest_of,
+    header_of,
+    own_cuts,
+    rounded,
+    today,
+    with_cuts,
+)
 from engine.activation.tuning.table import DecisionTable
-from engine.activation.tuning.topicfile import cuts_in, digest_of, header_of, with_cuts
 from engine.errors import AutopoiesisError, TopicError
 from engine.store.paths import shown
 
