@@ -20,15 +20,13 @@ EXPLAINED_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One topic and what was found for a message."""
+class Considered:
+    """A topic on its way, and what was found for a message."""
 
     topic: Topic
-    hits: tuple[TriggerHit, ...]
-    """Its tier-1 hits that count for the message's direction."""
+    hits: tuple[TriggerHit, ...]  # its tier-1 hits that count for the message's direction
     scores: tuple[Score, ...]
-    score: float
-    """The signal that decides."""
+    score: float  # the signal that decides
     step: Step
 
     @property
@@ -43,8 +41,14 @@ def counted_hits(
     """The hits of triggers that watch what goes in a direction; topics without one are left out."""
     if not hits_of:
         return {}
+    # The matcher may still know a version of a topic with more triggers.
     counted = {
-        topic.name: tuple(hit for hit in hits_of[topic.name] if _in_scope(topic, hit, direction))
+        topic.name: tuple(
+            hit
+            for hit in hits_of[topic.name]
+            if 0 <= hit.trigger < len(topic.triggers)
+            and topic.triggers[hit.trigger].scope in (direction, "both")
+        )
         for topic in topics
         if topic.name in hits_of
     }
@@ -60,7 +64,7 @@ def candidates_of(
     *,
     deciding: str,
     alone: Mapping[str, Alone],
-) -> tuple[Candidate, ...]:
+) -> tuple[Considered, ...]:
     """Every topic with its next step, in order.
 
     Args:
@@ -80,19 +84,14 @@ def candidates_of(
         mark, step = unmatched[topic.name]
         if hits or score >= mark:
             step = decide(topic, hits, score, settings, alone=alone[topic.name])
-        found.append(Candidate(topic, hits, scores, score, step))
+        found.append(Considered(topic, hits, scores, score, step))
     return tuple(found)
 
 
-def telling(candidates: Sequence[Candidate]) -> list[str]:
+def telling(candidates: Sequence[Considered]) -> list[str]:
     """The names of the topics whose scores are worth explaining: those that the message reached and, a name
     may stand twice, those nearest to it.
     """
     near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
     reached = [c.topic.name for c in candidates if c.hits or c.step.kind != "drop"]
     return [*reached, *(c.topic.name for c in near[:EXPLAINED_ROWS])]
-
-
-def _in_scope(topic: Topic, hit: TriggerHit, direction: Direction) -> bool:
-    # The matcher may still know a version of the topic with more triggers.
-    return 0 <= hit.trigger < len(topic.triggers) and topic.triggers[hit.trigger].scope in (direction, "both")

@@ -30,12 +30,16 @@ class Circumstances:
     """What besides the numbers decides how a row is explained."""
 
     direction: Direction
-    similarity_nominates: bool
-    on_failure: str
-    """The setting ``gate.on_failure``."""
     watchers: WatcherSettings
+    on_failure: str = "skip"  # the setting ``gate.on_failure``
+    calls: int = 0  # the setting ``gate.max_calls_per_message``
     alone: Mapping[str, Alone] = field(default_factory=dict)
     """What a score may do without a match, by topic; everything for those left out."""
+
+    @property
+    def similarity_nominates(self) -> bool:
+        """Whether a score without a match does anything."""
+        return self.direction == "input" and self.watchers.nominate == "either"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class Case:
     verdict: Verdict
     around: Circumstances
     contributions: Sequence[Contribution] = ()
+
+    @property
+    def unasked(self) -> bool:
+        """Whether the gate should have been asked about it, and the message may cost no more calls."""
+        return self.step.rule == NOT_ASKED
 
     @property
     def calibrated(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from engine.activation import gate_limit
 from engine.activation.case import Case, reaches
 from engine.activation.numbers import limit, written
 from engine.activation.policy import UNPROVEN, Step, cuts_of, decide
@@ -18,12 +19,14 @@ TRIGGER_SIGNAL = "trigger"
 """Name under which the tier-1 hits stand among a topic's contributions."""
 
 
-def counterfactual(case: Case) -> str:
-    """One sentence; empty where nothing short of another message would have made a difference."""
+def flip(case: Case) -> str:
+    """What would have changed the verdict; empty where nothing short of another message would."""
     if case.topic.forced is not None:
         freed = replace(case.topic, forced=None)
         step = case.otherwise(freed, case.hits, case.score, case.around.watchers)
         return f"without the switch {_outcome(step, case.score)}"
+    if case.unasked:
+        return gate_limit.flip(case)
     if case.gate is not None:
         return _of_asked(case, case.gate)
     if case.verdict == "manual":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
 
 from engine.redaction.detect import masked
 from engine.store.monthly import line_of
@@ -19,25 +19,20 @@ MESSAGE_LIMIT = 500
 
 Labeller = Literal["person", "use", "gate"]
 
-LABELLER_RANK: dict[str, int] = {"person": 2, "use": 1, "gate": 0}
-"""Whose label counts where there are several: the person's, then what use showed, then a gate's answer."""
+LABELLERS = ("", "gate", "use", "person")
+"""Who gave a label, by rising rank, ``""`` for no label: of several the person's counts."""
+LABELLER_RANK = {by: rank for rank, by in enumerate(LABELLERS)}
 
 
 class Decision(NamedTuple):
     """What was decided about one topic for one message, and why."""
 
-    id: str
-    """Stable: the same topic and message, at the same time in the same session, have the same id."""
-    at: str
-    """When the message came, ISO 8601, UTC."""
-    session_id: str
-    """Empty for a message tried by hand."""
-    direction: str
-    """``input`` or ``output``."""
-    message_hash: str
-    """sha256 of the whole message."""
-    message: str
-    """Its first 500 characters."""
+    id: str  # stable: the same topic and message, at the same time in the same session, have the same id
+    at: str  # when the message came, ISO 8601, UTC
+    session_id: str  # empty for a message tried by hand
+    direction: str  # ``input`` or ``output``
+    message_hash: str  # sha256 of the whole message
+    message: str  # its first 500 characters
     topic: str
     priority: str
     activation: str
@@ -46,25 +41,19 @@ class Decision(NamedTuple):
     scores: dict[str, float]
     score: float
     threshold: float
-    activate_at: float | None
-    """Score from which the row activated; ``None``: never."""
-    gate_at: float | None
-    """Score from which the row asked the gate; ``None``: never."""
+    activate_at: float | None  # score from which the row activated; ``None``: never
+    gate_at: float | None  # score from which the row asked the gate; ``None``: never
     rule: str
-    verdict: str
-    """As in ``TopicTrace``."""
-    gate_answer: str
-    """``yes``, ``no``, ``failed``, or empty when the gate was not asked."""
+    verdict: str  # as in ``TopicTrace``
+    gate_answer: str  # ``yes``, ``no``, ``failed``, or empty when the gate was not asked
     gate_provider: str
     gate_model: str
     gate_probability: float | None
-    gate_reason: str
-    """Its reason, or how it failed; empty for the local gate, whose signals say it."""
+    gate_reason: str  # its reason, or how it failed; empty for the local gate, whose signals say it
     cached: bool
     latency_ms: float
     cost_usd: float
-    signals: tuple[float, ...]
-    """The values of ``Signals``, for the local gate to learn from."""
+    signals: tuple[float, ...]  # the values of ``Signals``, for the local gate to learn from
     useful: bool | None = None
     """The label: whether the topic was right for the message; ``None`` while it has none."""
     labelled_by: str = ""
@@ -79,6 +68,20 @@ class Decision(NamedTuple):
     def asked(self) -> bool:
         """Whether the gate was asked."""
         return bool(self.gate_answer)
+
+    @property
+    def label(self) -> tuple[bool | None, str]:
+        """Whether the topic was right and who says so, the highest rank first; ``(None, "")``: nobody does.
+
+        A yes or no of the gate is a label as well, a person's own where the person was the gate. Answers of
+        the ``local`` gate are not labels: it would learn from itself.
+        """
+        said, by = self.useful, self.labelled_by if self.useful is not None else ""
+        if by != "person" and self.gate_answer in ("yes", "no") and self.gate_provider not in ("", "local"):
+            answerer = "person" if self.gate_provider == "ask" else "gate"
+            if LABELLER_RANK[answerer] > LABELLER_RANK.get(by, 0):
+                return self.gate_answer == "yes", answerer
+        return said, by
 
 
 class Label(NamedTuple):
@@ -169,7 +172,7 @@ def entry_of(line: bytes) -> Decision | Label | None:
         if "label" in data:
             label, decision, by = data["label"], data["decision"], data["by"]
             known = label is None or isinstance(label, bool)
-            if known and isinstance(decision, str) and by in LABELLER_RANK:
+            if known and isinstance(decision, str) and by in LABELLERS[1:]:
                 return Label(decision, label, by)
             return None
         datetime.fromisoformat(data["at"])
@@ -211,23 +214,7 @@ def entry_of(line: bytes) -> Decision | Label | None:
     return decision if decision.scores.__class__ is dict else None
 
 
-_TEXTS = tuple(
-    Decision._fields.index(name)
-    for name in (
-        *(
-            "id",
-            "at",
-            "session_id",
-            "direction",
-            "message_hash",
-            "message",
-            "topic",
-            "priority",
-            "activation",
-        ),
-        *("rule", "verdict", "gate_answer", "gate_provider", "gate_model", "gate_reason"),
-    )
-)
+_TEXTS = tuple(index for index, kind in enumerate(get_type_hints(Decision).values()) if kind is str)
 
 
 def _number(value: Any) -> float | None:

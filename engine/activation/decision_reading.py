@@ -13,16 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.activation.decision import LABELLER_RANK, Decision, Label, entry_of
-from engine.store.monthly import LogStamp, MonthlyLog, lines_backwards, open_month
+from engine.activation.decision import LABELLERS, Decision, Label, entry_of
+from engine.store.monthly import Added, AnotherFile, LogStamp, Mark, MonthlyLog, lines_backwards, open_month
 
 if TYPE_CHECKING:
     from engine.store.files import Files
 
 KIND = "decisions/"
 
-_BLOCK = 256 * 1024
-_BY_RANK = sorted(LABELLER_RANK, key=lambda by: -LABELLER_RANK[by])
+_BY_RANK = LABELLERS[:0:-1]
 
 Labels = dict[tuple[str, str], bool | None]
 """What was said last, by decision and labeller; ``None``: taken back."""
@@ -34,8 +33,7 @@ class DecisionHistory:
 
     decisions: tuple[Decision, ...]
     """In the order in which they were first logged; one per id, as it was logged last, with its label."""
-    broken: int
-    """Lines that could not be read."""
+    broken: int  # lines that could not be read
 
 
 def joined(decision: Decision, labels: Labels) -> Decision:
@@ -64,12 +62,13 @@ class DecisionReading:
             DocumentError, PathRefused: A file cannot be read.
         """
         stamp = self._months.stamp()
-        if not self._goes_on(stamp):
-            self._forget()
         with uncollected():
             try:
-                for name, inode, _, changed in stamp:
-                    self._seen[name] = (inode, self._read_from(name), changed)
+                try:
+                    self._read_on(stamp)
+                except AnotherFile:
+                    self._forget()
+                    self._read_on(stamp)
             except BaseException:
                 self._forget()
                 raise
@@ -81,37 +80,34 @@ class DecisionReading:
         return DecisionHistory(tuple(self._decisions.values()), self._broken)
 
     def _forget(self) -> None:
-        self._seen: dict[str, tuple[int, int, int]] = {}
+        self._marks: dict[str, Mark] = {}
         self._decisions: dict[str, Decision] = {}
         self._labels: Labels = {}
         self._stale: set[str] = set()
         self._broken = 0
 
-    def _goes_on(self, stamp: LogStamp) -> bool:
-        """Whether every file that was read is still there and begins with what was read of it."""
-        now = {name: (inode, size, changed) for name, inode, size, changed in stamp}
-        for name, (inode, end, changed) in self._seen.items():
-            found = now.get(name)
-            if found is None or found[0] != inode or found[1] < end or end < 0:
-                return False
-            if found[1] == end and found[2] != changed:
-                return False
-        # Labels of a month count after those of the months before it, so nothing may come in between.
-        return not self._seen or all(name in self._seen or name > max(self._seen) for name in now)
+    def _read_on(self, stamp: LogStamp) -> None:
+        """Takes the lines behind what was read.
 
-    def _read_from(self, name: str) -> int:
-        """Takes a file's lines behind what was read; gives where to go on, -1 behind an unfinished line."""
-        start = self._seen.get(name, (0, 0, 0))[1]
-        end = start
-        with os.fdopen(open_month(self._files, name), "rb", buffering=_BLOCK) as file:
-            file.seek(start)
-            for line in file:
-                end += len(line)
+        Raises:
+            AnotherFile: A file is not the one that was read, or is gone; or one has come before others.
+        """
+        known = self._marks
+        names = [month.name for month in stamp]
+        # Labels of a month count after those of the months before it, so nothing may come in between.
+        if names[: len(known)] != list(known):
+            raise AnotherFile
+        for month in stamp:
+            mark = known.get(month.name, Mark())
+            if mark.is_of(month):
+                continue
+            if 0 < mark.size == month.size:
+                raise AnotherFile
+            added = Added(self._files, month, mark)
+            for line in added:
                 if line != b"\n":
                     self._take(line)
-                if not line.endswith(b"\n"):
-                    return -1
-        return end
+            known[month.name] = added.mark
 
     def _take(self, line: bytes) -> None:
         entry = entry_of(line)

@@ -21,8 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from engine.activation.code import CodeBlock, code_blocks, matches_language
-from engine.activation.links import Link, link_matches
+from engine.activation.code import code_blocks
 from engine.activation.phrases import Phrase, is_denied, keyword, names
 from engine.activation.scan import Scan, compiled
 from engine.activation.trace import Event
@@ -30,43 +29,11 @@ from engine.topics.fields import word_set
 from engine.topics.model import Trigger
 
 URGENT = (
-    "urgent",
-    "urgently",
-    "asap",
-    "emergency",
-    "immediately",
-    "right now",
-    "right away",
-    "as soon as possible",
-    "sos",
-    "mayday",
-    "dringend",
-    "sofort",
-    "notfall",
-    "umgehend",
-    "urgence",
-    "immédiatement",
-    "tout de suite",
-    "urgente",
-    "urgentemente",
-    "emergencia",
-    "inmediatamente",
-    "emergenza",
-    "subito",
-    "emergência",
-    "imediatamente",
-    "onmiddellijk",
-    "spoed",
-    "brådskande",
-    "pilne",
-    "срочно",
-    "немедленно",
-    "терміново",
-    "acil",
-    "緊急",
-    "至急",
-    "紧急",
-    "긴급",
+    *("urgent", "urgently", "asap", "emergency", "immediately", "right now", "right away"),
+    *("as soon as possible", "sos", "mayday", "dringend", "sofort", "notfall", "umgehend", "urgence"),
+    *("immédiatement", "tout de suite", "urgente", "urgentemente", "emergencia", "inmediatamente"),
+    *("emergenza", "subito", "emergência", "imediatamente", "onmiddellijk", "spoed", "brådskande"),
+    *("pilne", "срочно", "немедленно", "терміново", "acil", "緊急", "至急", "紧急", "긴급"),
 )
 """The words a ``sentiment`` trigger listens for when it names none itself."""
 
@@ -138,16 +105,6 @@ def phrase_spans(phrases: Iterable[Phrase], scan: Scan) -> list[tuple[int, int]]
         if not kept or span[0] >= kept[-1][1]:
             kept.append(span)
     return kept
-
-
-def link_spans(trigger: Trigger, links: Iterable[Link]) -> list[tuple[int, int]]:
-    """Where the links a ``url`` trigger names stand in the text."""
-    return [(link.start, link.end) for link in links if link_matches(link, trigger.words)]
-
-
-def code_spans(trigger: Trigger, blocks: Iterable[CodeBlock]) -> list[tuple[int, int]]:
-    """Where code in the languages a ``code`` trigger names stands in the text."""
-    return [(block.start, block.end) for block in blocks if matches_language(block, trigger.words)]
 
 
 def agitation_spans(scan: Scan) -> list[tuple[int, int]]:

@@ -7,61 +7,25 @@ probability that the topic applies, and the sentence names the signals that made
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from engine.activation.case import NOT_ASKED, Case, Circumstances, below, matches, reaches
-from engine.activation.counterfactual import counterfactual
+from engine.activation import gate_limit
+from engine.activation.case import NOT_ASKED, Case, below, matches, reaches
 from engine.activation.numbers import limit, written
-from engine.activation.policy import UNPROVEN, Cuts, Step, cuts_of
-from engine.activation.trace import (
-    Contribution,
-    Direction,
-    Funnel,
-    GateOutcome,
-    TopicTrace,
-    TriggerHit,
-    Verdict,
-)
-
-if TYPE_CHECKING:
-    from engine.topics.model import Topic
-
-__all__ = ["Circumstances", "flip", "matches", "summary", "why"]
+from engine.activation.policy import UNPROVEN, Cuts, cuts_of
+from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
 
 
-def why(
-    topic: Topic,
-    hits: Sequence[TriggerHit],
-    score: float,
-    step: Step,
-    gate: GateOutcome | None,
-    verdict: Verdict,
-    around: Circumstances,
-    contributions: Sequence[Contribution] = (),
-) -> str:
+def why(case: Case) -> str:
     """Why the verdict is what it is."""
-    case = Case(topic, hits, score, step, gate, verdict, around, contributions)
-    if topic.forced is not None:
-        return "switched on by hand" if topic.forced else "switched off by hand"
-    if gate is not None:
-        return _of_asked(case, gate)
-    if verdict == "manual":
+    if case.topic.forced is not None:
+        return "switched on by hand" if case.topic.forced else "switched off by hand"
+    if case.unasked:
+        return gate_limit.why(case)
+    if case.gate is not None:
+        return _of_asked(case, case.gate)
+    if case.verdict == "manual":
         return f"only a person activates it; {_found(case)}"
-    return _of_active(case) if verdict == "active" else _of_dropped(case)
-
-
-def flip(
-    topic: Topic,
-    hits: Sequence[TriggerHit],
-    score: float,
-    step: Step,
-    gate: GateOutcome | None,
-    verdict: Verdict,
-    around: Circumstances,
-    contributions: Sequence[Contribution] = (),
-) -> str:
-    """What would have changed the verdict; empty where nothing short of another message would."""
-    return counterfactual(Case(topic, hits, score, step, gate, verdict, around, contributions))
+    return _of_active(case) if case.verdict == "active" else _of_dropped(case)
 
 
 def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *, empty: bool) -> str:

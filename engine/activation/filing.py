@@ -31,17 +31,12 @@ class Rule:
 
     topic: str
     path: str
-    index: int
-    """The trigger's place among the topic's triggers."""
+    index: int  # the trigger's place among the topic's triggers
     trigger: Trigger
-    needs: Needs = _NO_NEEDS
-    """What a ``pattern`` needs."""
-    compiled: Any = None
-    """Its regular expression, once it was asked for."""
-    phrases: tuple[Phrase, ...] | None = None
-    """What a trigger of words looks for, once it was asked for."""
-    is_off: bool = False
-    """Whether it failed and is not used any more."""
+    needs: Needs = _NO_NEEDS  # what a ``pattern`` needs
+    compiled: Any = None  # its regular expression, once it was asked for
+    phrases: tuple[Phrase, ...] | None = None  # what a trigger of words looks for, once it was asked for
+    is_off: bool = False  # whether it failed and is not used any more
 
 
 class View:

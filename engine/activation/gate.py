@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import (
-    Connected,
     GateProvider,
     GateQuestion,
     InstantGate,
@@ -136,7 +135,8 @@ class Gate:
         with self._guard:
             loop, self._loop = self._loop, None
         if loop is not None:
-            loop.close(self.provider.aclose if isinstance(self.provider, Connected) else None)
+            # A provider that holds connections closes those of the loop.
+            loop.close(getattr(self.provider, "aclose", None))
 
     def _calls(
         self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]

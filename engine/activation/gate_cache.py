@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import recalled
-from engine.activation.trace import GateAnswer, GateOutcome
+from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
@@ -116,27 +116,16 @@ def _lines(answers: Sequence[tuple[str, GateOutcome]]) -> bytes:
     )
 
 
-_ANSWERS: dict[object, GateAnswer] = {"yes": "yes", "no": "no"}
-
-
 def _entry(line: bytes) -> tuple[str, GateOutcome] | None:
     """The answer in a line, ``None`` when the line is broken or of another form."""
     try:
         data = json.loads(line)
-    except (ValueError, RecursionError):
+        texts = [data[name] for name in ("key", "provider", "model", "reason")]
+        answer, probability = data["answer"], data["probability"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    if not isinstance(data, dict):
+    if answer not in ("yes", "no") or not all(isinstance(text, str) for text in texts):
         return None
-    key, answer, probability = data.get("key"), data.get("answer"), data.get("probability")
-    provider, model, reason = data.get("provider"), data.get("model", ""), data.get("reason", "")
-    if not (
-        isinstance(key, str) and isinstance(answer, str) and answer in _ANSWERS and isinstance(provider, str)
-    ):
-        return None
-    return key, GateOutcome(
-        _ANSWERS[answer],
-        provider,
-        model if isinstance(model, str) else "",
-        probability=probability if isinstance(probability, float) else None,
-        reason=reason if isinstance(reason, str) else "",
-    )
+    key, provider, model, reason = texts
+    known = probability if isinstance(probability, float) else None
+    return key, GateOutcome(answer, provider, model, probability=known, reason=reason)

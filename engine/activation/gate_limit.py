@@ -37,12 +37,8 @@ def unasked(step: Step, score: float) -> Step:
     return replace(step, kind="activate" if active else "drop", rule=NOT_ASKED)
 
 
-def why(case: Case, calls: int) -> str:
-    """Why a candidate that was not asked about is active or not.
-
-    Args:
-        case: Its row; the step is what ``unasked`` made of it.
-    """
+def why(case: Case) -> str:
+    """Why a candidate that was not asked about is active or not."""
     halfway = middle(case.step)
     if halfway is None:
         verdict = "dropped, as no score activates it without the gate"
@@ -51,7 +47,7 @@ def why(case: Case, calls: int) -> str:
     else:
         verdict = f"dropped, as {below(case.score, halfway)}, the middle of its cuts"
     found = f"; {case.matched}" if case.matched else ""
-    return f"{NOT_ASKED}: {_SETTING} is {calls}; {verdict}{found}{case.made_of}"
+    return f"{NOT_ASKED}: {_SETTING} is {case.around.calls}; {verdict}{found}{case.made_of}"
 
 
 def flip(case: Case) -> str:

@@ -23,7 +23,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import GateQuestion
@@ -47,11 +47,9 @@ _FOLDS = 4
 class LocalGateModel:
     """A weighted sum of the signals."""
 
-    weights: tuple[float, ...]
-    """One weight per signal, in the order of ``Signals``."""
+    weights: tuple[float, ...]  # one weight per signal, in the order of ``Signals``
     bias: float
-    labels: int = 0
-    """Labelled decisions it was fitted to; 0 for the fixed rule."""
+    labels: int = 0  # labelled decisions it was fitted to; 0 for the fixed rule
     fingerprint: str = ""
     """sha256 over those decisions and labels: equal logs give equal fingerprints and weights."""
     calibrated: bool = False
@@ -196,14 +194,7 @@ def save_model(files: Files, model: LocalGateModel) -> None:
     Raises:
         WriteFailed, ReadOnly: It did not reach the disk.
     """
-    data = {
-        "form": list(Signals._fields),
-        "weights": list(model.weights),
-        "bias": model.bias,
-        "labels": model.labels,
-        "fingerprint": model.fingerprint,
-        "calibrated": model.calibrated,
-    }
+    data = {"form": list(Signals._fields), **asdict(model)}
     files.replace(MODEL_PATH, json.dumps(data, indent=1).encode() + b"\n")
 
 
@@ -214,21 +205,16 @@ def load_model(files: Files) -> LocalGateModel | None:
     """
     try:
         data = json.loads(files.read(MODEL_PATH, limit=64 * 1024))
-    except (FileNotFoundError, AutopoiesisError, ValueError, RecursionError):
+        weights = tuple(map(float, data["weights"]))
+        if data["form"] != list(Signals._fields) or len(weights) != len(Signals._fields):
+            return None
+        model = LocalGateModel(
+            weights,
+            float(data["bias"]),
+            int(data["labels"]),
+            str(data["fingerprint"]),
+            data["calibrated"] is True,
+        )
+    except (OSError, AutopoiesisError, ArithmeticError, ValueError, LookupError, TypeError, RecursionError):
         return None
-    if not isinstance(data, dict) or data.get("form") != list(Signals._fields):
-        return None
-    weights, bias, labels = data.get("weights"), data.get("bias"), data.get("labels")
-    numbers = [*weights, bias, labels] if isinstance(weights, list) else []
-    if len(numbers) != len(Signals._fields) + 2 or not all(
-        isinstance(number, int | float) and math.isfinite(number) for number in numbers
-    ):
-        return None
-    fingerprint = data.get("fingerprint")
-    return LocalGateModel(
-        weights=tuple(float(weight) for weight in numbers[:-2]),
-        bias=float(numbers[-2]),
-        labels=int(numbers[-1]),
-        fingerprint=fingerprint if isinstance(fingerprint, str) else "",
-        calibrated=data.get("calibrated") is True,
-    )
+    return model if all(map(math.isfinite, (*weights, model.bias))) else None

@@ -27,17 +27,14 @@ class GateQuestion:
     message: str
     topic: str
     description: str
-    profile: str
-    """What a gate that reads may know of the topic; see ``profile_of``."""
-    signals: Signals = NO_SIGNALS
-    """What tiers 1 and 2 found, for a gate that calculates."""
+    profile: str  # what a gate that reads may know of the topic; see ``profile_of``
+    signals: Signals = NO_SIGNALS  # what tiers 1 and 2 found, for a gate that calculates
     probability: float | None = None
     """The calibrated probability that it applies, 0 to 1; ``None`` where tier 2 gives none."""
     distance: float = 0.0
     """How far its score is from the middle between the topic's cuts: the smaller, the less certain is what
     tiers 1 and 2 say."""
-    discussion: str = ""
-    """The session that the message belongs to; no part of the question."""
+    discussion: str = ""  # the session that the message belongs to; no part of the question
 
 
 @runtime_checkable
@@ -103,15 +100,6 @@ class TogetherGate(GateProvider, Protocol):
         Raises:
             GateError: There is no answer.
         """
-        ...
-
-
-@runtime_checkable
-class Connected(Protocol):
-    """A provider that holds connections."""
-
-    async def aclose(self) -> None:
-        """Closes those of the running event loop."""
         ...
 
 

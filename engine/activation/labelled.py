@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from engine.activation.tuning.labels import label_of
 from engine.errors import AutopoiesisError
 from engine.store.monthly import Added, AnotherFile, LogStamp, Mark, mark_of, marks_in
 
@@ -38,12 +37,9 @@ class Labelled:
     characters.
     """
 
-    useful: tuple[str, ...] = ()
-    """Where the topic was right."""
-    noise: tuple[str, ...] = ()
-    """Where it was not."""
-    matched: tuple[str, ...] = ()
-    """Those of either on which one of its triggers had fired."""
+    useful: tuple[str, ...] = ()  # where the topic was right
+    noise: tuple[str, ...] = ()  # where it was not
+    matched: tuple[str, ...] = ()  # those of either on which one of its triggers had fired
 
 
 class LabelledMessages:
@@ -100,7 +96,7 @@ class LabelledMessages:
         noise: dict[str, list[str]] = {}
         matched: dict[str, set[str]] = {}
         for decision in self._log.read().decisions:
-            said, by = label_of(decision)
+            said, by = decision.label
             if said is None or by != "person" or decision.direction != "input":
                 continue
             if decision.message.strip():

@@ -46,17 +46,12 @@ _CLOSING = {")": "(", "]": "["}
 class Link:
     """A link in a message."""
 
-    start: int
-    """Where it begins in ``Scan.text``."""
+    start: int  # where it begins in ``Scan.text``
     end: int
-    host: str
-    """The host as it is registered, in lower case."""
-    port: str
-    """The port that is written, ``""`` for none."""
-    address: str
-    """Host with path and query, as written."""
-    has_scheme: bool
-    """Whether it is clearly meant as a link: by a scheme of the web or ``www.``."""
+    host: str  # the host as it is registered, in lower case
+    port: str  # the port that is written, ``""`` for none
+    address: str  # host with path and query, as written
+    has_scheme: bool  # whether it is clearly meant as a link: by a scheme of the web or ``www.``
 
 
 def links(scan: Scan) -> list[Link]:
@@ -240,19 +235,13 @@ def _braces(glob: str) -> list[str]:
     waiting = [glob]
     while waiting and len(done) + len(waiting) <= _MOST_ALTERNATIVES:
         text = waiting.pop(0)
-        choice = _innermost(text)
-        if choice is None:
+        innermost = re.search(r"\{[^{}]*,[^{}]*\}", text)
+        if innermost is None:
             done.append(text)
         else:
-            start, end = choice
+            start, end = innermost.span()
             waiting += [text[:start] + option + text[end:] for option in text[start + 1 : end - 1].split(",")]
     return done + waiting
-
-
-def _innermost(text: str) -> tuple[int, int] | None:
-    """The place of the first ``{a,b}`` that holds no other."""
-    found = re.search(r"\{[^{}]*,[^{}]*\}", text)
-    return found.span() if found else None
 
 
 def glob_literals(glob: str) -> frozenset[str] | None:
@@ -268,8 +257,3 @@ def glob_literals(glob: str) -> frozenset[str] | None:
             return None
         literals.add(longest)
     return frozenset(literals)
-
-
-def first_paths(paths: Sequence[str], glob: str) -> Iterator[str]:
-    """The paths that fit a glob, among the first ``MAX_PATHS``."""
-    return (path for path in paths[:MAX_PATHS] if path_matches(path, glob))

@@ -49,10 +49,8 @@ class _Piece(NamedTuple):
 
     texts: tuple[str, ...] | None
     """All texts the piece can match, as in ``Needs``; ``None`` when there are too many."""
-    sets: tuple[Literals, ...] = ()
-    """Every match contains one literal of each."""
-    is_all: bool = True
-    """Whether ``texts`` says all there is: where one of them stands, the piece matches."""
+    sets: tuple[Literals, ...] = ()  # every match contains one literal of each
+    is_all: bool = True  # whether ``texts`` says all there is: where one of them stands, the piece matches
 
 
 _CONDITION = _Piece(("",), is_all=False)

@@ -11,18 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from engine.activation.code import matches_language
 from engine.activation.detectors import (
-    code_spans,
     event_fits,
     event_text,
-    link_spans,
     phrase_spans,
     phrases_of,
     sentiment_spans,
 )
 from engine.activation.filing import Rule, TriggerIndex, View
 from engine.activation.language import base
-from engine.activation.links import first_paths
+from engine.activation.links import MAX_PATHS, link_matches, path_matches
 from engine.activation.scan import Scan
 from engine.activation.trace import Correction, Message, TriggerHit
 from engine.activation.verbatim import verbatim_spans
@@ -70,12 +69,6 @@ class PatternMatcher:
         with self._lock:
             return tuple(sorted(self._problems.values(), key=lambda problem: (problem.path, problem.line)))
 
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The names of the topics matched against, sorted."""
-        with self._lock:
-            return tuple(sorted(self._topics))
-
     def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None:
         """Take in topics that are new or changed, and drop others by name.
 
@@ -93,12 +86,6 @@ class PatternMatcher:
                     continue
                 self._drop(topic.name)
                 self._add(topic)
-
-    def replace(self, topics: Iterable[Topic]) -> None:
-        """Match against exactly these topics from now on."""
-        wanted = {topic.name: topic for topic in topics}
-        with self._lock:
-            self.update(wanted.values(), removed=self._topics.keys() - wanted.keys())
 
     def match(self, message: Message) -> dict[str, tuple[TriggerHit, ...]]:
         """The triggers a message sets off.
@@ -142,28 +129,19 @@ class PatternMatcher:
         if message.direction != "output":
             return ()
         found = self.match(message) if hits is None else hits
+        told: dict[tuple[str, str], str] = {}
         with self._lock:
-            told = {name: self._hints(name, found[name]) for name in sorted(found)}
-        return tuple(
-            Correction(name, hint, text) for name, hints in told.items() for hint, text in hints.items()
-        )
-
-    def _hints(self, name: str, hits: Sequence[TriggerHit]) -> dict[str, str]:
-        """What a topic has to tell about hits: each hint with the text that matched first."""
-        topic = self._topics.get(name)
-        if (
-            topic is None
-            or topic.forced is False
-            or (topic.activation == "manual" and topic.forced is not True)
-        ):
-            return {}
-        told: dict[str, str] = {}
-        # The hits may be those of an earlier version of the topic.
-        for hit in (hit for hit in hits if hit.trigger < len(topic.triggers)):
-            trigger = topic.triggers[hit.trigger]
-            if trigger.correction_hint and trigger.scope != "input":
-                told.setdefault(trigger.correction_hint, hit.matched)
-        return told
+            for name in sorted(found):
+                topic = self._topics.get(name)
+                by_hand = topic is not None and topic.activation == "manual" and topic.forced is not True
+                if topic is None or topic.forced is False or by_hand:
+                    continue
+                # The hits may be those of an earlier version of the topic.
+                for hit in (hit for hit in found[name] if hit.trigger < len(topic.triggers)):
+                    trigger = topic.triggers[hit.trigger]
+                    if trigger.correction_hint and trigger.scope != "input":
+                        told.setdefault((name, trigger.correction_hint), hit.matched)
+        return tuple(Correction(name, hint, text) for (name, hint), text in told.items())
 
     def _add(self, topic: Topic) -> None:
         self._topics[topic.name] = topic
@@ -181,8 +159,8 @@ class PatternMatcher:
     def _hits(self, rule: Rule, view: View) -> list[TriggerHit]:
         trigger, message = rule.trigger, view.message
         if trigger.type == "glob":
-            paths = islice(first_paths(message.paths, trigger.match), MAX_SPANS)
-            return [TriggerHit(rule.index, "glob", path[:MAX_MATCHED]) for path in paths]
+            paths = (path for path in message.paths[:MAX_PATHS] if path_matches(path, trigger.match))
+            return [TriggerHit(rule.index, "glob", path[:MAX_MATCHED]) for path in islice(paths, MAX_SPANS)]
         if trigger.type in ("webhook", "cron"):
             if message.event is None or not event_fits(trigger, message.event):
                 return []
@@ -194,22 +172,19 @@ class PatternMatcher:
             spoken = [language for language in view.languages if language in wanted]
             return [TriggerHit(rule.index, "language", language) for language in spoken]
         spans = [span for span in self._spans(rule, view) if not view.scan.spans_gap(*span)]
-        return [self._hit(rule, view, span) for span in spans[:MAX_SPANS]]
-
-    def _hit(self, rule: Rule, view: View, span: Span) -> TriggerHit:
-        start, end = view.scan.original(*span)
-        return TriggerHit(
-            rule.index, rule.trigger.type, view.message.text[start:end][:MAX_MATCHED], start, end
-        )
+        return [
+            TriggerHit(rule.index, trigger.type, message.text[start:end][:MAX_MATCHED], start, end)
+            for start, end in (view.scan.original(*span) for span in spans[:MAX_SPANS])
+        ]
 
     def _spans(self, rule: Rule, view: View) -> list[Span]:
         trigger, scan = rule.trigger, view.scan
         if trigger.type == "pattern":
             return self._pattern_spans(rule, scan)
         if trigger.type == "url":
-            return link_spans(trigger, view.links)
+            return [(link.start, link.end) for link in view.links if link_matches(link, trigger.words)]
         if trigger.type == "code":
-            return code_spans(trigger, view.code)
+            return [(b.start, b.end) for b in view.code if matches_language(b, trigger.words)]
         if trigger.type == "sentiment":
             return sentiment_spans(trigger, scan, view.agitation)
         if rule.phrases is None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from engine.activation.scan import Scan, compiled, compose, fold, is_unspaced, split
@@ -43,23 +43,18 @@ _ALSO_WORDS = word_set(
 class Phrase:
     """A word or several in a row, as it is looked for in a message."""
 
-    text: str
-    """As it was written."""
+    text: str  # as it was written
     words: tuple[str, ...]
     """The folded words; empty when the phrase has none that could be told apart from its surroundings
     (``!!!``, an emoji, Chinese) and any occurrence counts."""
     between: tuple[str, ...] = ()
     """What stands between the words: ``" "`` for white space or a hyphen, else exactly that."""
-    before: str = ""
-    """What must stand directly before the first word (``@``, ``.``)."""
-    after: str = ""
-    """What must stand directly after the last word (``++``)."""
+    before: str = ""  # what must stand directly before the first word (``@``, ``.``)
+    after: str = ""  # what must stand directly after the last word (``++``)
     last: frozenset[str] = frozenset()
     """Forms in which the last word counts: itself, and its plural or singular."""
-    exact: str = ""
-    """How the words must be cased; empty when case does not matter."""
-    is_name: bool = False
-    """Whether it is a name: not one within an e-mail address or a longer handle."""
+    exact: str = ""  # how the words must be cased; empty when case does not matter
+    is_name: bool = False  # whether it is a name: not one within an e-mail address or a longer handle
 
     @property
     def keys(self) -> frozenset[str]:
@@ -150,7 +145,7 @@ def keyword(text: str) -> Phrase | None:
     phrase = _phrase(text)
     if phrase is None or not phrase.words or phrase.after:
         return phrase
-    return _replace(phrase, last=_forms(phrase.words[-1], written=phrase.text))
+    return replace(phrase, last=_forms(phrase.words[-1], written=phrase.text))
 
 
 def names(text: str) -> tuple[Phrase, ...]:
@@ -167,14 +162,14 @@ def names(text: str) -> tuple[Phrase, ...]:
         return (phrase,)
     is_single = len(phrase.words) == 1 and not phrase.before and not phrase.after
     is_word = is_single and phrase.words[0] in _ALSO_WORDS
-    found = [_replace(phrase, last=phrase.last, exact=phrase.text if is_word else "", is_name=True)]
+    found = [replace(phrase, exact=phrase.text if is_word else "", is_name=True)]
     for variant in _typed(phrase.text):
         other = _phrase(variant)
         if other is not None and other.words and other.words != phrase.words:
-            found.append(_replace(other, last=other.last, is_name=True))
+            found.append(replace(other, is_name=True))
     genitive = _phrase(f"{phrase.text}s") if is_single and not is_word and _takes_s(phrase.text) else None
     if genitive is not None:
-        found.append(_replace(genitive, last=genitive.last, exact=genitive.text, is_name=True))
+        found.append(replace(genitive, exact=genitive.text, is_name=True))
     return tuple(found)
 
 
@@ -215,12 +210,6 @@ def _phrase(text: str) -> Phrase | None:
         before=_plain(text[: found[0][1]]),
         after=text[found[-1][2] :],
         last=frozenset(words[-1:]),
-    )
-
-
-def _replace(phrase: Phrase, *, last: frozenset[str], exact: str = "", is_name: bool = False) -> Phrase:
-    return Phrase(
-        phrase.text, phrase.words, phrase.between, phrase.before, phrase.after, last, exact, is_name
     )
 
 

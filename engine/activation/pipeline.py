@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation import explain, gate_limit
-from engine.activation.candidates import Candidate, candidates_of, counted_hits, telling
+from engine.activation.candidates import Considered, candidates_of, counted_hits, telling
 from engine.activation.case import Circumstances
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate
@@ -24,7 +24,7 @@ from engine.activation.policy import Step, alone_of, far_step
 from engine.activation.proof import NO_PROOF, Alone, Proof
 from engine.activation.rows import funnel_of, rows_of, standing
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
-from engine.activation.similarity import Explanation, Hits, Scorer, readable, scored_part
+from engine.activation.similarity import Hits, Scorer, readable, scored_part
 from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
 
 if TYPE_CHECKING:
@@ -57,28 +57,11 @@ class Matcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Nominated:
-    """What tiers 1 and 2 left of a message."""
-
-    message: Message
-    candidates: tuple[Candidate, ...]
-    asked: tuple[Candidate, ...]
-    questions: tuple[GateQuestion, ...]
-    corrections: tuple[Correction, ...]
-    tier1_ms: float
-    tier2_ms: float
-    deciding: str
-    explained: Mapping[str, Explanation]
-    alone: Mapping[str, Alone]
-
-
-@dataclass(frozen=True, slots=True)
 class _Unmatched:
     """What becomes of topics without a hit, by name."""
 
     alone: Mapping[str, Alone]
-    far: Mapping[str, tuple[float, Step]]
-    """What becomes of it, and the score below which that holds."""
+    far: Mapping[str, tuple[float, Step]]  # what becomes of it, and the score below which that holds
 
 
 class ProofSource(Protocol):
@@ -138,13 +121,66 @@ class WatcherPipeline:
         Returns:
             The trace. The same message and the same state give the same trace, times apart.
         """
-        nominated = self._nominate(_message(message, direction))
+        message = message if isinstance(message, Message) else Message(message, direction)
+        is_input = message.direction == "input"
+        is_empty = not message.text.strip() and message.event is None and not message.paths
+        deciding = self._scorer.deciding
+        with self._guard:
+            topics = self._refresh()
+            started = time.perf_counter()
+            hits_of: Hits = {} if is_empty else self._matcher.match(message)
+            corrections = () if is_input else self._matcher.corrections(message, hits_of)
+            tier1_ms = _ms_since(started)
+            started = time.perf_counter()
+            scored = "" if is_empty else scored_part(message.text)
+            hits = counted_hits(topics, hits_of, message.direction)
+            unmatched = self._unmatched(topics, is_input)
+            candidates = candidates_of(
+                topics,
+                hits,
+                self._scorer.score(scored, hits),
+                unmatched.far,
+                self._watchers,
+                deciding=deciding,
+                alone=unmatched.alone,
+            )
+            explained = readable(self._scorer.explain(scored, hits, telling(candidates)), scored)
+            tier2_ms = _ms_since(started)
+            uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
+            questions = self._questions(message, uncertain)
         started = time.perf_counter()
         outcomes: Sequence[GateOutcome | None] = ()
-        if nominated.questions:
-            wait = self.gate.ask_and_wait if ask else self.gate.known
-            outcomes = wait(nominated.questions)
-        return self._finish(nominated, outcomes, _ms_since(started), record)
+        if questions:
+            outcomes = self.gate.ask_and_wait(questions) if ask else self.gate.known(questions)
+        answers = {c.topic.name: of for c, of in zip(uncertain, outcomes, strict=True) if of is not None}
+        gate_ms = _ms_since(started) if answers else 0.0
+        around = Circumstances(
+            message.direction,
+            self._watchers,
+            self._gate_settings.on_failure,
+            self._gate_settings.max_calls_per_message,
+            unmatched.alone,
+        )
+        rows = rows_of(candidates, answers, explained, around)
+        funnel = funnel_of(candidates, rows, message.direction, asked=len(answers))
+        trace = Trace(
+            message=message,
+            rows=rows,
+            funnel=funnel,
+            corrections=standing(corrections, rows),
+            tier1_ms=tier1_ms,
+            tier2_ms=tier2_ms,
+            gate_ms=gate_ms,
+            cost_usd=sum(answer.cost_usd for answer in answers.values()),
+            why=explain.summary(rows, funnel, message.direction, empty=is_empty),
+            deciding=deciding,
+        )
+        if record and self._decisions is not None:
+            logged = {row.topic for row in worth_logging(trace)}
+            with self._guard:
+                signals = self._signals(message, [c for c in candidates if c.topic.name in logged])
+            self._decisions.record(trace, signals)
+        return trace
 
     def relearn(self) -> bool:
         """Lets tier 2 take over labels given since; whether it scores differently from now on.
@@ -164,51 +200,8 @@ class WatcherPipeline:
         if self._decisions is not None:
             self._decisions.flush()
 
-    def _nominate(self, message: Message) -> _Nominated:
-        """Tiers 1 and 2, and what is to be asked of the third."""
-        is_input = message.direction == "input"
-        with self._guard:
-            topics = self._refresh()
-            started = time.perf_counter()
-            empty = _is_empty(message)
-            hits_of: Hits = {} if empty else self._matcher.match(message)
-            corrections = () if is_input else tuple(self._matcher.corrections(message, hits_of))
-            tier1_ms = _ms_since(started)
-            started = time.perf_counter()
-            scored = "" if empty else scored_part(message.text)
-            counted = counted_hits(topics, hits_of, message.direction)
-            deciding = self._scorer.deciding
-            unmatched = self._unmatched(topics, is_input)
-            candidates = candidates_of(
-                topics,
-                counted,
-                self._scorer.score(scored, counted),
-                unmatched.far,
-                self._watchers,
-                deciding=deciding,
-                alone=unmatched.alone,
-            )
-            explained = readable(self._scorer.explain(scored, counted, telling(candidates)), scored)
-            tier2_ms = _ms_since(started)
-            asked = tuple(candidate for candidate in candidates if candidate.step.kind == "ask")
-            questions = self._questions(message, asked, deciding)
-        return _Nominated(
-            message,
-            candidates,
-            asked,
-            questions,
-            corrections,
-            tier1_ms,
-            tier2_ms,
-            deciding,
-            explained,
-            unmatched.alone,
-        )
-
-    def _questions(
-        self, message: Message, asked: Sequence[Candidate], deciding: str
-    ) -> tuple[GateQuestion, ...]:
-        signals = self._signals(message, asked, deciding)
+    def _questions(self, message: Message, asked: Sequence[Considered]) -> tuple[GateQuestion, ...]:
+        signals, is_calibrated = self._signals(message, asked), self._scorer.deciding == CALIBRATED
         return tuple(
             GateQuestion(
                 message=message.text,
@@ -216,53 +209,12 @@ class WatcherPipeline:
                 description=candidate.topic.description,
                 profile=self._profile(candidate.topic)[0],
                 signals=signals[candidate.topic.name],
-                probability=candidate.score if deciding == CALIBRATED else None,
+                probability=candidate.score if is_calibrated else None,
                 distance=gate_limit.distance(candidate.step, candidate.score),
                 discussion=message.session_id,
             )
             for candidate in asked
         )
-
-    def _finish(
-        self, nominated: _Nominated, outcomes: Sequence[GateOutcome | None], gate_ms: float, record: bool
-    ) -> Trace:
-        """The trace, once the gate has answered."""
-        message, candidates = nominated.message, nominated.candidates
-        is_input = message.direction == "input"
-        told = [outcome for outcome in outcomes if outcome is not None]
-        rows = rows_of(
-            candidates,
-            {c.topic.name: of for c, of in zip(nominated.asked, outcomes, strict=True) if of is not None},
-            nominated.explained,
-            Circumstances(
-                message.direction,
-                is_input and self._watchers.nominate == "either",
-                self._gate_settings.on_failure,
-                self._watchers,
-                nominated.alone,
-            ),
-            calls=self._gate_settings.max_calls_per_message,
-        )
-        funnel = funnel_of(candidates, rows, message.direction, asked=len(told))
-        trace = Trace(
-            message=message,
-            rows=rows,
-            funnel=funnel,
-            corrections=standing(nominated.corrections, rows),
-            tier1_ms=nominated.tier1_ms,
-            tier2_ms=nominated.tier2_ms,
-            gate_ms=gate_ms if told else 0.0,
-            cost_usd=sum(outcome.cost_usd for outcome in told),
-            why=explain.summary(rows, funnel, message.direction, empty=_is_empty(message)),
-            deciding=nominated.deciding,
-        )
-        if record and self._decisions is not None:
-            logged = {row.topic for row in worth_logging(trace)}
-            worth = [candidate for candidate in candidates if candidate.topic.name in logged]
-            with self._guard:
-                signals = self._signals(message, worth, nominated.deciding)
-            self._decisions.record(trace, signals)
-        return trace
 
     def _refresh(self) -> tuple[Topic, ...]:
         """The topics of now, with matcher and scorer prepared for them.
@@ -319,9 +271,7 @@ class WatcherPipeline:
             known = self._profiles[topic.name] = (topic, profile, content_words(profile))
         return known[1], known[2]
 
-    def _signals(
-        self, message: Message, candidates: Sequence[Candidate], deciding: str
-    ) -> dict[str, Signals]:
+    def _signals(self, message: Message, candidates: Sequence[Considered]) -> dict[str, Signals]:
         if not candidates:
             return {}
         words = content_words(message.text)
@@ -334,18 +284,10 @@ class WatcherPipeline:
                 words,
                 self._profile(c.topic)[1],
                 message.direction,
-                calibrated=deciding == CALIBRATED,
+                calibrated=self._scorer.deciding == CALIBRATED,
             )
             for c in candidates
         }
-
-
-def _message(message: Message | str, direction: Direction) -> Message:
-    return message if isinstance(message, Message) else Message(message, direction)
-
-
-def _is_empty(message: Message) -> bool:
-    return not message.text.strip() and message.event is None and not message.paths
 
 
 def _ms_since(started: float) -> float:

@@ -49,8 +49,7 @@ EVENT_TYPES = frozenset({"webhook", "cron"})
 class Cuts:
     """The two scores that decide about a topic: dropped | asked about | active."""
 
-    gate: float | None
-    """The score from which the gate is asked; ``None``: it never is."""
+    gate: float | None  # the score from which the gate is asked; ``None``: it never is
     activate: float | None
     """The score from which the topic activates without it; ``None``: never. Where it lies at or below
     ``gate``, nothing is left to ask about."""
@@ -70,10 +69,8 @@ class Step:
     threshold: float
     activate_at: float | None = None
     """The score from which this row activates without the gate; ``None``: never."""
-    gate_at: float | None = None
-    """The score from which this row asks the gate; ``None``: never."""
-    needs_yes: bool = False
-    """Whether only a yes of the gate lets it in, whatever ``gate.on_failure`` says."""
+    gate_at: float | None = None  # the score from which this row asks the gate; ``None``: never
+    needs_yes: bool = False  # whether only a yes of the gate lets it in, whatever ``gate.on_failure`` says
 
 
 UNPROVEN = "unproven"

@@ -39,12 +39,9 @@ _LIMIT = 16 * 1024 * 1024
 class Standing:
     """How a topic's scores stand at a cut."""
 
-    useful: int = 0
-    """Messages without a trigger hit that a person labelled useful."""
-    fired: int = 0
-    """Held-out labelled messages whose score reaches the cut."""
-    right: int = 0
-    """Those of them for which the topic was useful."""
+    useful: int = 0  # messages without a trigger hit that a person labelled useful
+    fired: int = 0  # held-out labelled messages whose score reaches the cut
+    right: int = 0  # those of them for which the topic was useful
 
     @property
     def proven(self) -> bool:
@@ -65,8 +62,7 @@ class Standing:
 class Proof:
     """What labels say of a topic's scores without a trigger hit."""
 
-    useful: int = 0
-    """Messages without a trigger hit that a person labelled useful."""
+    useful: int = 0  # messages without a trigger hit that a person labelled useful
     held: tuple[tuple[float, bool], ...] = ()
     """Per labelled message its score by a tier 2 that did not know it, and whether the topic was useful;
     empty where there are too few labels to try."""
@@ -84,14 +80,10 @@ NO_PROOF = Proof()
 class Alone:
     """What a score may do for a topic none of whose triggers fired."""
 
-    nominates: bool = True
-    """It may do anything at all."""
-    asks: bool = True
-    """It may put the topic to the gate."""
-    activates: bool = True
-    """It may activate the topic without the gate."""
-    standing: Standing | None = None
-    """What labels say of that, where they decide it."""
+    nominates: bool = True  # it may do anything at all
+    asks: bool = True  # it may put the topic to the gate
+    activates: bool = True  # it may activate the topic without the gate
+    standing: Standing | None = None  # what labels say of that, where they decide it
 
 
 FREELY = Alone()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from engine.activation import explain, gate_limit
+from engine.activation import counterfactual, explain, gate_limit
 from engine.activation.case import Case, Circumstances
 from engine.activation.similarity import Explanation
 from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Verdict
 
 if TYPE_CHECKING:
-    from engine.activation.candidates import Candidate
+    from engine.activation.candidates import Considered
     from engine.activation.policy import Step
 
 ROWS_LIMIT = 500
@@ -23,12 +23,10 @@ _UNEXPLAINED = Explanation()
 
 
 def rows_of(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Considered],
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
     around: Circumstances,
-    *,
-    calls: int,
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then by score and name.
 
@@ -36,7 +34,6 @@ def rows_of(
         candidates: Every topic; ``shown`` says which have a row.
         outcome_of: What the gate said, by topic; those it was not asked about are left out.
         explained: What made the scores, by topic, with places in the message.
-        calls: The setting ``gate.max_calls_per_message``.
     """
     rows = [
         row_of(
@@ -44,14 +41,13 @@ def rows_of(
             outcome_of.get(candidate.topic.name),
             explained.get(candidate.topic.name, _UNEXPLAINED),
             around,
-            calls=calls,
         )
         for candidate in shown(candidates)
     ]
     return tuple(sorted(rows, key=lambda row: (not row.active, -row.score, row.topic)))
 
 
-def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+def shown(candidates: Sequence[Considered]) -> Sequence[Considered]:
     """The candidates that have a row: all, or beyond ``ROWS_LIMIT`` those that something speaks for, those
     that somebody has switched by hand, and the ``NEAREST_ROWS`` nearest of the others.
     """
@@ -71,24 +67,19 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def row_of(
-    candidate: Candidate,
+    candidate: Considered,
     gate: GateOutcome | None,
     explanation: Explanation,
     around: Circumstances,
-    *,
-    calls: int,
 ) -> TopicTrace:
-    """The row of one topic; one that the gate should have been asked about and was not says so.
-
-    Args as for ``rows_of``.
-    """
+    """The row of one topic; one that the gate should have been asked about and was not says so."""
     topic, step = candidate.topic, candidate.step
-    unasked = step.kind == "ask" and gate is None
-    if unasked:
+    if step.kind == "ask" and gate is None:
         step = gate_limit.unasked(step, candidate.score)
     verdict = verdict_of(step, gate, around.on_failure)
-    told = (topic, candidate.hits, candidate.score, step, gate, verdict, around, explanation.contributions)
-    case = Case(*told)
+    case = Case(
+        topic, candidate.hits, candidate.score, step, gate, verdict, around, explanation.contributions
+    )
     return TopicTrace(
         topic=topic.name,
         priority=topic.priority,
@@ -102,8 +93,8 @@ def row_of(
         rule=step.rule,
         gate=gate,
         verdict=verdict,
-        why=gate_limit.why(case, calls) if unasked else explain.why(*told),
-        flip=gate_limit.flip(case) if unasked else explain.flip(*told),
+        why=explain.why(case),
+        flip=counterfactual.flip(case),
         contributions=explanation.contributions,
         words=explanation.words,
     )
@@ -131,7 +122,7 @@ def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict
 
 
 def funnel_of(
-    candidates: Sequence[Candidate], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
+    candidates: Sequence[Considered], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
 ) -> Funnel:
     """How many topics each tier left.
 

@@ -216,7 +216,8 @@ class Scan:
         length = at = 0
         while at < len(text):
             end = at + 1
-            while end < len(text) and not text[end].isascii() and _joins(text[end]):
+            # Besides combining marks, the vowels and finals of decomposed Hangul join what precedes them.
+            while end < len(text) and (unicodedata.combining(text[end]) or "ᅠ" <= text[end] <= "ᇿ"):
                 end += 1
             cluster = text[at:end]
             if not cluster.isascii():
@@ -230,11 +231,6 @@ class Scan:
             length += len(cluster)
             at = end
         return "".join(out)
-
-
-def _joins(character: str) -> bool:
-    # Besides combining marks, the vowels and finals of decomposed Hangul join what precedes them.
-    return unicodedata.combining(character) > 0 or "ᅠ" <= character <= "ᇿ"
 
 
 def _shortened(text: str, end: int) -> int:

@@ -20,23 +20,18 @@ if TYPE_CHECKING:
 class Signals(NamedTuple):
     """The evidence for one topic; everything is 0 where there is none."""
 
-    word: float = 0.0
-    """1 when the strongest hit is a word or phrase (``pattern``, ``keywords``)."""
-    mark: float = 0.0
-    """1 when it is something written on purpose (``mention``, ``code``)."""
+    word: float = 0.0  # 1 when the strongest hit is a word or phrase (``pattern``, ``keywords``)
+    mark: float = 0.0  # 1 when it is something written on purpose (``mention``, ``code``)
     whole: float = 0.0
     """1 when it tells of the message as a whole (``language``, ``sentiment``, ``url``, ``glob``), or when a
     trigger made for the agent's output fired on it. Of these three at most one is 1."""
-    more: float = 0.0
-    """Further different texts that matched, at most 2."""
+    more: float = 0.0  # further different texts that matched, at most 2
     similar: float = 0.0
     """Tier-2 score divided by the topic's threshold, at most 3, as far as content words carry it: in full
     when half of them occur in the topic's profile, in proportion when fewer do. TF-IDF over few topics rates
     words such as ``the`` highly. 0 where the score is a probability: see ``logit``."""
-    share: float = 0.0
-    """Part of the message's content words that the topic's profile contains, 0 to 1."""
-    density: float = 0.0
-    """Part of the message's content words that the hits cover, 0 to 1."""
+    share: float = 0.0  # part of the message's content words that the topic's profile contains, 0 to 1
+    density: float = 0.0  # part of the message's content words that the hits cover, 0 to 1
     logit: float = 0.0
     """Log-odds of the calibrated probability that the topic applies, −6 to 6; 0 where tier 2 gives none. It
     includes the hits."""
@@ -77,7 +72,10 @@ def content_words(text: str) -> frozenset[str]:
     shares smaller and the local gate more careful. Read are the first 20,000 characters.
     """
     words = set(_TOKEN.findall(text[:_WORDS_READ].lower())) - _FUNCTION_WORDS
-    return frozenset(_singular(word) for word in words)
+    return frozenset(
+        word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
+        for word in words
+    )
 
 
 def measure(
@@ -134,7 +132,3 @@ def kind_of(topic: Topic, hit: TriggerHit, direction: Direction) -> str:
     if made_for_output or hit.type in _WHOLE:
         return "whole"
     return "mark" if hit.type in _MARK else "word"
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word

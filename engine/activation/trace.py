@@ -30,30 +30,23 @@ class Message:
     text: str
     direction: Direction = "input"
     """``input`` for what reaches the agent, ``output`` for what the agent wrote."""
-    session_id: str = ""
-    """Empty for a message tried by hand."""
-    at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    """UTC."""
-    paths: tuple[str, ...] = ()
-    """File paths that tool calls of the turn named, for ``glob`` triggers."""
-    event: Event | None = None
-    """Set when the message comes from a webhook or a schedule."""
+    session_id: str = ""  # empty for a message tried by hand
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))  # UTC
+    paths: tuple[str, ...] = ()  # file paths that tool calls of the turn named, for ``glob`` triggers
+    event: Event | None = None  # set when the message comes from a webhook or a schedule
 
 
 @dataclass(frozen=True, slots=True)
 class TriggerHit:
     """One trigger that fired."""
 
-    trigger: int
-    """Index into ``Topic.triggers``."""
+    trigger: int  # index into ``Topic.triggers``
     type: str
-    matched: str
-    """The text that matched, at most 80 characters."""
+    matched: str  # the text that matched, at most 80 characters
     start: int = -1
     """Offset of the match in ``Message.text`` in characters; -1 when it is not in the text (a path, an event,
     the language as a whole)."""
-    end: int = -1
-    """End offset, exclusive; -1 likewise."""
+    end: int = -1  # end offset, exclusive; -1 likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +61,7 @@ class Score:
 class Contribution:
     """What one signal did to a topic's probability (design 4)."""
 
-    signal: str
-    """The signal's name, as in ``Score``; ``trigger`` for the tier-1 hits."""
+    signal: str  # the signal's name, as in ``Score``; ``trigger`` for the tier-1 hits
     weight: float
     """By how much it moved the log-odds, in nats, compared with what a topic that has nothing to do with the
     message would show; positive speaks for the topic."""
@@ -79,31 +71,22 @@ class Contribution:
 class Span:
     """Words of the message that tier 2 took as speaking for a topic."""
 
-    start: int
-    """Offset of the first character in ``Message.text``."""
-    end: int
-    """Offset behind the last."""
-    weight: float
-    """How much, 0 to 1; the strongest span of a row has 1."""
+    start: int  # offset of the first character in ``Message.text``
+    end: int  # offset behind the last
+    weight: float  # how much, 0 to 1; the strongest span of a row has 1
 
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
     """What tier 3 said about one topic."""
 
-    answer: GateAnswer
-    """``yes``, ``no``, or ``failed`` when no answer was had."""
-    provider: str
-    """``local``, ``ask``, ``anthropic``, ``openai`` …"""
+    answer: GateAnswer  # ``yes``, ``no``, or ``failed`` when no answer was had
+    provider: str  # ``local``, ``ask``, ``anthropic``, ``openai`` …
     model: str = ""
-    cached: bool = False
-    """The answer was remembered from an earlier, equal question."""
-    probability: float | None = None
-    """The provider's own confidence that the topic applies, where it has one."""
-    reason: str = ""
-    """One sentence: why yes, why no, or how it failed."""
-    latency_ms: float = 0.0
-    """Wall-clock time of the question."""
+    cached: bool = False  # the answer was remembered from an earlier, equal question
+    probability: float | None = None  # the provider's own confidence that the topic applies, where it has one
+    reason: str = ""  # one sentence: why yes, why no, or how it failed
+    latency_ms: float = 0.0  # wall-clock time of the question
     cost_usd: float = 0.0
 
 
@@ -113,31 +96,22 @@ class TopicTrace:
 
     topic: str
     priority: str
-    activation: str
-    """``auto``, ``gated`` or ``manual``."""
-    hits: tuple[TriggerHit, ...]
-    """Tier 1: the triggers that fired."""
-    scores: tuple[Score, ...]
-    """Tier 2: every signal, in a fixed order."""
-    score: float
-    """The tier-2 score the policy used, 0 to 1."""
+    activation: str  # ``auto``, ``gated`` or ``manual``
+    hits: tuple[TriggerHit, ...]  # tier 1: the triggers that fired
+    scores: tuple[Score, ...]  # tier 2: every signal, in a fixed order
+    score: float  # the tier-2 score the policy used, 0 to 1
     threshold: float
     activate_at: float | None
     """The score from which the policy row activates without the gate; ``None``: never."""
-    gate_at: float | None
-    """The score from which the policy row asks the gate; ``None``: never."""
-    rule: str
-    """The policy row that applied, as text, e.g. ``high <.30``."""
-    gate: GateOutcome | None
-    """Tier 3; ``None`` when it was not asked."""
+    gate_at: float | None  # the score from which the policy row asks the gate; ``None``: never
+    rule: str  # the policy row that applied, as text, e.g. ``high <.30``
+    gate: GateOutcome | None  # tier 3; ``None`` when it was not asked
     verdict: Verdict
     """``active``; ``dropped`` (by tiers 1 and 2), ``rejected`` (the gate said no), ``failed`` (the gate
     failed and ``gate.on_failure`` skips), ``manual`` (only a person activates it), ``off`` (a person switched
     it off)."""
-    why: str
-    """One sentence."""
-    flip: str = ""
-    """One sentence: what would have changed the verdict; may be empty."""
+    why: str  # one sentence
+    flip: str = ""  # one sentence: what would have changed the verdict; may be empty
     contributions: tuple[Contribution, ...] = ()
     """What each signal did to ``score``, strongest first; empty where ``score`` is one raw signal (the
     ``spec`` preset) and for topics far from the message."""

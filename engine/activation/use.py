@@ -45,10 +45,8 @@ _BETWEEN_WORDS = re.compile(r"[/._-]+")
 class TopicWords:
     """The words of one topic."""
 
-    distinctive: frozenset[str]
-    """Those of its instructions that hardly any other topic's instructions hold."""
-    all: frozenset[str]
-    """All its content words, names of subscribed files included."""
+    distinctive: frozenset[str]  # those of its instructions that hardly any other topic's instructions hold
+    all: frozenset[str]  # all its content words, names of subscribed files included
 
 
 def words_of(topics: Sequence[Topic]) -> dict[str, TopicWords]:
@@ -85,7 +83,7 @@ def was_used(
         ``True``: it was; ``False``: it was not; ``None``: the reply does not tell.
     """
     touched = (path for path in topic.subscriptions if path not in message)
-    if any(_names(found, path) for path in touched for found in paths):
+    if any(f"/{found}".endswith(f"/{path}") for path in touched for found in paths):
         return True
     written = content_words(reply)
     taken_up = (words.distinctive & written) - content_words(message)
@@ -94,11 +92,6 @@ def was_used(
     if len(written) >= LONG_REPLY and not words.all & (written | content_words(_spaced(" ".join(paths)))):
         return False
     return None
-
-
-def _names(found: str, path: str) -> bool:
-    """Whether a tool call's path is that of a workspace file, whatever folder it was named from."""
-    return found == path or found.endswith(f"/{path}")
 
 
 def _whole(topic: Topic) -> str:

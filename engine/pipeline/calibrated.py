@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner
+from engine.activation.fusion.fitted import texts_of
 from engine.activation.fusion.headings import Headings
 from engine.activation.fusion.proving import prove
 from engine.activation.fusion.scorer import CalibratedScorer
 from engine.activation.fusion.store import FitStore, fingerprint
-from engine.activation.fusion.texts import texts_of
 from engine.activation.labelled import Labelled, LabelledMessages
 from engine.activation.proof import Proofs
 from engine.errors import EmbeddingFailed

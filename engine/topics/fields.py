@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from collections.abc import Mapping as AbcMapping
 from typing import Literal
@@ -14,6 +15,11 @@ from engine.store.yamltext import Mapping, Sequence
 def word_set(text: str) -> frozenset[str]:
     """The words of a text, for tables that read better as a text."""
     return frozenset(text.split())
+
+
+def aliases(meant: AbcMapping[str, str]) -> dict[str, str]:
+    """A look-up of words by their other names, from the other names of each: ``{"pattern": "regex re"}``."""
+    return {other: word for word, others in meant.items() for other in others.split()}
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -115,7 +121,7 @@ class Fields:
         if math.isfinite(number) and least <= number <= most:
             return number
         cure = f"write {key}: {example}"
-        if isinstance(value, str) and _is_comma_number(value):
+        if isinstance(value, str) and re.fullmatch(r"\s*\d+,\d+\s*", value):
             cure = f"write {key}: {value.strip().replace(',', '.')}"
         limits = (
             f"a number from {least:g} to {most:g}"
@@ -164,8 +170,3 @@ class Fields:
             if guess or not only_near:
                 cure = f"did you mean {guess}?" if guess else f"remove it, or use one of {', '.join(names)}"
                 self.say(self.line(key), f"{key} has no meaning here", cure, "warning")
-
-
-def _is_comma_number(text: str) -> bool:
-    whole, comma, digits = text.strip().partition(",")
-    return bool(comma) and whole.isdecimal() and digits.isdecimal()

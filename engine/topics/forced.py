@@ -58,7 +58,7 @@ def write(files: Files, name: str, on: bool | None) -> dict[str, bool]:
             state[name] = on
         if not state:
             return None
-        lines = [f"  {_quoted(topic)}: {'on' if state[topic] else 'off'}\n" for topic in sorted(state)]
+        lines = [f'  "{_escaped(topic)}": {"on" if state[topic] else "off"}\n' for topic in sorted(state)]
         return f"{_COMMENT}{_KEY}:\n{''.join(lines)}".encode("utf-8", "replace")
 
     files.update(STATE_FILE, change)
@@ -91,12 +91,13 @@ def _parsed(data: bytes) -> tuple[dict[str, bool], tuple[Problem, ...]]:
     return state, tuple(problems)
 
 
-def _quoted(text: str) -> str:
-    """A text as a double-quoted YAML scalar on one line."""
-    return '"' + "".join(_escaped(character) for character in text) + '"'
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isprintable() else f"\\U{ord(character):08X}"
+def _escaped(text: str) -> str:
+    """A text as it stands in a double-quoted YAML scalar on one line."""
+    return "".join(
+        f"\\{character}"
+        if character in '"\\'
+        else character
+        if character.isprintable()
+        else f"\\U{ord(character):08X}"
+        for character in text
+    )

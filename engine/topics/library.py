@@ -57,6 +57,11 @@ class TopicLibrary:
     Safe to use from several threads: a reader sees the topics before a refresh or after it.
     ``check_patterns`` looks into patterns and schedules as topics are read. A process that answers one
     message and ends can do without.
+
+    Attributes:
+        topics: All topics, sorted by name.
+        problems: Everything wrong with the files in ``topics/``, by file and line.
+        version: A digest of all topics' files; what is derived from the topics is stale when it differs.
     """
 
     def __init__(self, workspace: Workspace, files: Files, *, check_patterns: bool = True) -> None:
@@ -67,25 +72,10 @@ class TopicLibrary:
         self._entries: dict[str, _Entry] = {}
         self._forced: dict[str, bool] = {}
         self._state_problems: tuple[Problem, ...] = ()
-        self._topics: tuple[Topic, ...] = ()
         self._by_name: dict[str, Topic] = {}
-        self._problems: tuple[Problem, ...] = ()
-        self._version = _digest(())
-
-    @property
-    def topics(self) -> tuple[Topic, ...]:
-        """All topics, sorted by name."""
-        return self._topics
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """Everything wrong with the files in ``topics/``, by file and line."""
-        return self._problems
-
-    @property
-    def version(self) -> str:
-        """A digest of all topics' files; what is derived from the topics is stale when it differs."""
-        return self._version
+        self.topics: tuple[Topic, ...] = ()
+        self.problems: tuple[Problem, ...] = ()
+        self.version = _digest(())
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name, ``None`` when there is none."""
@@ -102,10 +92,10 @@ class TopicLibrary:
         ``topics/`` or not; ``None`` for all of ``topics/``. A folder stands for everything in it.
         """
         with self._lock:
-            before, problems_before = self._by_name, {problem.path for problem in self._problems}
+            before, problems_before = self._by_name, {problem.path for problem in self.problems}
             read = self._read_all() if paths is None else self._read_some(paths)
             clashes = self._assemble()
-            after, problems_after = self._by_name, {problem.path for problem in self._problems}
+            after, problems_after = self._by_name, {problem.path for problem in self.problems}
             changed = {name for name, topic in after.items() if not _is_same(before.get(name), topic)}
             removed = set(before.keys() - after.keys())
             for path in problems_before - problems_after:
@@ -115,7 +105,7 @@ class TopicLibrary:
                 changed=tuple(sorted(changed)),
                 removed=tuple(sorted(removed)),
                 problems=tuple(
-                    problem for problem in self._problems if problem.path in read or problem in clashes
+                    problem for problem in self.problems if problem.path in read or problem in clashes
                 ),
             )
 
@@ -218,16 +208,16 @@ class TopicLibrary:
                 what = f"topic {topic.name!r} has the same name as {first.path}, so this file is not used"
                 clashes.append(Problem(path, 0, what, "rename one of the two files"))
         topics = sorted(taken.values(), key=lambda topic: topic.name)
-        self._topics = tuple(replace(topic, forced=self._forced.get(topic.name)) for topic in topics)
-        self._by_name = {topic.name: topic for topic in self._topics}
+        self.topics = tuple(replace(topic, forced=self._forced.get(topic.name)) for topic in topics)
+        self._by_name = {topic.name: topic for topic in self.topics}
         found = [problem for entry in self._entries.values() for problem in entry.problems]
-        self._problems = tuple(
+        self.problems = tuple(
             sorted(
                 (*found, *clashes, *self._state_problems),
                 key=lambda problem: (problem.path, problem.line, problem.what),
             )
         )
-        self._version = _digest(self._topics)
+        self.version = _digest(self.topics)
         return tuple(clashes)
 
 

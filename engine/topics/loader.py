@@ -17,7 +17,7 @@ from engine.errors import PathRefused, Problem
 from engine.store import documents
 from engine.store.paths import split_relative
 from engine.store.yamltext import Mapping
-from engine.topics.fields import Fields, shown
+from engine.topics.fields import Fields, aliases, shown
 from engine.topics.model import Activation, Priority, Topic
 from engine.topics.subscriptions import existing
 from engine.topics.triggers import SETTINGS, read_triggers
@@ -29,48 +29,23 @@ if TYPE_CHECKING:
 MAX_DESCRIPTION = 200
 
 _KEYS = (
-    "type",
-    "updated",
-    "tags",
-    "description",
-    "triggers",
-    "subscriptions",
-    "activation",
-    "priority",
-    "max_context_kb",
-    "similarity_threshold",
-    "activation_threshold",
-    "examples",
+    *("type", "updated", "tags", "description", "triggers", "subscriptions", "activation", "priority"),
+    *("max_context_kb", "similarity_threshold", "activation_threshold", "examples"),
 )
-_MEANT_KEYS = {
-    "trigger": "triggers",
-    "subscription": "subscriptions",
-    "subscribe": "subscriptions",
-    "files": "subscriptions",
-    "threshold": "similarity_threshold",
-    "activate_at": "activation_threshold",
-    "gate_at": "similarity_threshold",
-    "max_context": "max_context_kb",
-    "example": "examples",
-    "prio": "priority",
-    "summary": "description",
-}
-_MEANT_ACTIVATION = {
-    "automatic": "auto",
-    "always": "auto",
-    "gate": "gated",
-    "llm": "gated",
-    "hand": "manual",
-    "off": "manual",
-    "never": "manual",
-}
-_MEANT_PRIORITY = {
-    "normal": "medium",
-    "mid": "medium",
-    "urgent": "critical",
-    "highest": "critical",
-    "lowest": "low",
-}
+_MEANT_KEYS = aliases(
+    {
+        "triggers": "trigger",
+        "subscriptions": "subscription subscribe files",
+        "similarity_threshold": "threshold gate_at",
+        "activation_threshold": "activate_at",
+        "max_context_kb": "max_context",
+        "examples": "example",
+        "priority": "prio",
+        "description": "summary",
+    }
+)
+_MEANT_ACTIVATION = aliases({"auto": "automatic always", "gated": "gate llm", "manual": "hand off never"})
+_MEANT_PRIORITY = aliases({"medium": "normal mid", "critical": "urgent highest", "low": "lowest"})
 _MISPLACED = re.compile(rb"^[ \t]+((?:" + "|".join(SETTINGS).encode() + rb")[ \t]*:)")
 _DASH = re.compile(rb"^([ \t]*)-[ \t]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -93,7 +68,17 @@ def load_topic(
     if readable is None:
         return None, _why_not(document)
     header = readable.header
-    problems = [_as_top_level(document.path, key, line) for key, line in misplaced]
+    problems = [
+        Problem(
+            document.path,
+            line,
+            f"{key} is indented like a trigger, which YAML cannot read; "
+            "it is taken as a setting of the topic",
+            f"write {key} at the left margin",
+            "warning",
+        )
+        for key, line in misplaced
+    ]
     problems += [problem for problem in readable.problems if problem.severity == "warning"]
     fields = Fields(header, document.path, problems)
     if not _is_topic(fields):
@@ -164,11 +149,6 @@ def _readable(document: Document) -> tuple[Document | None, list[tuple[str, int]
         return None, []
     repaired = documents.parse(b"".join(lines), document.path)
     return (repaired, moved) if repaired.has_header else (None, [])
-
-
-def _as_top_level(path: str, key: str, line: int) -> Problem:
-    what = f"{key} is indented like a trigger, which YAML cannot read; it is taken as a setting of the topic"
-    return Problem(path, line, what, f"write {key} at the left margin", "warning")
 
 
 def _why_not(document: Document) -> tuple[Problem, ...]:

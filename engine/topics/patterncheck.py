@@ -1,20 +1,19 @@
 """What is wrong with the patterns and schedules of triggers, found before a message is (robustness R1).
 
-``trigger_problems`` without ``probe`` costs microseconds a pattern and runs whenever a topic is read. With
-``probe`` every pattern is also compiled and tried on ordinary messages and on texts made to slow it down.
+``trigger_problems`` without ``probe`` costs microseconds a pattern and runs whenever a topic is read; only
+one whose repetitions could be slow is compiled and tried. With ``probe`` every pattern is, also on ordinary
+messages.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal
 
 from engine.errors import Problem
-from engine.topics.ambiguity import Pump, find_pump, is_empty_match, loops
 from engine.topics.expressions import (
     ExpressionError,
     compile_expression,
@@ -24,6 +23,7 @@ from engine.topics.expressions import (
     tree,
 )
 from engine.topics.model import Topic, Trigger
+from engine.topics.repetitions import hostile_texts, is_empty_match, is_suspicious
 
 PROBE_CHARACTERS = 2_000
 """Length of the texts that try to slow a pattern down."""
@@ -31,7 +31,10 @@ PROBE_CHARACTERS = 2_000
 PROBE_TIMEOUT_S = 0.1
 """Processor time a pattern may take on one of them."""
 
-_MOST_PROBES = 8
+_SHORT_CHARACTERS, _SHORT_TIMEOUT_S = 400, 0.02
+"""The same for telling exponential time: ambiguous patterns were measured to take 70 ms and more, unless the
+engine sees through them; others take 7 ms at most."""
+
 _NEARLY_ALL = 0.8
 _ORDINARY = (
     "ok",
@@ -109,11 +112,11 @@ def pattern_findings(match: str, *, probe: bool = False) -> tuple[Finding, ...]:
     except ExpressionError as error:
         return (_invalid(match, error),)
     findings: list[Finding] = []
-    pump = find_pump(parsed) if parsed is not None else None
-    if pump is not None:
-        findings.append(_exponential(expression, parsed, pump))
+    slow = _exponential_text(match, parsed)
+    if slow:
+        findings.append(_exponential(expression, slow))
     elif probe and parsed is not None:
-        slow = _slow_text(compiled, parsed)
+        slow = _slow_text(compiled, parsed, PROBE_CHARACTERS, PROBE_TIMEOUT_S)
         if slow:
             findings.append(_slow(slow))
     if parsed is None or is_empty_match(parsed):
@@ -154,9 +157,7 @@ def _invalid(match: str, error: ExpressionError) -> Finding:
     return Finding(f"pattern does not compile: {error.what}{place}", cure)
 
 
-def _exponential(expression: str, parsed: Any, pump: Pump) -> Finding:
-    repeated = (pump.text * 12)[:12]
-    sample = f"{pump.before}{repeated}…{_stopper(parsed)}"
+def _exponential(expression: str, sample: str) -> Finding:
     better = _better_form(expression)
     cure = (
         f"rewrite it as {better}"
@@ -167,10 +168,10 @@ def _exponential(expression: str, parsed: Any, pump: Pump) -> Finding:
     return Finding(f"pattern can take exponential time on texts such as {sample!r}", cure)
 
 
-def _slow(text: str) -> Finding:
+def _slow(sample: str) -> Finding:
     milliseconds = round(PROBE_TIMEOUT_S * 1000)
     return Finding(
-        f"pattern takes more than {milliseconds} ms on {len(text):,} characters such as {text[:16] + '…'!r}",
+        f"pattern takes more than {milliseconds} ms on {PROBE_CHARACTERS:,} characters such as {sample!r}",
         "limit its repetitions, as in .{0,80}, or let none follow another that matches the same text",
         "warning",
     )
@@ -185,7 +186,9 @@ def _better_form(expression: str) -> str:
     better = _NESTED.sub(
         lambda found: found["atom"] + ("+" if found["one"] == found["two"] == "+" else "*"), expression
     )
-    better = _TWICE.sub(_without_repeated_choices, better)
+    better = _TWICE.sub(
+        lambda found: f"({found['open'] or ''}{'|'.join(dict.fromkeys(found['choices'].split('|')))})", better
+    )
     better = _OPTIONAL_TAIL.sub(
         lambda found: (
             f"(?:{found['body']}+{found['tail']})*{found['body']}"
@@ -196,36 +199,23 @@ def _better_form(expression: str) -> str:
     if better == expression:
         return ""
     parsed = tree(better)
-    return better if parsed is not None and find_pump(parsed) is None else ""
+    return better if parsed is not None and not _exponential_text(better, parsed) else ""
 
 
-def _without_repeated_choices(found: re.Match[str]) -> str:
-    choices = list(dict.fromkeys(found["choices"].split("|")))
-    return f"({found['open'] or ''}{'|'.join(choices)})"
+def _exponential_text(match: str, parsed: Any) -> str:
+    """What a short text is like on which a pattern takes very long; empty when there is none."""
+    if parsed is None or not is_suspicious(parsed):
+        return ""
+    return _slow_text(compile_expression(match), parsed, _SHORT_CHARACTERS, _SHORT_TIMEOUT_S)
 
 
-def _stopper(parsed: Any) -> str:
-    """A character that is likely to make the match fail after the loop."""
-    written = "".join(before + text for before, text in loops(parsed))
-    return next((sign for sign in "!#~\x01" if sign not in written), "!")
-
-
-def _slow_text(compiled: Any, parsed: Any) -> str:
-    """A text made for the pattern's own loops on which it takes too long; empty when there is none."""
-    for text in _probes(parsed):
+def _slow_text(compiled: Any, parsed: Any, length: int, timeout: float) -> str:
+    for text, sample in hostile_texts(parsed, length):
         try:
-            compiled.search(text, timeout=PROBE_TIMEOUT_S, concurrent=True)
+            compiled.search(text, timeout=timeout, concurrent=True)
         except TimeoutError:
-            return text
+            return sample
     return ""
-
-
-def _probes(parsed: Any) -> Iterator[str]:
-    stopper = _stopper(parsed)
-    for count, (before, text) in enumerate(loops(parsed)):
-        if count == _MOST_PROBES:
-            return
-        yield (before + text * (PROBE_CHARACTERS // len(text)))[: PROBE_CHARACTERS - 1] + stopper
 
 
 def _matches(compiled: Any, text: str) -> bool:

@@ -44,7 +44,12 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
     if real.is_file():
         return True
     if is_glob:
-        _say_glob(path, line, fields, tuple(islice(_matching(path, workspace), 20)))
+        _say_glob(
+            path,
+            line,
+            fields,
+            tuple(islice((known for known in _files(workspace) if PurePosixPath(known).match(path)), 20)),
+        )
         return False
     if real.is_dir():
         inside = sorted(f"{path}/{entry.name}" for entry in real.iterdir() if entry.suffix == ".md")
@@ -69,10 +74,6 @@ def _say_glob(path: str, line: int, fields: Fields, matching: tuple[str, ...]) -
 
 def _listed(paths: list[str]) -> str:
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-
-
-def _matching(glob: str, workspace: Workspace) -> Iterator[str]:
-    return (path for path in _files(workspace) if PurePosixPath(path).match(glob))
 
 
 def _nearest(path: str, workspace: Workspace) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast, get_args
 
 from engine.errors import Problem
 from engine.store.yamltext import Mapping, Sequence
-from engine.topics.fields import Fields, near, shown, word_set
+from engine.topics.fields import Fields, aliases, near, shown, word_set
 from engine.topics.model import Scope, Trigger, TriggerType
 
 SETTINGS = ("similarity_threshold", "activation")
@@ -17,45 +17,21 @@ SETTINGS = ("similarity_threshold", "activation")
 _TYPES = get_args(TriggerType)
 _SCOPES = get_args(Scope)
 _COMMON = ("type", "scope", "correction_hint")
-_MEANT_TYPES = {
-    "regex": "pattern",
-    "regexp": "pattern",
-    "re": "pattern",
-    "keyword": "keywords",
-    "words": "keywords",
-    "path": "glob",
-    "paths": "glob",
-    "file": "glob",
-    "files": "glob",
-    "lang": "language",
-    "link": "url",
-    "links": "url",
-    "host": "url",
-    "schedule": "cron",
-    "timer": "cron",
-    "hook": "webhook",
-    "event": "webhook",
-    "name": "mention",
-    "names": "mention",
-    "person": "mention",
-    "people": "mention",
-    "mood": "sentiment",
-    "urgency": "sentiment",
-}
-_MEANT_SCOPES = {
-    "in": "input",
-    "user": "input",
-    "out": "output",
-    "agent": "output",
-    "all": "both",
-    "any": "both",
-}
-_MEANT_KEYS = {
-    "regex": "match",
-    "hint": "correction_hint",
-    "correction": "correction_hint",
-    "direction": "scope",
-}
+_MEANT_TYPES = aliases(
+    {
+        "pattern": "regex regexp re",
+        "keywords": "keyword words",
+        "glob": "path paths file files",
+        "language": "lang",
+        "url": "link links host",
+        "cron": "schedule timer",
+        "webhook": "hook event",
+        "mention": "name names person people",
+        "sentiment": "mood urgency",
+    }
+)
+_MEANT_SCOPES = aliases({"input": "in user", "output": "out agent", "both": "all any"})
+_MEANT_KEYS = aliases({"match": "regex", "correction_hint": "hint correction", "scope": "direction"})
 _LANGUAGE_CODES = word_set(
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
     "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
@@ -64,39 +40,13 @@ _LANGUAGE_CODES = word_set(
     "rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr "
     "ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
 )
-_LANGUAGE_NAMES = {
-    "english": "en",
-    "german": "de",
-    "deutsch": "de",
-    "french": "fr",
-    "français": "fr",
-    "spanish": "es",
-    "español": "es",
-    "italian": "it",
-    "portuguese": "pt",
-    "dutch": "nl",
-    "swedish": "sv",
-    "danish": "da",
-    "norwegian": "no",
-    "finnish": "fi",
-    "polish": "pl",
-    "czech": "cs",
-    "turkish": "tr",
-    "romanian": "ro",
-    "hungarian": "hu",
-    "indonesian": "id",
-    "russian": "ru",
-    "ukrainian": "uk",
-    "greek": "el",
-    "hebrew": "he",
-    "arabic": "ar",
-    "hindi": "hi",
-    "chinese": "zh",
-    "japanese": "ja",
-    "korean": "ko",
-    "thai": "th",
-    "vietnamese": "vi",
-}
+_NAMED_LANGUAGES = (
+    "en:english de:german de:deutsch fr:french fr:français es:spanish es:español it:italian "
+    "pt:portuguese nl:dutch sv:swedish da:danish no:norwegian fi:finnish pl:polish cs:czech "
+    "tr:turkish ro:romanian hu:hungarian id:indonesian ru:russian uk:ukrainian el:greek he:hebrew "
+    "ar:arabic hi:hindi zh:chinese ja:japanese ko:korean th:thai vi:vietnamese"
+)
+_LANGUAGE_NAMES = {name: code for code, name in (pair.split(":") for pair in _NAMED_LANGUAGES.split())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,36 +115,15 @@ def _read(fields: Fields, line: int) -> Trigger | None:
             "add scope: output",
             "warning",
         )
-    made = reader(fields, line)
-    if made is None:
-        return None
-    return Trigger(
-        type=cast(TriggerType, word),
-        scope=scope,
-        match=made.match,
-        words=made.words,
-        source=made.source,
-        event=made.event,
-        schedule=made.schedule,
-        correction_hint=hint,
-        line=line,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    match: str = ""
-    words: tuple[str, ...] = ()
-    source: str = ""
-    event: str = ""
-    schedule: str = ""
+    made = _of_words(fields, line, word) if reader is None else reader(fields, line)
+    return None if made is None else replace(made, scope=scope, correction_hint=hint, line=line)
 
 
 def _missing(fields: Fields, line: int, what: str, example: str) -> None:
     fields.say(line, f"this trigger has no {what}", f"add {example}")
 
 
-def _pattern(fields: Fields, line: int) -> _Made | None:
+def _pattern(fields: Fields, line: int) -> Trigger | None:
     value = fields.mapping.get("match", "")
     if isinstance(value, Sequence):
         fields.say(
@@ -215,30 +144,18 @@ def _pattern(fields: Fields, line: int) -> _Made | None:
             f"put it in single quotes: '{match.replace(chr(8), chr(92) + 'b')}'",
             "warning",
         )
-    return _Made(match=match)
+    return Trigger("pattern", match=match)
 
 
-def _keywords(fields: Fields, line: int) -> _Made | None:
-    words = _words(fields, "words", "keywords", "match")
-    if not words:
-        _missing(fields, line, "words", "words: [deploy, roll back]")
-        return None
-    return _Made(words=words)
-
-
-def _glob(fields: Fields, line: int) -> _Made | None:
+def _glob(fields: Fields, line: int) -> Trigger | None:
     globs = [text for text, _ in fields.texts("match", "paths")]
     if not globs:
         _missing(fields, line, "match", "match: '*.py'")
         return None
-    return _Made(match=globs[0] if len(globs) == 1 else f"{{{','.join(globs)}}}")
+    return Trigger("glob", match=globs[0] if len(globs) == 1 else f"{{{','.join(globs)}}}")
 
 
-def _code(fields: Fields, line: int) -> _Made | None:
-    return _any_or(fields, "languages", "language")
-
-
-def _language(fields: Fields, line: int) -> _Made | None:
+def _language(fields: Fields, line: int) -> Trigger | None:
     codes: list[str] = []
     found = [
         (word.strip(), at) for text, at in fields.texts("languages", "language") for word in text.split(",")
@@ -259,26 +176,10 @@ def _language(fields: Fields, line: int) -> _Made | None:
         fields.say(at, f"language {shown(word)} is unknown", cure)
     if not found:
         _missing(fields, line, "languages", "languages: [de]")
-    return _Made(words=tuple(dict.fromkeys(codes))) if codes else None
+    return Trigger("language", words=tuple(dict.fromkeys(codes))) if codes else None
 
 
-def _mention(fields: Fields, line: int) -> _Made | None:
-    names = _words(fields, "names", "name", "match")
-    if not names:
-        _missing(fields, line, "names", "names: [David, '@silas']")
-        return None
-    return _Made(words=names)
-
-
-def _url(fields: Fields, line: int) -> _Made | None:
-    return _any_or(fields, "hosts", "globs", "match")
-
-
-def _sentiment(fields: Fields, line: int) -> _Made:
-    return _Made(words=_words(fields, "words", "match"))
-
-
-def _webhook(fields: Fields, line: int) -> _Made | None:
+def _webhook(fields: Fields, line: int) -> Trigger | None:
     source = fields.text("source")
     if not source:
         _missing(fields, line, "source", "source: email")
@@ -286,22 +187,26 @@ def _webhook(fields: Fields, line: int) -> _Made | None:
     if source.lower() == "cron":
         fields.say(fields.line("source"), "cron is not a webhook source", "use type: cron with a schedule")
         return None
-    return _Made(source=source, event=fields.text("event"))
+    return Trigger("webhook", source=source, event=fields.text("event"))
 
 
-def _cron(fields: Fields, line: int) -> _Made | None:
+def _cron(fields: Fields, line: int) -> Trigger | None:
     schedule = " ".join(fields.text("schedule").split())
     if not schedule:
         _missing(fields, line, "schedule", "schedule: '0 8 * * *'")
         return None
-    return _Made(schedule=schedule)
+    return Trigger("cron", schedule=schedule)
 
 
-def _any_or(fields: Fields, *keys: str) -> _Made | None:
-    """Words that narrow a trigger; without any it is not narrowed, but wrong ones must not widen it."""
+def _of_words(fields: Fields, line: int, kind: str) -> Trigger | None:
+    _, keys = _READERS[cast(TriggerType, kind)]
     words = _words(fields, *keys)
+    if not words and kind in _EXAMPLES:
+        _missing(fields, line, keys[0], _EXAMPLES[kind])
+        return None
+    # Without any words a trigger is not narrowed, but wrong ones must not widen it.
     is_wrong = not words and any(fields.mapping.get(key, "") != "" for key in keys)
-    return None if is_wrong else _Made(words=words)
+    return None if is_wrong and kind != "sentiment" else Trigger(cast(TriggerType, kind), words=words)
 
 
 def _words(fields: Fields, *keys: str) -> tuple[str, ...]:
@@ -315,18 +220,20 @@ def _words(fields: Fields, *keys: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-_READERS: dict[TriggerType, tuple[Callable[[Fields, int], _Made | None], tuple[str, ...]]] = {
+# What reads the keys of each kind of trigger; ``None`` for those that name words under any of them.
+_READERS: dict[TriggerType, tuple[Callable[[Fields, int], Trigger | None] | None, tuple[str, ...]]] = {
     "pattern": (_pattern, ("match",)),
-    "keywords": (_keywords, ("words", "keywords", "match")),
+    "keywords": (None, ("words", "keywords", "match")),
     "glob": (_glob, ("match", "paths")),
-    "code": (_code, ("languages", "language")),
+    "code": (None, ("languages", "language")),
     "language": (_language, ("languages", "language")),
-    "mention": (_mention, ("names", "name", "match")),
-    "url": (_url, ("hosts", "globs", "match")),
-    "sentiment": (_sentiment, ("words", "match")),
+    "mention": (None, ("names", "name", "match")),
+    "url": (None, ("hosts", "globs", "match")),
+    "sentiment": (None, ("words", "match")),
     "webhook": (_webhook, ("source", "event")),
     "cron": (_cron, ("schedule",)),
 }
+_EXAMPLES = {"keywords": "words: [deploy, roll back]", "mention": "names: [David, '@silas']"}
 _TELLING = {
     "match": "pattern",
     "words": "keywords",

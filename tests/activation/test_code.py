@@ -181,7 +181,7 @@ SCRIPT = """
 import sys
 from engine.activation.code import code_blocks
 from engine.activation.scan import Scan
-tables = ("code_signs", "code_words")
+tables = ("code_lines",)
 found = code_blocks(Scan(%r))
 print(len(found), [name for name in tables if f"engine.activation.{name}" in sys.modules])
 """
@@ -191,10 +191,36 @@ print(len(found), [name for name in tables if f"engine.activation.{name}" in sys
     ("text", "expected"),
     [
         ("what did we decide about the office", "0 []"),
-        ("what did we (finally) decide", "0 ['code_signs']"),
-        ("def f(x):", "1 ['code_signs', 'code_words']"),
+        ("def f(x):", "1 ['code_lines']"),
     ],
 )
 def test_the_tables_are_loaded_where_there_may_be_code(text: str, expected: str) -> None:
     ran = subprocess.run([sys.executable, "-c", SCRIPT % text], capture_output=True, text=True, check=False)
     assert ran.stdout.strip() == expected, ran.stderr
+
+
+@each_case(
+    "text",
+    [
+        "a(b) " * 4_000,
+        "x = (1)\n" * 2_500,
+        "{;" * 10_000,
+        "a===b " * 3_000,
+        "- " * 9_000,
+        "a:\n  b: c\n" * 2_000,
+        "git " + "- " * 9_000,
+        ("ab cd " * 60 + "(\n") * 50,
+        "<a " * 6_000,
+        "```\nx = 1\n" * 2_000,
+        "\\(" * 9_000,
+        ("pub fn a<" * 30 + "\n") * 100,
+        (".a " * 100 + "{\n") * 100,
+        ('"a": ' * 80 + "\n") * 100,
+    ],
+)
+def test_hostile_text_costs_little(text: str) -> None:
+    from time import process_time
+
+    started = process_time()
+    code_blocks(Scan(text))
+    assert process_time() - started < 2

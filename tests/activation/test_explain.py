@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import explain
-from engine.activation.counterfactual import without
+from engine.activation.case import Case, Circumstances, matches
+from engine.activation.counterfactual import flip, without
 from engine.activation.numbers import limit, signed, written
 from engine.activation.policy import decide
 from engine.activation.proof import FREELY, NOTHING
@@ -64,10 +65,9 @@ def told(
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"}
     answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
     reached = verdict or (answers[gate.answer] if gate else verdicts[step.kind])
-    nominates = direction == "input" and settings.nominate == "either"
-    around = explain.Circumstances(direction, nominates, on_failure, settings)
-    arguments = (known, hits, score, step, gate, reached, around, contributions)
-    return explain.why(*arguments), explain.flip(*arguments)
+    around = Circumstances(direction, settings, on_failure)
+    case = Case(known, hits, score, step, gate, reached, around, contributions)
+    return explain.why(case), flip(case)
 
 
 def likely(
@@ -520,10 +520,10 @@ def test_every_number_of_a_flip_is_true(
         return
     contributions = () if weight is None else (Contribution("trigger", weight),)
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
-    around = explain.Circumstances("input", nominate == "either", "skip", watchers)
-    given_row = (known, hits, score, step, None, verdicts[step.kind], around, contributions)
-    assert explain.why(*given_row)
-    check(explain.flip(*given_row), known, hits, score, watchers)
+    around = Circumstances("input", watchers)
+    case = Case(known, hits, score, step, None, verdicts[step.kind], around, contributions)
+    assert explain.why(case)
+    check(flip(case), known, hits, score, watchers)
 
 
 KINDS = {"activate": "activate", "reach the gate": "ask", "wait for a person": "manual"}
@@ -566,9 +566,9 @@ def test_matches_are_short_different_and_on_one_line() -> None:
         TriggerHit(3, "mention", "@anna"),
         TriggerHit(4, "sentiment", ""),
     ]
-    assert explain.matches(hits) == f"“PR #41”, language “de”, “{'x' * 39}…” and 2 more"
-    assert explain.matches(hits[5:]) == "sentiment"
-    assert explain.matches([]) == ""
+    assert matches(hits) == f"“PR #41”, language “de”, “{'x' * 39}…” and 2 more"
+    assert matches(hits[5:]) == "sentiment"
+    assert matches([]) == ""
 
 
 # The whole trace

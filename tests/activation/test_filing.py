@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from itertools import product
 
-from engine.activation.code import code_blocks
+from engine.activation.code import code_blocks, matches_language
 from engine.activation.detectors import (
     agitation_spans,
-    code_spans,
-    link_spans,
     phrase_spans,
     phrases_of,
     sentiment_spans,
 )
 from engine.activation.filing import Rule, TriggerIndex, View
 from engine.activation.language import languages
-from engine.activation.links import first_paths, links
+from engine.activation.links import link_matches, links, path_matches
 from engine.activation.scan import Scan
 from engine.activation.trace import Message
 from engine.topics.model import Trigger
@@ -60,11 +58,11 @@ def fires(trigger: Trigger, message: Message) -> bool:
     """Asks the detector itself."""
     scan = Scan(message.text)
     if trigger.type == "glob":
-        return any(first_paths(message.paths, trigger.match))
+        return any(path_matches(path, trigger.match) for path in message.paths)
     if trigger.type == "url":
-        return bool(link_spans(trigger, links(scan)))
+        return any(link_matches(link, trigger.words) for link in links(scan))
     if trigger.type == "code":
-        return bool(code_spans(trigger, code_blocks(scan)))
+        return any(matches_language(block, trigger.words) for block in code_blocks(scan))
     if trigger.type == "language":
         wanted = {"no" if word == "nb" else word for word in trigger.words}
         return bool(wanted & set(languages(scan.prose, {"de", "no", "en"})))

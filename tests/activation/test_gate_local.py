@@ -6,6 +6,7 @@ import json
 import math
 import random
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -153,9 +154,17 @@ def decisions(count: int, seed: int = 0) -> list[Decision]:
     return made
 
 
+@cache
+def learned(count: int, *, calibrated: bool = False) -> LocalGateModel:
+    """The model of that many labelled decisions."""
+    model = fit_local_gate(calibrated_decisions(count) if calibrated else decisions(count))
+    assert model is not None
+    return model
+
+
 def test_it_learns_what_the_labels_say() -> None:
-    model = fit_local_gate(decisions(200))
-    assert model is not None and model.labels == 200
+    model = learned(200)
+    assert model.labels == 200
     known = dict(zip(Signals._fields, model.weights, strict=True))
     assert known["share"] > 3 * max(abs(known[name]) for name in ("more", "similar", "density"))
     unseen = decisions(300, seed=1)
@@ -164,8 +173,7 @@ def test_it_learns_what_the_labels_say() -> None:
 
 
 def test_its_probabilities_are_calibrated() -> None:
-    model = fit_local_gate(decisions(400))
-    assert model is not None
+    model = learned(200)
     unseen = decisions(2000, seed=2)
     for low in (0.2, 0.4, 0.6):
         inside = [d for d in unseen if low <= model.probability(Signals(*d.signals)) < low + 0.2]
@@ -175,9 +183,9 @@ def test_its_probabilities_are_calibrated() -> None:
 def test_equal_labels_give_an_equal_model_whatever_their_order() -> None:
     made = decisions(80)
     shuffled = [*made[40:], *made[:40], made[3]]
-    assert fit_local_gate(made) == fit_local_gate(shuffled)
-    other = fit_local_gate([*made[:-1], made[-1]._replace(useful=not made[-1].useful)])
     first = fit_local_gate(made)
+    assert first == fit_local_gate(shuffled)
+    other = fit_local_gate([*made[:-1], made[-1]._replace(useful=not made[-1].useful)])
     assert first is not None and other is not None and other.fingerprint != first.fingerprint
 
 
@@ -240,8 +248,8 @@ def test_a_calibrated_score_answers_for_itself(probability: float, expected: str
 
 
 def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
-    model = fit_local_gate(calibrated_decisions(400))
-    assert model is not None and model.calibrated
+    model = learned(400, calibrated=True)
+    assert model.calibrated
     known = dict(zip(Signals._fields, model.weights, strict=True))
     assert 0.7 < known["logit"] < 1.3 and known["similar"] == 0
     gate = LocalGate(model)
@@ -252,8 +260,7 @@ def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
 
 
 def test_a_model_answers_only_questions_of_its_kind() -> None:
-    about_raw, about_calibrated = fit_local_gate(decisions(200)), fit_local_gate(calibrated_decisions(200))
-    assert about_raw is not None and about_calibrated is not None
+    about_raw, about_calibrated = learned(200), learned(400, calibrated=True)
     raw = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
     assert LocalGate(about_calibrated).decide(raw) == LocalGate().decide(raw)
     assert LocalGate(about_raw).decide(calibrated(0.55)) == LocalGate().decide(calibrated(0.55))
@@ -263,8 +270,8 @@ def test_a_model_answers_only_questions_of_its_kind() -> None:
 def test_decisions_with_one_signal_less_are_learned_from_as_before() -> None:
     made = decisions(200)
     older = [each._replace(signals=each.signals[:7]) for each in made]
-    assert fit_local_gate(older) == fit_local_gate(made)
-    assert fit_local_gate([*older[:100], *made[100:]]) == fit_local_gate(made)
+    assert fit_local_gate(older) == learned(200)
+    assert fit_local_gate([*older[:100], *made[100:]]) == learned(200)
 
 
 def test_the_kind_of_the_latest_decision_is_learned_from() -> None:
@@ -275,19 +282,16 @@ def test_the_kind_of_the_latest_decision_is_learned_from() -> None:
     assert model is not None and model.calibrated and model.labels == 60
     unlabelled = newer[0]._replace(useful=None)
     assert fit_local_gate([*older, unlabelled]) is None, "the old ones say nothing about a probability"
-    assert fit_local_gate([*newer, *(each._replace(at=f"{later[:4]}-04-01") for each in older)]) == (
-        fit_local_gate(older)
-    )
+    latest = (each._replace(at=f"{later[:4]}-04-01") for each in older)
+    assert fit_local_gate([*newer, *latest]) == learned(200)
 
 
-@pytest.mark.parametrize("made", [decisions(60), calibrated_decisions(60)], ids=["raw", "calibrated"])
-def test_a_model_survives_a_restart(tmp_path: Path, made: list[Decision]) -> None:
+def test_a_model_survives_a_restart(tmp_path: Path) -> None:
     files = workspace_files(tmp_path)
     assert load_model(files) is None
-    model = fit_local_gate(made)
-    assert model is not None
-    save_model(files, model)
-    assert load_model(files) == model
+    for model in (learned(200), learned(400, calibrated=True)):
+        save_model(files, model)
+        assert load_model(files) == model
 
 
 @pytest.mark.parametrize(

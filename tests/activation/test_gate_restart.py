@@ -14,8 +14,6 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from engine.activation.gate_list import LIST_LENGTH
-
 REPOSITORY = Path(__file__).parents[2]
 MESSAGE = (
     "Can you review the PR that just came in, draft a reply to the email about the deploy, plan the trip to "
@@ -60,17 +58,15 @@ def configure(workspace: Path, preset: str, gate: str = "") -> None:
     assert f"preset: {preset}" in text and gate in text
 
 
-@pytest.mark.parametrize("preset", ["spec", "calibrated"])
-def test_two_processes_tell_the_same(sample: Path, preset: str) -> None:
-    configure(sample, preset)
+def test_two_processes_tell_the_same(sample: Path) -> None:
+    configure(sample, "calibrated")
     first, second = trace(sample, 1), trace(sample, 4242)
     assert without_times(first) == without_times(second)
     assert first["funnel"]["tier1"] > 2 and len(first["rows"]) > 5
 
 
-@pytest.mark.parametrize("mode", ["each", "list"])
 def test_what_the_gate_answered_is_known_after_a_restart(
-    sample: Path, httpserver: HTTPServer, mode: str, monkeypatch: pytest.MonkeyPatch
+    sample: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(variable, raising=False)
@@ -78,7 +74,7 @@ def test_what_the_gate_answered_is_known_after_a_restart(
 
     def handle(request: Request) -> Response:
         prompts.append(request.get_json()["messages"][1]["content"])
-        said = "1" if "<playbook number" in prompts[-1] else ("YES" if len(prompts) % 2 else "NO")
+        said = "YES" if len(prompts) % 2 else "NO"
         choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
         reply = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
         return Response(json.dumps(reply), content_type="application/json")
@@ -88,15 +84,14 @@ def test_what_the_gate_answered_is_known_after_a_restart(
         sample,
         "spec",
         f"gate:\n  provider: openai\n  model: m\n  base_url: {httpserver.url_for('/v1')}\n"
-        f"  mode: {mode}\n  max_calls_per_message: 99\n  deadline_s: 60\n\n",
+        "  mode: each\n  max_calls_per_message: 99\n  deadline_s: 60\n\n",
     )
     first = trace(sample, 1)
     asked = [row for row in first["rows"] if row["gate"]]
     assert len(asked) > 1
     assert not any(row["gate"]["cached"] for row in asked)
-    calls = -(-len(asked) // LIST_LENGTH) if mode == "list" else len(asked)
-    assert len(prompts) == calls
+    assert len(prompts) == len(asked)
     second = trace(sample, 4242)
-    assert len(prompts) == calls, "nobody was asked again"
+    assert len(prompts) == len(asked), "nobody was asked again"
     assert all(row["gate"]["cached"] for row in second["rows"] if row["gate"])
     assert without_times(first) == without_times(second)

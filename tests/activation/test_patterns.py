@@ -183,14 +183,6 @@ def test_only_what_changed_is_replaced() -> None:
     assert list(matcher.match(Message("the post"))) == ["mail"]
     matcher.update([], removed=["review", "unknown"])
     assert matcher.match(Message("review")) == {}
-    assert matcher.topics == ("mail",)
-
-
-def test_replacing_all_topics_forgets_the_others() -> None:
-    matcher = PatternMatcher([MAIL, REVIEW])
-    matcher.replace([REVIEW])
-    assert matcher.topics == ("review",)
-    assert matcher.match(Message("mail")) == {}
 
 
 ALL_KINDS = (

@@ -187,7 +187,7 @@ MEDIUM = topic("t")
 
 def table(provider: str, proof: Proof | None = None, **watchers: Any) -> DecisionTable:
     settings = WatcherSettings(**{"policy": TABLE, **watchers})
-    return DecisionTable.of(LOG, (MEDIUM,), settings, provider, {"t": proof} if proof else {})
+    return DecisionTable(LOG, (MEDIUM,), settings, provider, {"t": proof} if proof else {})
 
 
 def test_a_replay_follows_the_same_rule() -> None:

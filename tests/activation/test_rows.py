@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.activation.candidates import EXPLAINED_ROWS, Candidate, candidates_of, counted_hits, telling
+from engine.activation.candidates import EXPLAINED_ROWS, Considered, candidates_of, counted_hits, telling
 from engine.activation.case import Circumstances
 from engine.activation.policy import Step, StepKind, far_step
 from engine.activation.proof import FREELY
@@ -27,16 +27,16 @@ from tests.activation.support import pattern, topic
 from tests.cases import each_case
 
 SETTINGS = WatcherSettings(preset="spec")
-AROUND = Circumstances("input", True, "skip", SETTINGS)
+AROUND = Circumstances("input", SETTINGS, calls=1)
 HIT = TriggerHit(0, "pattern", "review", 0, 6)
 EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
 
 
 def candidate(
     name: str = "t", score: float = 0.0, kind: StepKind = "drop", hits: tuple[TriggerHit, ...] = ()
-) -> Candidate:
+) -> Considered:
     step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
-    return Candidate(topic(name), hits, (Score("tfidf", score),), score, step)
+    return Considered(topic(name), hits, (Score("tfidf", score),), score, step)
 
 
 @each_case(
@@ -131,7 +131,7 @@ def test_rows_stand_in_order_with_what_was_said_of_them() -> None:
         candidate("asked", 0.2, "ask"),
         candidate("hit", 0.1, hits=(HIT,)),
     ]
-    rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, AROUND, calls=1)
+    rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, AROUND)
     assert [row.topic for row in rows] == ["unasked", "asked", "a", "b", "hit"]
     assert [row.verdict for row in rows[:3]] == ["active", "active", "dropped"]
     assert rows[0].rule == "not asked" and "gate.max_calls_per_message is 1" in rows[0].why
@@ -144,7 +144,7 @@ def test_rows_stand_in_order_with_what_was_said_of_them() -> None:
 def test_hints_of_topics_that_do_not_apply_are_not_given() -> None:
     kinds: list[tuple[str, StepKind]] = [("off", "off"), ("manual", "manual"), ("dropped", "drop")]
     candidates = [*(candidate(name, 0.3, kind) for name, kind in kinds), candidate("no", 0.3, "ask")]
-    rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, AROUND, calls=1)
+    rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, AROUND)
     hints = [Correction(name, "hint", "x") for name in ("off", "manual", "dropped", "no", "unheard of")]
     assert [hint.topic for hint in standing(hints, rows)] == ["dropped"]
 

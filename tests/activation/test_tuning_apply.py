@@ -16,6 +16,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, ReadOnly, TopicError, WriteFailed
 from engine.events import EngineEvent, TopicsReloaded
 from engine.store.faults import FAULT_POINTS, fail, trip
+from tests.cases import each_case
 
 TOPIC = "github-pr-review"
 PATH = f"topics/{TOPIC}.md"
@@ -79,7 +80,7 @@ def test_what_the_table_says_anyway_loses_its_line(engine: Engine) -> None:
     assert engine.files.read(PATH) == before
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("cuts", "what"),
     [
         (Cuts(0.7, 0.6), "the gate's cut lies above the other"),
@@ -246,7 +247,7 @@ def logged(engine: Engine, count: int = 3) -> None:
 def test_a_label_given_while_tuning_is_in_the_log_and_the_table(engine: Engine) -> None:
     logged(engine)
     table = engine.tuning.table()
-    row = int(table.indices(TOPIC)[0])
+    row = int(table.rows(TOPIC)[0])
     engine.tuning.label(row, False)
     assert engine.tuning.table() is table, "the log need not be read again for a label of ours"
     assert figures(table, TOPIC).by_person == 1

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from engine.activation.policy import Cuts, cuts_of
 from engine.activation.tuning.journal import JOURNAL_FOLDER, TuningJournal
-from engine.activation.tuning.own import OwnCuts, own_cuts, rounded, today
-from engine.activation.tuning.topicfile import cuts_in, header_of, with_cuts
+from engine.activation.tuning.own import OwnCuts, cuts_in, header_of, own_cuts, rounded, today, with_cuts
 from engine.errors import DocumentError, TopicError
 from engine.settings.model import WatcherSettings
 from engine.topics.model import PRIORITY_ORDER, Topic

@@ -84,7 +84,7 @@ cut_pairs = st.one_of(
 @given(seed=st.integers(0, 5), cuts=cut_pairs)
 def test_figures_are_those_of_deciding_again_one_by_one(named: str, seed: int, cuts: Cuts | None) -> None:
     watchers = SETTINGS[named]
-    table = DecisionTable.of(
+    table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
     )
     assert table.size == 160
@@ -111,7 +111,7 @@ def test_figures_are_those_of_deciding_again_one_by_one(named: str, seed: int, c
 @given(seed=st.integers(0, 5), cuts=cut_pairs.filter(bool))
 def test_flips_are_the_decisions_that_turn(named: str, seed: int, cuts: Cuts) -> None:
     watchers = SETTINGS[named]
-    table = DecisionTable.of(
+    table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
     )
     for name in table.topics:
@@ -138,9 +138,7 @@ def test_flips_are_the_decisions_that_turn(named: str, seed: int, cuts: Cuts) ->
 @each_case("named", SETTINGS)
 def test_todays_cuts_change_nothing(named: str) -> None:
     watchers = SETTINGS[named]
-    table = DecisionTable.of(
-        log(9, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
-    )
+    table = DecisionTable(log(9, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers)
     for name in table.topics:
         today = table.today(name)
         assert figures(table, name, today) == figures(table, name)
@@ -259,24 +257,21 @@ def test_topics_without_a_file_come_last_with_the_tables_cuts() -> None:
         figures(table, "unheard-of")
 
 
-def test_rows_keep_the_order_of_the_log_and_indices_that_of_scores() -> None:
+def test_rows_keep_the_order_of_the_log() -> None:
     table = table_of([decision(1, 0.7), decision(2, 0.1, hits=("pattern",)), decision(3, 0.4)])
     assert [table.decision(row).score for row in range(3)] == [0.7, 0.1, 0.4]
-    assert table.indices("t").tolist() == [1, 2, 0]
 
 
 def test_a_new_label_counts_at_once() -> None:
     table = table_of([decision(1, 0.9), decision(2, 0.1, False, "gate")])
     assert figures(table, "t").labelled == 1
-    table.labelled(0, True, "person")
+    table.replaced(0, table.decision(0)._replace(useful=True, labelled_by="person"))
     found = figures(table, "t")
     assert (found.precision, found.recall, found.by_person) == (1, 1, 1)
     assert table.decision(0)[-2:] == (True, "person")
-    table.labelled(0, False, "use")
-    assert table.decision(0)[-2:] == (True, "person")
-    table.labelled(0, None, "person")
+    table.replaced(0, table.decision(0)._replace(useful=None, labelled_by=""))
     assert figures(table, "t").labelled == 1
-    table.labelled(1, True, "use")
+    table.replaced(1, table.decision(1)._replace(useful=True, labelled_by="use"))
     assert figures(table, "t").by_use == 1
 
 
@@ -316,15 +311,15 @@ def test_labelled_decisions_are_drawn_where_cuts_decide_about_them() -> None:
 def test_settings_of_another_kind_make_another_table() -> None:
     row = decision(1, 0.5, True)._replace(scores={"probability": 0.5, "tfidf": 0.1})
     known = topic("t")
-    assert figures(DecisionTable.of((row,), (known,), CALIBRATED), "t").gate_calls == 1
-    assert figures(DecisionTable.of((row,), (known,), SPEC), "t").gate_calls == 0
+    assert figures(DecisionTable((row,), (known,), CALIBRATED), "t").gate_calls == 1
+    assert figures(DecisionTable((row,), (known,), SPEC), "t").gate_calls == 0
 
 
 def test_what_the_local_gate_would_have_said_is_calculated() -> None:
     known = topic("t")
     log = (decision(1, 0.4, True), decision(2, 0.45, False), decision(3, 0.55, False))
-    found = figures(DecisionTable.of(log, (known,), CALIBRATED, "local"), "t")
+    found = figures(DecisionTable(log, (known,), CALIBRATED, "local"), "t")
     assert (found.useful_active, found.noise_active) == (0, 1)
-    unknown = figures(DecisionTable.of(log, (known,), CALIBRATED, "anthropic"), "t")
+    unknown = figures(DecisionTable(log, (known,), CALIBRATED, "anthropic"), "t")
     assert unknown.useful_active > 0.9
     assert 0 < unknown.noise_active < 0.2

@@ -11,7 +11,6 @@ from engine.activation.decision import Decision
 from engine.activation.policy import Cuts, decide
 from engine.activation.proof import NOTHING
 from engine.activation.trace import TriggerHit
-from engine.activation.tuning.labels import label_of
 from engine.activation.tuning.own import own_cuts
 from engine.activation.tuning.table import DecisionTable
 from engine.settings.model import PolicyRow, WatcherSettings
@@ -89,7 +88,7 @@ def table_of(
     settings: WatcherSettings = CALIBRATED,
 ) -> DecisionTable:
     """The table of some decisions; without topics, of a medium one named ``t``."""
-    return DecisionTable.of(tuple(decisions), topics or (topic("t"),), settings)
+    return DecisionTable(tuple(decisions), topics or (topic("t"),), settings)
 
 
 def series(scores: Iterable[float], useful: bool | None, start: int = 0) -> list[Decision]:
@@ -118,7 +117,7 @@ def judge(table: DecisionTable, row: int, cuts: Cuts | None, settings: WatcherSe
     alone = table.alone(known) if found.direction == "input" else NOTHING
     step = decide(known, hits, score, settings, alone=alone)
     outcome = {"activate": "active", "ask": "asked"}.get(step.kind, "dropped")
-    useful, _ = label_of(found)
+    useful, _ = found.label
     return Judged(outcome, _chance(table, found, outcome, useful), useful)
 
 

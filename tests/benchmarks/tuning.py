@@ -10,7 +10,6 @@ from datetime import timedelta
 from engine.activation.decision import Decision
 from engine.activation.policy import Cuts
 from engine.activation.tuning.fit import propose
-from engine.activation.tuning.labels import label_of
 from engine.activation.tuning.replay import figures, flips, histogram, overview
 from engine.activation.tuning.sums import Reliability
 from engine.activation.tuning.table import DecisionTable
@@ -34,7 +33,7 @@ def run(setting: Setting) -> Iterator[Row]:
     count = setting.size(DECISIONS, 400)
     rounds = setting.size(60, 2)
     one = decisions(count, 1)
-    built, table = once(lambda: DecisionTable.of(one, topics(1), _SETTINGS))
+    built, table = once(lambda: DecisionTable(one, topics(1), _SETTINGS))
     trust = table.reliability
     looped, rows = once(lambda: [Logged.of(decision, trust) for decision in one])
     yield Row(f"columns of {count:,} decisions", built, "a loop over them", looped)
@@ -72,14 +71,15 @@ def run(setting: Setting) -> Iterator[Row]:
     yield Row("figures and 500 flips of a moved cut", ours, "a loop", peer, "one topic", share(ours.p95))
 
     def label(number: int) -> None:
-        table.labelled(number % count, bool(number % 2), "person")
+        judged = table.decision(number % count)._replace(useful=bool(number % 2), labelled_by="person")
+        table.replaced(number % count, judged)
         figures(table, name)
         histogram(table, name, 60)
 
     ours, peer = alternate([label, lambda number: loop(rows, today)], rounds=setting.size(30, 2))
     yield Row("a label, its figures and histogram", ours, "a loop", peer, "one topic", share(ours.p95))
 
-    many = DecisionTable.of(decisions(count, TOPICS), topics(TOPICS), _SETTINGS)
+    many = DecisionTable(decisions(count, TOPICS), topics(TOPICS), _SETTINGS)
     trust = many.reliability
     every = [Logged.of(many.decision(index), trust) for index in range(many.size)]
     ours, peer = alternate(
@@ -174,7 +174,7 @@ class Logged:
     @classmethod
     def of(cls, decision: Decision, gate: Reliability) -> Logged:
         """Takes it out, with what the gate said or is expected to say."""
-        label, _ = label_of(decision)
+        label, _ = decision.label
         yes = {True: gate.true_positive, False: gate.false_positive, None: 0.0}[label]
         if decision.gate_answer:
             yes = float(decision.gate_answer == "yes")

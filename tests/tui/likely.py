@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from engine.activation import explain
+from engine.activation.case import Case, Circumstances
+from engine.activation.counterfactual import flip
 from engine.activation.policy import decide
 from engine.activation.trace import (
     Contribution,
@@ -69,7 +71,7 @@ def likely_row(
     kinds: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
     answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
     verdict = answers[gate.answer] if gate else kinds[step.kind]
-    told = (known, found, score, step, gate, verdict, explain.Circumstances("input", True, "skip", SETTINGS))
+    case = Case(known, found, score, step, gate, verdict, Circumstances("input", SETTINGS), contributions)
     return TopicTrace(
         topic=name,
         priority=known.priority,
@@ -83,8 +85,8 @@ def likely_row(
         rule=step.rule,
         gate=gate,
         verdict=verdict,
-        why=explain.why(*told, contributions),
-        flip=explain.flip(*told, contributions),
+        why=explain.why(case),
+        flip=flip(case),
         contributions=contributions,
         words=tuple(
             Span(at, at + len(word), weight)

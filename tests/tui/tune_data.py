@@ -172,7 +172,7 @@ class FakeTuning:
 
         self._called("table")
         if self._table is None:
-            self._table = DecisionTable.of(self.log, self.topics, self.settings)
+            self._table = DecisionTable(self.log, self.topics, self.settings)
         return self._table
 
     def propose(self, topic: str) -> Proposal:
@@ -202,7 +202,7 @@ class FakeTuning:
         self._called("label", index, useful)
         table = self.table()
         name = table.decision(index).id
-        table.labelled(index, useful, "person")
+        table.replaced(index, table.decision(index)._replace(useful=useful, labelled_by="person"))
         self.log = [table.decision(index) if each.id == name else each for each in self.log]
 
     def asked(self, name: str) -> list[tuple[object, ...]]:

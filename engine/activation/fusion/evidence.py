@@ -66,16 +66,10 @@ def with_hits(logit: float, topic: Topic, hits: Sequence[TriggerHit], message_wo
     """
     if not hits:
         return logit
-    strongest = max(KINDS[_kind(topic, hit)] for hit in hits)
+    # Hits that do not count for the message's direction have been left out, so a trigger made for the output
+    # has fired on output.
+    strongest = max(KINDS[kind_of(topic, hit, "output")] for hit in hits)
     texts = {" ".join(hit.matched.lower().split()) for hit in hits}
     covered = frozenset[str]().union(*(content_words(text) for text in texts)) & message_words
     density = len(covered) / len(message_words) if message_words else 1.0
     return max(logit, LEAST_LOGIT) + strongest + FURTHER * min(2, len(texts) - 1) + COVERING * density
-
-
-def _kind(topic: Topic, hit: TriggerHit) -> str:
-    # Hits that do not count for the message's direction have been left out, so a trigger made for the output
-    # has fired on output.
-    known = 0 <= hit.trigger < len(topic.triggers)
-    made_for_output = known and topic.triggers[hit.trigger].scope == "output"
-    return kind_of(topic, hit, "output" if made_for_output else "input")

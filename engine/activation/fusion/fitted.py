@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -16,6 +17,9 @@ from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from engine.activation.labelled import Labelled
+    from engine.topics.model import Topic
+
     Floats = NDArray[numpy.float32]
     Integers = NDArray[numpy.int32]
 
@@ -27,6 +31,14 @@ _UNHAPPY = (
     "terrible angry hate broken awful annoying wrong fail urgent worst bad furious useless horrible sucks "
     "disappointed frustrated stupid crash unacceptable"
 )
+
+
+EXAMPLES_LIMIT = 64
+"""Examples of one topic that count; of more, the written ones and then the latest labelled ones."""
+ABOUT_LIMIT = 4_000
+"""Characters of the instructions and headings that count."""
+
+_SEPARATORS = re.compile(r"[-_./]+")
 
 
 class Embedding(Protocol):
@@ -49,6 +61,22 @@ class TopicTexts:
     about: str = ""  # everything else written in the topic's file that says what it is for
     examples: tuple[str, ...] = ()  # messages that should activate it
     against: tuple[str, ...] = ()  # messages that should not, though they look like it
+
+
+def texts_of(topic: Topic, labelled: Labelled | None = None, headings: Sequence[str] = ()) -> TopicTexts:
+    """The texts by which a topic is known: name, title and description; instructions and the headings of what
+    it subscribes to; examples in its header; and messages that people labelled.
+
+    Labelled messages come oldest first.
+    """
+    names = (_SEPARATORS.sub(" ", topic.name), topic.title, topic.description)
+    label = ". ".join(dict.fromkeys(part.strip() for part in names if part.strip()))
+    useful = labelled.useful if labelled is not None else ()
+    noise = labelled.noise if labelled is not None else ()
+    examples = list(dict.fromkeys((*topic.examples, *reversed(useful))))[:EXAMPLES_LIMIT]
+    against = [text for text in dict.fromkeys(reversed(noise)) if text not in examples][:EXAMPLES_LIMIT]
+    about = "\n".join((topic.instructions, *headings))[:ABOUT_LIMIT]
+    return TopicTexts(topic.name, label, about, tuple(examples), tuple(against))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from engine.activation.fusion.texts import ABOUT_LIMIT
+from engine.activation.fusion.fitted import ABOUT_LIMIT
 from engine.errors import AutopoiesisError
 from engine.store import documents
 from engine.store.markdown import sections

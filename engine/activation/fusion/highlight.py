@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -52,19 +52,15 @@ def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Ite
     sizes, (rows, weights) = gathered(fitted.offsets, different, fitted.rows, fitted.weights)
     terms = numpy.repeat(numpy.arange(len(different)), sizes)
     weights *= fitted.idf[different][terms]
-    topic_of = _topics_of_rows(fitted)[rows]
+    every = numpy.arange(len(fitted.names))
+    # The topic of each entry, and of each topic's own text behind them.
+    topic_of = numpy.concatenate([numpy.repeat(every, numpy.diff(fitted.starts)), every])[rows]
     order = numpy.argsort(topic_of, kind="stable")
     bounds = numpy.searchsorted(topic_of[order], [(topic, topic + 1) for topic in topics])
     for first, last in bounds.tolist():
         mine = order[first:last]
         by_term = numpy.bincount(terms[mine], weights=weights[mine], minlength=len(different))
         yield numpy.bincount(owners, weights=by_term[term_of], minlength=len(words)).tolist()
-
-
-def _topics_of_rows(fitted: Fitted) -> Any:
-    """The topic of each entry and of each topic's own text: int ``[N + T]``."""
-    topics = numpy.arange(len(fitted.names))
-    return numpy.concatenate([numpy.repeat(topics, numpy.diff(fitted.starts)), topics])
 
 
 def _joined(parts: Sequence[tuple[int, int, float]]) -> list[tuple[int, int, float]]:

@@ -70,7 +70,9 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     bm25, coverage, shared, different = _word_similarity(words, fitted, total, count)
     vector = vectors.embed([text])[0]
     central = _products(fitted.centroids, vector)
-    topics = numpy.arange(count) if count <= ALL_TOPICS else _shortlist(central + best_words)
+    topics = numpy.arange(count)
+    if count > ALL_TOPICS:
+        topics = numpy.sort(numpy.argpartition(-(central + best_words), SHORTLIST)[:SHORTLIST])
     places, layout = _layout(starts, topics)
     entries: Any = slice(None) if len(topics) == count else places
     near = _products(fitted.entry_vectors[entries], vector)
@@ -142,11 +144,6 @@ def _products(matrix: Floats, vector: Floats) -> Floats:
     """
     found: Floats = numpy.einsum("ij,j->i", matrix, vector)
     return found
-
-
-def _shortlist(quick: Floats) -> Any:
-    """The topics in front, in order."""
-    return numpy.sort(numpy.argpartition(-quick, SHORTLIST)[:SHORTLIST])
 
 
 def _layout(starts: Any, topics: Any) -> tuple[Any, Any]:

@@ -13,11 +13,10 @@ import numpy
 
 from engine.activation.fusion.combiner import MOST_LOGIT, Combiner, features, probability_of
 from engine.activation.fusion.evidence import held_against, with_hits
-from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit
+from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit, texts_of
 from engine.activation.fusion.highlight import telling_words
 from engine.activation.fusion.measures import RAW, measure
 from engine.activation.fusion.store import FitStore, fingerprint
-from engine.activation.fusion.texts import texts_of
 from engine.activation.signals import content_words
 from engine.activation.similarity import UNGUARDED, Explanation, Hits
 from engine.activation.trace import Contribution, Score, Span

@@ -149,7 +149,8 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
     left_out = table.left_out_of(topic)
     more = f"; {left_out} logged under another preset do not count" if left_out else ""
     if labelled < LEAST_LABELS:
-        return f"{_decisions(labelled)} labelled, and at least {LEAST_LABELS} are needed{more}"
+        counted = "1 decision is" if labelled == 1 else f"{labelled} decisions are"
+        return f"{counted} labelled, and at least {LEAST_LABELS} are needed{more}"
     if moved < LEAST_LABELS:
         return (
             f"cuts decide about {moved} of {labelled} labelled decisions, and at least {LEAST_LABELS} are "
@@ -224,10 +225,6 @@ def _no_better(today: Cuts, best: Cuts, ours: Outcome, theirs: Outcome, held_out
     if ours.gain_over(theirs) < least or ours.f1 < theirs.f1 - _CLEARLY:
         return f"fitted cuts do no better than today's on decisions left out: {held_out.effect}"
     return ""
-
-
-def _decisions(count: int) -> str:
-    return "1 decision is" if count == 1 else f"{count} decisions are"
 
 
 def _figure(value: float) -> str:

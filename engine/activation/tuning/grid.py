@@ -20,7 +20,8 @@ because nothing is known of what else would be let in, and the gate is there to 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import operator
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,14 +61,7 @@ class Outcome:
     unanswered: float = 0.0  # of these, those it never answered before
 
     def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
-            self.useful + other.useful,
-            self.noise + other.noise,
-            self.useful_active + other.useful_active,
-            self.noise_active + other.noise_active,
-            self.calls + other.calls,
-            self.unanswered + other.unanswered,
-        )
+        return Outcome(*map(operator.add, astuple(self), astuple(other)))
 
     @property
     def f1(self) -> float:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -51,10 +51,11 @@ class Figures:
     gate_calls: int  # decisions that the gate would be asked about
     gate_calls_per_day: float  # by the days that the log spans
     cost_usd_per_day: float
-    useful_active: float = 0.0
-    """Expected number of useful decisions that would be active."""
-    noise_active: float = 0.0
-    """Expected number of noise decisions that would be active."""
+    useful_active: float = 0.0  # expected number of useful decisions that would be active
+    noise_active: float = 0.0  # expected number of noise decisions that would be active
+
+
+_SUMMED = tuple(f.name for f in fields(Figures) if f.name not in ("precision", "recall", "f1", "labelled"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,19 +157,7 @@ def overview(table: DecisionTable, cuts: Mapping[str, Cuts] = _NO_CUTS) -> dict[
 def total(figures: Iterable[Figures]) -> Figures:
     """Several topics as one: every decision counts the same (micro average)."""
     parts = list(figures)
-    return _figures(
-        useful=sum(part.useful for part in parts),
-        noise=sum(part.noise for part in parts),
-        useful_active=sum(part.useful_active for part in parts),
-        noise_active=sum(part.noise_active for part in parts),
-        decisions=sum(part.decisions for part in parts),
-        by_person=sum(part.by_person for part in parts),
-        by_gate=sum(part.by_gate for part in parts),
-        by_use=sum(part.by_use for part in parts),
-        gate_calls=sum(part.gate_calls for part in parts),
-        gate_calls_per_day=sum(part.gate_calls_per_day for part in parts),
-        cost_usd_per_day=sum(part.cost_usd_per_day for part in parts),
-    )
+    return _figures(**{name: sum(getattr(part, name) for part in parts) for name in _SUMMED})
 
 
 def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit: int = FLIPS_LIMIT) -> Flips:
@@ -250,36 +239,18 @@ def _is_active(outcomes: NDArray[np.int8], gate_says: NDArray[np.bool_]) -> NDAr
     return np.where(outcomes == 1, gate_says, outcomes == 2)
 
 
-def _figures(
-    *,
-    useful: int,
-    noise: int,
-    useful_active: float,
-    noise_active: float,
-    decisions: int,
-    by_person: int,
-    by_gate: int,
-    by_use: int,
-    gate_calls: int,
-    gate_calls_per_day: float,
-    cost_usd_per_day: float,
-) -> Figures:
+def _figures(*, useful: int, noise: int, useful_active: float, noise_active: float, **counts: Any) -> Figures:
+    """Figures from counts, given by the names in ``_SUMMED``."""
     active = useful_active + noise_active
     judged = useful + active
     return Figures(
         precision=useful_active / active if active > 0 else None,
         recall=useful_active / useful if useful else None,
         f1=2 * useful_active / judged if judged > 0 else None,
-        decisions=decisions,
         labelled=useful + noise,
         useful=useful,
         noise=noise,
-        by_person=by_person,
-        by_gate=by_gate,
-        by_use=by_use,
-        gate_calls=gate_calls,
-        gate_calls_per_day=gate_calls_per_day,
-        cost_usd_per_day=cost_usd_per_day,
         useful_active=useful_active,
         noise_active=noise_active,
+        **counts,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ class Samples:
     yes: Numbers  # the probability that the gate says yes, 0 to 1
     answered: Truths  # whether the gate did say something
     matched: Truths  # whether a trigger had fired
-    messages: tuple[str, ...]  # sha256
+    messages: NDArray[np.object_]  # sha256
 
     @classmethod
     def of(cls, table: DecisionTable, topic: str) -> Samples:
@@ -47,7 +47,7 @@ class Samples:
             yes=table.yes_of(topic)[labelled],
             answered=table.answers[chosen] >= 0,
             matched=matched[labelled],
-            messages=tuple(table.decision(row).message_hash for row in chosen.tolist()),
+            messages=np.array([table.decision(row).message_hash for row in chosen.tolist()], dtype=object),
         )
 
     def __len__(self) -> int:
@@ -66,21 +66,11 @@ class Samples:
 
     def where(self, chosen: Truths) -> Samples:
         """Some of them."""
-        return Samples(
-            scores=self.scores[chosen],
-            useful=self.useful[chosen],
-            yes=self.yes[chosen],
-            answered=self.answered[chosen],
-            matched=self.matched[chosen],
-            messages=tuple(
-                name for name, wanted in zip(self.messages, chosen.tolist(), strict=True) if wanted
-            ),
-        )
+        return Samples(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def messages_of(self, *, useful: bool) -> int:
         """How many different messages the useful ones, or the noise, are about, where cuts decide."""
-        chosen = (self.moved & (self.useful == useful)).tolist()
-        return len({name for name, wanted in zip(self.messages, chosen, strict=True) if wanted})
+        return len(set(self.messages[self.moved & (self.useful == useful)]))
 
     def folds(self, count: int) -> list[Truths]:
         """Deals them into parts: equal messages into the same one, useful ones and noise evenly.

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from engine.activation import policy
-from engine.activation.decision import LABELLER_RANK, Decision
-from engine.activation.decision_reading import uncollected
+from engine.activation.decision import LABELLERS, Decision
 from engine.activation.policy import Cuts
 from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
 from engine.activation.signals import CALIBRATED
-from engine.activation.tuning.labels import LABELLERS, label_of
-from engine.activation.tuning.logged import days_of, gate_in_use, gone_topics
 from engine.activation.tuning.own import own_cuts, today
 from engine.activation.tuning.sums import Reliability, Sums, expected_yes
-from engine.topics.model import Topic
+from engine.topics.model import PRIORITY_ORDER, Topic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +31,10 @@ if TYPE_CHECKING:
 RULED_YES = 0.5
 """Probability from which the local gate's fixed rule says yes."""
 
+FREE_GATES = frozenset({"", "local", "ask"})
+"""Gates whose answers cost no money."""
+
+_DAY_S = 86_400.0
 _NO_PROOFS: Mapping[str, Proof] = {}
 _PERSON = LABELLERS.index("person")
 _LEAST_SCORE = 5e-324
@@ -52,8 +53,15 @@ class DecisionTable:
     """The part of the decision log that can be replayed under today's preset, in its order, oldest first.
 
     A decision is left out when the signal that decides today was not logged with it: a raw cosine says
-    nothing about cuts of a probability. Make a table with ``of``. One thread may label while others read:
-    what they see is from before or after.
+    nothing about cuts of a probability. One thread may label while others read: what they see is from before
+    or after. To make the columns of 100,000 decisions takes about half a second.
+
+    Args:
+        decisions: The log, oldest first; rows are numbered in this order.
+        topics: Today's topics: they say which cuts hold, and what no cut moves.
+        provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
+            calculated, what another one would have said is expected as reliable as what it did say.
+        proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
 
     Attributes:
         topics: Sorted names of today's topics, then those of topics that only the log knows.
@@ -85,16 +93,16 @@ class DecisionTable:
         self._proofs = proofs
         self._decisions = [decisions[row] for row in kept]
         self._left_out = Counter(decisions[row].topic for row, score in enumerate(scores) if score is None)
-        self._topics = {topic.name: topic for topic in topics} | gone_topics(decisions, topics)
+        self._topics = {topic.name: topic for topic in topics} | _gone_topics(decisions, topics)
         self.topics: tuple[str, ...] = (
             *sorted(topic.name for topic in topics),
             *sorted(self._topics.keys() - {topic.name for topic in topics}),
         )
         self.size = len(kept)
         self.left_out = self._left_out.total()
-        self.days = days_of(self._decisions)
-        self.gate, self.cost_per_call = gate_in_use(self._decisions)
-        judged = [label_of(decision) for decision in self._decisions]
+        self.days = _days_of(self._decisions)
+        self.gate, self.cost_per_call = _gate_in_use(self._decisions)
+        judged = [decision.label for decision in self._decisions]
         said = {"yes": 1, "no": 0}
         self.labels: Marks = np.array([_mark(label) for label, _ in judged], dtype=np.int8)
         self.labellers: Marks = np.array([LABELLERS.index(by) for _, by in judged], dtype=np.int8)
@@ -106,27 +114,6 @@ class DecisionTable:
         self._sums: Sums | None = None
         self._yes: Numbers | None = None
         self._counts: Rows | None = None
-
-    @classmethod
-    def of(
-        cls,
-        decisions: Sequence[Decision],
-        topics: Sequence[Topic],
-        settings: WatcherSettings,
-        provider: str = "",
-        proofs: Mapping[str, Proof] = _NO_PROOFS,
-    ) -> DecisionTable:
-        """Makes the columns; 100,000 decisions take about half a second.
-
-        Args:
-            decisions: The log, oldest first; rows are numbered in this order.
-            topics: Today's topics: they say which cuts hold, and what no cut moves.
-            provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
-                calculated, what another one would have said is expected as reliable as what it did say.
-            proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
-        """
-        with uncollected():
-            return cls(decisions, topics, settings, provider, proofs)
 
     def today(self, topic: str) -> Cuts:
         """The cuts that hold now for a topic without a match, from its file and the table.
@@ -157,25 +144,15 @@ class DecisionTable:
 
     def rows(self, topic: str) -> Rows:
         """Row numbers of a topic's decisions, by match and score."""
-        segments = self.segments(topic)
-        return self.order[segments[0].start : segments[-1].end] if segments else self.order[:0]
+        return self.order[self._span(topic)]
 
     def moved_scores(self, topic: str) -> Numbers:
         """Their ``sorted_scores``, in the same order."""
-        segments = self.segments(topic)
-        return (
-            self.sorted_scores[segments[0].start : segments[-1].end] if segments else self.sorted_scores[:0]
-        )
+        return self.sorted_scores[self._span(topic)]
 
     def yes_of(self, topic: str) -> Numbers:
         """Their ``yes``, in the same order."""
-        segments = self.segments(topic)
-        return self.yes[segments[0].start : segments[-1].end] if segments else self.yes[:0]
-
-    def indices(self, topic: str) -> Rows:
-        """Row numbers of a topic's decisions, by ascending score."""
-        rows = self.rows(topic)
-        return rows[np.argsort(self.scores[rows], kind="stable")]
+        return self.yes[self._span(topic)]
 
     def label_counts(self, topic: str) -> dict[str, int]:
         """A topic's labels by who gave them: ``gate``, ``use``, ``person``; ``""`` for those without."""
@@ -190,21 +167,13 @@ class DecisionTable:
         """Where a topic's decisions stand in the sorted columns; nowhere when it has none."""
         return self._segments.get(topic, ())
 
-    def labelled(self, index: int, useful: bool | None, by: str) -> None:
-        """Takes over a new label, so that the log need not be read again.
-
-        Args:
-            useful: The label; ``None`` takes a label back.
-            by: Who says so; a label of higher rank stays.
-        """
-        decision = self._decisions[index]
-        if decision.useful is not None and LABELLER_RANK[by] < LABELLER_RANK.get(decision.labelled_by, -1):
-            return
-        self.replaced(index, decision._replace(useful=useful, labelled_by="" if useful is None else by))
+    def _span(self, topic: str) -> slice:
+        segments = self.segments(topic)
+        return slice(segments[0].start, segments[-1].end) if segments else slice(0)
 
     def replaced(self, index: int, decision: Decision) -> None:
         """Takes over a decision whose label has changed, as the log has it now."""
-        label, who = label_of(decision)
+        label, who = decision.label
         self._decisions[index] = decision
         self.labels[index] = self._sorted_labels[self._place[index]] = _mark(label)
         self.labellers[index] = LABELLERS.index(who)
@@ -261,23 +230,13 @@ class DecisionTable:
         yes = self._yes
         if yes is None:
             answers = self._sorted_answers
-            if self._calculated:
-                answers = self._calculated_answers(answers)
+            if self._settings.preset == "calibrated" and self._provider == "local":
+                # What the fixed rule says is known where it was not asked: yes from a probability of one
+                # half. A local gate that has been fitted to labels differs from that for some.
+                ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
+                answers = np.where(answers >= 0, answers, ruled)
             yes = self._yes = expected_yes(self._sorted_labels, answers, self.reliability)
         return yes
-
-    @property
-    def _calculated(self) -> bool:
-        """Whether the gate is the local one with its fixed rule: what it would have said is known."""
-        return self._settings.preset == "calibrated" and self._provider == "local"
-
-    def _calculated_answers(self, answers: Marks) -> Marks:
-        """The answers, and where there is none, that of the fixed rule: yes from a probability of one half.
-
-        A local gate that has been fitted to labels differs from that for some; how is not known here.
-        """
-        ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
-        return np.where(answers >= 0, answers, ruled)
 
     @property
     def sums(self) -> Sums:
@@ -346,3 +305,38 @@ def _is_event(decision: Decision) -> bool:
 
 def _mark(label: bool | None) -> Literal[-1, 0, 1]:
     return -1 if label is None else 1 if label else 0
+
+
+def _gone_topics(decisions: Iterable[Decision], topics: Iterable[Topic]) -> dict[str, Topic]:
+    """Topics that have no file any more, with the priority they had last."""
+    latest = {decision.topic: decision for decision in decisions}
+    for topic in topics:
+        latest.pop(topic.name, None)
+    return {
+        name: Topic(
+            name=name,
+            path="",
+            title=name,
+            description="",
+            instructions="",
+            priority=decision.priority if decision.priority in PRIORITY_ORDER else "medium",
+        )
+        for name, decision in latest.items()
+    }
+
+
+def _days_of(decisions: Sequence[Decision]) -> float:
+    """The days that the log spans, at least 1."""
+    if not decisions:
+        return 1.0
+    first, last = (choose(decisions, key=lambda d: d.at).time for choose in (min, max))
+    return max(1.0, (last - first).total_seconds() / _DAY_S)
+
+
+def _gate_in_use(decisions: Sequence[Decision]) -> tuple[str, float]:
+    """Who was asked last, and what an answer cost on average."""
+    name = next((d.gate_provider for d in reversed(decisions) if d.asked), "")
+    if name in FREE_GATES:
+        return name, 0.0
+    costs = [d.cost_usd for d in decisions if d.asked and d.gate_provider == name]
+    return name, sum(costs) / len(costs)

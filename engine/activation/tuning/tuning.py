@@ -9,14 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engine.activation.decision_reading import uncollected
 from engine.activation.numbers import limit
 from engine.activation.policy import Cuts
 from engine.activation.proof import Proofs
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.journal import Change, TuningJournal
-from engine.activation.tuning.own import OwnCuts, own_cuts, rounded, today
+from engine.activation.tuning.own import (
+    OwnCuts,
+    cuts_in,
+    digest_of,
+    header_of,
+    own_cuts,
+    rounded,
+    today,
+    with_cuts,
+)
 from engine.activation.tuning.table import DecisionTable
-from engine.activation.tuning.topicfile import cuts_in, digest_of, header_of, with_cuts
 from engine.errors import AutopoiesisError, TopicError
 from engine.store.paths import shown
 
@@ -88,7 +97,9 @@ class Tuning:
                 self._proofs = Proofs(self._files, embedding)
             known = topics, config.watchers, config.gate.provider, self._proofs(topics)
             if self._table is None or stamp != self._stamp or known != self._known:
-                self._table = DecisionTable.of(self._reading.update().decisions, *known)
+                decisions = self._reading.update().decisions
+                with uncollected():
+                    self._table = DecisionTable(decisions, *known)
                 self._stamp, self._known = stamp, known
             return self._table
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy
 import pytest
 
-from engine.activation.fusion import measures
-from engine.activation.fusion.fitted import TopicTexts, fit
+from engine.activation.fusion import classifiers, measures
+from engine.activation.fusion.fitted import Fitted, TopicTexts, fit
 from engine.activation.fusion.measures import RAW, Measured, measure
 from engine.activation.fusion.postings import count_grams
 from engine.activation.fusion.words import WORDS_READ, words_of
@@ -32,8 +33,14 @@ MESSAGES = (
 )
 
 
+@cache
+def known(topics: tuple[TopicTexts, ...], classified: int) -> Fitted:
+    """What is fitted to topics, once for each limit of what is classified."""
+    return fit(topics, MadeVectors())
+
+
 def found(text: str, topics: tuple[TopicTexts, ...]) -> Measured:
-    measured = measure(text, fit(topics, MadeVectors()), MadeVectors())
+    measured = measure(text, known(topics, classifiers.CLASSIFIED_ENTRIES), MadeVectors())
     assert measured is not None
     return measured
 
@@ -161,7 +168,8 @@ def test_a_shortlist_changes_no_value(classified: bool, monkeypatch: pytest.Monk
     assert numpy.allclose(short.values, whole.values[short.topics], atol=1e-5)
 
 
-def test_from_401_topics_a_shortlist_is_measured() -> None:
+def test_from_401_topics_a_shortlist_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifiers, "CLASSIFIED_ENTRIES", 0)
     assert len(found("thing17 and thing18", many_topics(400)).topics) == 400
     listed = found("thing17 and thing18", many_topics(401))
     assert len(listed.topics) == measures.SHORTLIST

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.activation.fusion.fitted import TopicTexts
-from engine.activation.fusion.texts import (
+from engine.activation.fusion.fitted import (
     ABOUT_LIMIT,
     EXAMPLES_LIMIT,
+    TopicTexts,
     texts_of,
 )
 from engine.activation.labelled import Labelled

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from engine.activation.tuning.labels import LABELLERS
+from engine.activation.decision import LABELLERS
 from tui.screens.tune.decisions import DecisionItem
 
 if TYPE_CHECKING:
