@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.errors import AutopoiesisError
+from engine.providers.attempts import late
 from engine.providers.chat import ChatProvider, ChatReply
 from engine.providers.completion import complete
 from engine.providers.loop import LoopThread
@@ -31,19 +32,13 @@ class Asked:
 
 
 class Question:
-    """One question to a model, asked on an event loop in a thread of its own.
+    """One question to a model, asked on an event loop in a thread of its own."""
 
-    ``group`` is the group of settings that names the provider.
-    """
-
-    def __init__(
-        self, provider: ChatProvider, system: str, prompt: str, limits: Limits, *, group: str
-    ) -> None:
+    def __init__(self, provider: ChatProvider, system: str, prompt: str, limits: Limits) -> None:
         self._provider = provider
         self._system = system
         self._prompt = prompt
         self._limits = limits
-        self._group = group
         self._loop = LoopThread()
         self._given_up = False
 
@@ -67,9 +62,7 @@ class Question:
             return Asked(reply)
         if self._given_up:
             return Asked(None, "given up: the workspace was closed")
-        return Asked(
-            None, f"no answer within {within:g} s; raise {self._group}.deadline_s, or try again later"
-        )
+        return Asked(None, str(late(self._provider.name, within, self._provider.purpose)))
 
     def give_up(self) -> None:
         """Ends the waiting, from another thread."""

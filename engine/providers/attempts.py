@@ -115,14 +115,14 @@ async def persist(
     except TimeoutError:
         verdict = None
     if verdict is None:
-        verdict = late(service.name, timeout, purpose.deadline, purpose)
+        verdict = late(service.name, timeout, purpose)
     raise verdict
 
 
-def late(name: str, timeout: float, setting: str, purpose: Purpose) -> AutopoiesisError:
-    """There was no answer in ``timeout`` seconds, which a setting says; empty where none does."""
-    cure = f"raise {setting}, or try again later" if setting else "try again later"
-    return purpose.error(f"no answer within {timeout:.3g} s", where=name, cure=cure)
+def late(name: str, timeout: float, purpose: Purpose) -> AutopoiesisError:
+    """There was no answer in ``timeout`` seconds: the same words whoever notices it first."""
+    cure = f"raise {purpose.deadline}, or try again later" if purpose.deadline else "try again later"
+    return purpose.error(f"no answer within {round(timeout, 2):g} s", where=name, cure=cure)
 
 
 def _pause(failure: ServiceFailure, retries: int) -> float | None:

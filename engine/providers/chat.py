@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from engine.providers.keys import Purpose
+
 Ttl = Literal["5m", "1h"]
 """How long a cache is asked to stay, counted from its last use."""
 
@@ -110,6 +112,11 @@ class ChatProvider(Protocol):
     @property
     def address(self) -> str:
         """The server asked; empty for the provider's own."""
+        ...
+
+    @property
+    def purpose(self) -> Purpose:
+        """What it is asked for; every error names the settings of this."""
         ...
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.keys import CHAT
 from engine.search.query import STOP_WORDS, literal_terms, words
 
 LINES = 6
@@ -40,6 +41,7 @@ class LocalChat:
     name = "local"
     model = "local"
     address = ""
+    purpose = CHAT
     takes_tools = False
 
     def __init__(self, count: Callable[[str], int] | None = None) -> None:

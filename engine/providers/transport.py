@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 from engine.errors import AutopoiesisError, SendFailed
 from engine.providers.attempts import ServiceFailure, named, persist
 from engine.providers.chat import ChatReply, ChatRequest, Usage
-from engine.providers.keys import CHAT, GATE, Purpose, key_for, shown_address
+from engine.providers.keys import CHAT, Purpose, key_for, shown_address
 from engine.providers.pricing import ALIASES, CHAT_MODELS, DEFAULT_MODELS
 from engine.providers.reply import Pieces, Told
 
@@ -208,7 +208,7 @@ class ChatService(Service[Client, F]):
     ``model`` may be an alias; empty for the provider's default for chats, and its cheapest for all else.
     """
 
-    def __init__(self, model: str = "", address: str = "", purpose: Purpose = GATE) -> None:
+    def __init__(self, model: str = "", address: str = "", *, purpose: Purpose) -> None:
         default = (CHAT_MODELS if purpose is CHAT else DEFAULT_MODELS)[self.name]
         super().__init__(ALIASES.get(model, model) or default, address, purpose)
 

@@ -10,6 +10,7 @@ from engine.costs.costs import Asked
 from engine.discussions.money import Bills
 from engine.errors import AutopoiesisError, CostLimit
 from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.keys import CHAT, Purpose
 
 Reply = str | ChatReply | BaseException
 
@@ -34,6 +35,7 @@ class Scripted:
     model: str = "claude-sonnet-5-5"
     address: str = ""
     takes_tools: bool = False
+    purpose: Purpose = CHAT
     asked: list[ChatRequest] = field(default_factory=list)
     closed: int = 0
     caching: bool = True

@@ -19,7 +19,7 @@ from engine.providers import completion
 from engine.providers.anthropic import Anthropic
 from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.providers.gemini import Gemini
-from engine.providers.keys import PURPOSE_KEY_VARIABLES
+from engine.providers.keys import GATE, PURPOSE_KEY_VARIABLES, Purpose
 from engine.providers.openai import OpenAI
 
 if TYPE_CHECKING:
@@ -65,8 +65,10 @@ class Service:
         root = self.server.url_for("").rstrip("/")
         return f"{root}/v1" if self.name == "openai" else root
 
-    def provider(self, model: str = "some-model", address: str = "") -> Anthropic | OpenAI | Gemini:
-        return PROVIDERS[self.name](model, address or self.address)
+    def provider(
+        self, model: str = "some-model", address: str = "", purpose: Purpose = GATE
+    ) -> Anthropic | OpenAI | Gemini:
+        return PROVIDERS[self.name](model, address or self.address, purpose=purpose)
 
     def reply(self, text: str | None, *, cut: bool = False) -> dict[str, Any]:
         """The JSON of a completion."""

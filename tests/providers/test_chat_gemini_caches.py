@@ -55,7 +55,7 @@ class Seen:
 
 
 def provider(chat: ChatService) -> Gemini:
-    return Gemini("some-model", chat.address, CHAT)
+    return Gemini("some-model", chat.address, purpose=CHAT)
 
 
 async def test_a_cache_is_named_in_the_place_of_its_prefix(chat: ChatService) -> None:
@@ -264,5 +264,5 @@ async def test_gemini_counts_a_prompt_with_its_instruction(chat: ChatService) ->
 
 def test_who_keeps_caches_under_names_can_be_told(chat: ChatService) -> None:
     assert isinstance(provider(chat), NamedCaches)
-    assert not isinstance(Anthropic("m", chat.address, CHAT), NamedCaches)
+    assert not isinstance(Anthropic("m", chat.address, purpose=CHAT), NamedCaches)
     assert not isinstance(LocalChat(), NamedCaches)

@@ -18,7 +18,7 @@ from engine.providers.claude_process import run
 from engine.providers.completion import complete
 from engine.providers.embeddings import OpenAIEmbedder
 from engine.providers.gemini import Gemini
-from engine.providers.keys import CHAT
+from engine.providers.keys import CHAT, GATE
 from engine.providers.openai import OpenAI
 from engine.providers.outgoing import sendable
 from engine.redaction.detect import PLACEHOLDER
@@ -63,7 +63,7 @@ async def test_no_completion_holds_a_key(
     service: type[Anthropic] | type[OpenAI] | type[Gemini], httpserver: HTTPServer, bodies: list[str]
 ) -> None:
     root = httpserver.url_for("").rstrip("/")
-    provider = service("m", f"{root}/v1" if service is OpenAI else root)
+    provider = service("m", f"{root}/v1" if service is OpenAI else root, purpose=GATE)
     with pytest.raises(Exception, match="no"):
         await complete(provider, SAID, SAID, max_tokens=1, timeout=10)
     await provider.aclose()
@@ -77,7 +77,7 @@ async def test_no_chat_no_count_and_no_cache_holds_a_key(
     bodies: list[str],
 ) -> None:
     root = httpserver.url_for("").rstrip("/")
-    provider = service("m", f"{root}/v1" if service is OpenAI else root, CHAT)
+    provider = service("m", f"{root}/v1" if service is OpenAI else root, purpose=CHAT)
     request = ChatRequest((f"{SAID}\n",), SAID, 10)
     with pytest.raises(Exception, match="no"):
         await provider.chat(request, timeout=10)

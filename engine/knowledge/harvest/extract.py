@@ -306,7 +306,7 @@ class Extractor:
             if self._stopped:
                 raise _Failed(_STOPPED)
             limits = _Longer(limit, self._settings.deadline_s) if limit else self._settings
-            question = Question(completer, SYSTEM, prompt, limits, group="harvest")
+            question = Question(completer, SYSTEM, prompt, limits)
             self._under_way = question
         try:
             answer = question.answer()
