@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from engine.errors import AutopoiesisError
 from engine.providers.attempts import late
 from engine.providers.chat import ChatProvider, ChatReply
 from engine.providers.completion import complete
 from engine.providers.loop import LoopThread
-
-
-class Limits(Protocol):
-    """How long an answer may take and be; a group of settings is one."""
-
-    @property
-    def max_tokens(self) -> int: ...
-
-    @property
-    def deadline_s(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +23,22 @@ class Asked:
 class Question:
     """One question to a model, asked on an event loop in a thread of its own."""
 
-    def __init__(self, provider: ChatProvider, system: str, prompt: str, limits: Limits) -> None:
+    def __init__(
+        self, provider: ChatProvider, system: str, prompt: str, *, max_tokens: int, deadline_s: float
+    ) -> None:
         self._provider = provider
         self._system = system
         self._prompt = prompt
-        self._limits = limits
+        self._max_tokens = max_tokens
+        self._deadline_s = deadline_s
         self._loop = LoopThread()
         self._given_up = False
 
     def answer(self) -> Asked:
         """Waits for the reply, a second longer than the deadline at most. Called once."""
-        limits = self._limits
-        within = limits.deadline_s
+        within = self._deadline_s
         asking = complete(
-            self._provider, self._system, self._prompt, max_tokens=limits.max_tokens, timeout=within
+            self._provider, self._system, self._prompt, max_tokens=self._max_tokens, timeout=within
         )
         try:
             reply = self._loop.run(asking, timeout=within)

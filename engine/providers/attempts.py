@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol, TypeVar
 
 from engine.errors import AutopoiesisError
+from engine.providers.chat import Asked
 from engine.providers.keys import NO_KEY, Purpose, key_sent, shown_address
 
 RETRIES = 2
@@ -57,12 +58,9 @@ Form = TypeVar("Form")
 Answer = TypeVar("Answer")
 
 
-class Asked(Protocol):
-    """A service, as far as errors name it."""
+class Server(Asked, Protocol):
+    """A service with a key of its provider's own."""
 
-    name: str
-    model: str
-    address: str
     key_variable: str
 
 
@@ -71,7 +69,7 @@ async def persist(
     form: Form,
     adapt: Callable[[Form, ServiceFailure], Form | None],
     *,
-    service: Asked,
+    service: Server,
     timeout: float,
     purpose: Purpose,
 ) -> tuple[Answer, Form]:
@@ -131,7 +129,7 @@ def _pause(failure: ServiceFailure, retries: int) -> float | None:
     return _FIRST_PAUSE_S * 2**retries if failure.retry_after is None else failure.retry_after
 
 
-def _explained(failure: ServiceFailure, service: Asked, retries: int, purpose: Purpose) -> AutopoiesisError:
+def _explained(failure: ServiceFailure, service: Server, retries: int, purpose: Purpose) -> AutopoiesisError:
     status = failure.status
     said = f": {failure.said}" if failure.said else ""
     times = "" if retries == 0 else f", {retries + 1} times"

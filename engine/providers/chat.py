@@ -98,8 +98,8 @@ class ChatReply:
     items: tuple[Mapping[str, Any], ...] = ()  # the reply as ``Round.items``, where it has calls
 
 
-class ChatProvider(Protocol):
-    """A service that answers prompts."""
+class Asked(Protocol):
+    """A service that is asked."""
 
     @property
     def name(self) -> str:
@@ -113,6 +113,10 @@ class ChatProvider(Protocol):
     def address(self) -> str:
         """The server asked; empty for the provider's own."""
         ...
+
+
+class ChatProvider(Asked, Protocol):
+    """A service that answers prompts."""
 
     @property
     def purpose(self) -> Purpose:

@@ -63,10 +63,6 @@ class ClaudeCode:
     def __repr__(self) -> str:
         return f"ClaudeCode(model={self.model!r})"
 
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """As ``ChatService.count``: the command cannot tell."""
-        return None
-
     async def aclose(self) -> None:
         """Nothing stays open between questions."""
 

@@ -61,10 +61,6 @@ class LocalChat:
         )
         return ChatReply(text, usage, self.model)
 
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """Tokens of a prompt; ``None`` where nothing counts them."""
-        return None if self._count is None else self._count("".join((*request.prefix, request.rest)))
-
     async def aclose(self) -> None:
         """Nothing is ever open."""
 

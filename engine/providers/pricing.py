@@ -82,8 +82,10 @@ class Price:
             + (usage.cache_write_tokens - written_1h) * self.cache_write_5m
             + written_1h * self.cache_write_1h
         )
-        more_in, more_out = self._factors(usage)
-        return (sent * more_in + usage.output_tokens * self.output * more_out) / _MILLION
+        written = usage.output_tokens * self.output
+        if 0 < self.long_from <= usage.input_tokens:
+            sent, written = sent * self.long_input, written * self.long_output
+        return (sent + written) / _MILLION
 
     def saved(self, usage: Usage) -> float:
         """US dollars that caches saved of a call: negative where writing cost more than reading saved."""
@@ -92,10 +94,6 @@ class Price:
             output_tokens=usage.output_tokens,
         )
         return self.cost(without) - self.cost(usage)
-
-    def _factors(self, usage: Usage) -> tuple[float, float]:
-        is_long = 0 < self.long_from <= usage.input_tokens
-        return (self.long_input, self.long_output) if is_long else (1.0, 1.0)
 
 
 _FIELDS = frozenset(field.name for field in fields(Price)) - {"source", "own"}
@@ -145,14 +143,6 @@ class PriceTable:
         """US dollars for a call; ``None`` where the price is not known."""
         price = self.price(model, elsewhere=elsewhere)
         return None if price is None else price.cost(usage)
-
-    def saved(self, model: str, usage: Usage, *, elsewhere: bool = False) -> float | None:
-        """What caches saved of a call against the full price, less what writing them cost more, US dollars.
-
-        Negative where that was more. ``None`` where the price is not known.
-        """
-        price = self.price(model, elsewhere=elsewhere)
-        return None if price is None else price.saved(usage)
 
     def storage(self, model: str, tokens: int, seconds: float) -> float | None:
         """US dollars for keeping a cache that was asked for by name; ``None`` where it is not known."""

@@ -237,14 +237,6 @@ class ChatService(Service[Client, F]):
             failed.usage = pieces.told.usage if pieces.told.usage != Usage() else None
         raise failed
 
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """Tokens of a prompt as the service counts them; ``None`` where it cannot tell.
-
-        Raises:
-            AutopoiesisError: The service was asked and did not answer.
-        """
-        return None
-
     async def _attempt(self, form: F, request: ChatRequest, pieces: Pieces) -> ChatReply:
         failure: ServiceFailure
         try:

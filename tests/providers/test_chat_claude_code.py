@@ -321,7 +321,3 @@ async def test_a_chat_within_a_chat_is_not_begun(claude: Install, monkeypatch: p
     with pytest.raises(SendFailed, match="asked from within a call of claude-code"):
         await ask(ClaudeCode(purpose=CHAT))
     assert not (log / "started").exists()
-
-
-async def test_it_cannot_count() -> None:
-    assert await ClaudeCode(purpose=CHAT).count(REQUEST, timeout=1) is None

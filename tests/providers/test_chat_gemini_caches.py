@@ -246,22 +246,6 @@ async def test_a_cache_that_cannot_be_ended_is_an_error(
     assert len(seen.bodies) == 3
 
 
-async def test_gemini_counts_a_prompt_with_its_instruction(chat: ChatService) -> None:
-    seen = Seen(chat, "models/some-model:countTokens", "POST", json_response({"totalTokens": 88}))
-    gemini = provider(chat)
-    assert await gemini.count(replace(REQUEST, cached_content=NAME), timeout=20) == 88
-    await gemini.aclose()
-    assert seen.bodies == [
-        {
-            "generateContentRequest": {
-                "model": "models/some-model",
-                "contents": [{"role": "user", "parts": [{"text": "What does Ann like?"}]}],
-                "systemInstruction": {"parts": [{"text": "You are kind.\nAnn likes tea.\n"}]},
-            }
-        }
-    ]
-
-
 def test_who_keeps_caches_under_names_can_be_told(chat: ChatService) -> None:
     assert isinstance(provider(chat), NamedCaches)
     assert not isinstance(Anthropic("m", chat.address, purpose=CHAT), NamedCaches)

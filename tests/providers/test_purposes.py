@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import product
 
 import pytest
@@ -77,19 +77,14 @@ class Deaf(Silent):
         raise AssertionError
 
 
-@dataclass(frozen=True)
-class Soon:
-    max_tokens: int = 1
-    deadline_s: float = 0.05
-
-
 @each_case("purpose", [GATE, FLUSH, HARVEST, CHAT])
 def test_whoever_notices_the_deadline_first_names_the_setting_of_the_one_who_asks(purpose: Purpose) -> None:
     words = f"openai: no answer within 0.05 s; raise {purpose.deadline}, or try again later"
     with pytest.raises(AutopoiesisError, match=f"^{re.escape(words)}$"):
         asyncio.run(complete(Silent(purpose=purpose), "s", "p", max_tokens=1, timeout=0.05))
     for kind in (Silent, Deaf):
-        assert Question(kind(purpose=purpose), "s", "p", Soon()).answer().error == words
+        question = Question(kind(purpose=purpose), "s", "p", max_tokens=1, deadline_s=0.05)
+        assert question.answer().error == words
 
 
 def test_each_group_of_settings_is_asked_with_its_own_deadline() -> None:

@@ -34,8 +34,9 @@ from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
-    from engine.providers.asking import Limits, Question
+    from engine.providers.asking import Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
+    from engine.settings.model import HarvestSettings
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
@@ -71,14 +72,6 @@ class _Failed(Exception):
         self.lasting = lasting
 
 
-@dataclass(frozen=True, slots=True)
-class _Longer:
-    """Limits for a reply that was cut off."""
-
-    max_tokens: int
-    deadline_s: float
-
-
 @dataclass(slots=True)
 class _Taken:
     """What the questions about one conversation took so far."""
@@ -106,7 +99,7 @@ class Extractor:
 
     def __init__(
         self,
-        settings: Limits,
+        settings: HarvestSettings,
         completer: ChatProvider | None = None,
         spending: Spending | None = None,
         count: Callable[[str], int] = count_tokens,
@@ -305,8 +298,14 @@ class Extractor:
         with self._guard:
             if self._stopped:
                 raise _Failed(_STOPPED)
-            limits = _Longer(limit, self._settings.deadline_s) if limit else self._settings
-            question = Question(completer, SYSTEM, prompt, limits)
+            limits = self._settings
+            question = Question(
+                completer,
+                SYSTEM,
+                prompt,
+                max_tokens=limit or limits.max_tokens,
+                deadline_s=limits.deadline_s,
+            )
             self._under_way = question
         try:
             answer = question.answer()
