@@ -31,7 +31,7 @@ from engine.context.compiled import Compiled, LeftOut
 from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
-from engine.context.next_kb import More, next_kb
+from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.relevance import others, query, relevant, share_of_room, unsure
 from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
@@ -87,16 +87,6 @@ class _Shares:
     history: int
 
 
-@dataclass(slots=True)
-class _Room:
-    """The token arithmetic of one compile."""
-
-    budget: int
-    reserve: int
-    available: int
-    stable_limit: int
-
-
 class _Compile:
     def __init__(
         self,
@@ -115,9 +105,9 @@ class _Compile:
         self.window = settings.model_window or window_of(settings.model)
         asked = settings.token_budget if request.budget is None else request.budget
         budget = within_window(asked, settings.model, self.window, self.notes)
-        reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART))
-        available = budget - reserve
-        self.room = _Room(budget, reserve, available, available - available // _VOLATILE_PART)
+        self.budget = budget
+        self.reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART))
+        self.available = budget - self.reserve
         self.knowledge_caps = caps_of(settings, "knowledge")
         self.stable_free = 0
         self.history = History(request.history, request.flushed)
@@ -134,21 +124,21 @@ class _Compile:
         main_session = self.request.main_session
         presets = Curation(active_presets(self.reader), self.reader, main_session=main_session)
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
-        assembled, lost = within_budget(self.placement, self.count, self.room.available)
+        assembled, lost = within_budget(self.placement, self.count, self.available)
         self.dropped_turns += lost
-        free = self.room.available - assembled.tokens
-        more = More.after(assembled.text, assembled.tokens, free, self.stable_free)
+        free = self.available - assembled.tokens
+        more = tokens_of_kib(assembled.text, assembled.tokens)
         return Compiled(
             text=assembled.text,
             tokens=assembled.tokens,
-            budget=self.room.budget,
-            reply_reserve=self.room.reserve,
+            budget=self.budget,
+            reply_reserve=self.reserve,
             sections=assembled.sections,
             left_out=tuple(sorted(self.placement.left_out, key=lambda left: left.priority)),
             slots=slots(
                 self.placement.pieces,
                 {slot: caps_of(self.settings, slot) for slot in PRIORITIES},
-                self.room.available,
+                self.available,
                 without=frozenset() if presets else frozenset({"preset"}),
             ),
             stable_prefix_length=assembled.stable_prefix_length,
@@ -157,7 +147,10 @@ class _Compile:
             dropped_turns=self.dropped_turns,
             problems=tuple(dict.fromkeys((*self.reader.problems, *self.notes))),
             next_kb=next_kb(
-                self.placement.left_out, more, frozenset(section.label for section in assembled.sections)
+                self.placement.left_out,
+                self.stable_free + more - more // 3,
+                free + more,
+                frozenset(section.label for section in assembled.sections),
             ),
             model=self.settings.model,
             window=self.window,
@@ -189,8 +182,8 @@ class _Compile:
         )
         piece = self.placement.piece(message)
         piece = Piece(piece.section, piece.order, piece.head, "", self.count(piece.head + piece.section.text))
-        fixed_tokens, available = self.spent, self.room.available
-        free = f"{available:,} of {self.room.budget:,} are free beside the reply reserve"
+        fixed_tokens, available = self.spent, self.available
+        free = f"{available:,} of {self.budget:,} are free beside the reply reserve"
         if fixed_tokens > available:
             sizes = sorted(self.placement.pieces, key=lambda each: -each.tokens)
             names = ", ".join(
@@ -229,28 +222,24 @@ class _Compile:
                 fixed.memory(self.reader, main_session=self.request.main_session),
                 caps_of(self.settings, "memory"),
             ),
-            (
-                catalog.entries(self.reader, can_read=can_read),
-                (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps),
-            ),
-            (
-                catalog.skills(self.reader, can_read=can_read),
-                (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps),
+            *(
+                (listed, (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps))
+                for listed in catalog.catalogs(self.reader, can_read=can_read)
             ),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
-        room = self.room.stable_limit - self.spent
+        room = self.available - self.available // _VOLATILE_PART - self.spent
         for candidates, caps in rows:
             for candidate in candidates:
                 room -= self.placement.place(candidate, room, caps)
         self.stable_free = max(0, room)
         for path in self.reader.untouched:
             why = "still as a new workspace has it; write something into it"
-            self.placement.left_out.append(LeftOut(path, 1, "memory", path, "", 0, None, why))
+            self.placement.left_out.append(LeftOut(path, 1, "memory", path, reason=why))
 
     def _make_way(self, message: Piece) -> None:
         """Remove stable sections from the end until an overlong message fits."""
-        while self.spent + message.tokens > self.room.available:
+        while self.spent + message.tokens > self.available:
             last = max(
                 (piece for piece in self.placement.pieces if piece.section.priority),
                 key=lambda piece: (piece.section.layer, piece.order),
@@ -259,7 +248,7 @@ class _Compile:
 
     def _volatile(self, presets: Curation, playbooks: Playbooks) -> None:
         request, placement = self.request, self.placement
-        room = self.room.available - self.spent
+        room = self.available - self.spent
         discussion = fixed.discussion(request.today, request.session_id, len(request.history) + 1)
         for candidate in (discussion, *steering(request.corrections)):
             room -= placement.place(candidate, room)
@@ -292,7 +281,7 @@ class _Compile:
             for missing in placement.left_out[len(before.left_out) :]
             if missing.limit == "room" and missing.slot in ("journal", "preset", "topics")
         }
-        if cut and self.room.available - self.spent >= _WORTH_ANOTHER_ROUND:
+        if cut and self.available - self.spent >= _WORTH_ANOTHER_ROUND:
             placement.restore(before)
             self._fill(presets, playbooks, retrieved, history, used, room)
 
@@ -369,7 +358,7 @@ class _Compile:
             if room < LEAST_ROOM or asked is None:
                 why = f"{room:,} tokens left" if asked else "the message asks for nothing"
                 self.placement.left_out.append(
-                    LeftOut("knowledge", 3, "knowledge", "", "", 0, None, f"not searched: {why}")
+                    LeftOut("knowledge", 3, "knowledge", reason=f"not searched: {why}")
                 )
                 return None
             try:

@@ -214,6 +214,5 @@ def _left(
         source=listed.path,
         lines=f"{span[0]}-{span[1]}" if span else shown_spans(listed.spans),
         tokens=tokens,
-        score=None,
         reason=reason,
     )

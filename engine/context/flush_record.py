@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, get_args
 
 Status = Literal["flushed", "nothing", "unflushed", "failed"]
 
-STATUSES: frozenset[str] = frozenset({"flushed", "nothing", "unflushed", "failed"})
+STATUSES: tuple[str, ...] = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,49 +64,18 @@ class FlushRecord:
 def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
     """A line of the log as a record; ``None`` when it is not one."""
     try:
-        turns = {int(number): _text(name) for number, name in tree["turns"].items()}
-        status = tree["status"]
-        cost = tree.get("cost_usd")
-        if status not in STATUSES or (cost is not None and not 0 <= float(cost) < math.inf):
-            return None
-        return FlushRecord(
-            id=_text(tree["id"]),
-            at=_text(tree["at"]),
-            session=_text(tree["session"]),
-            path=_text(tree["path"]),
-            first=_number(tree["first"]),
-            last=_number(tree["last"]),
-            turns=turns,
-            status=status,
-            items=tuple(
-                WrittenNote(
-                    _text(item["id"]), _text(item["path"]), _number(item["line"]), _text(item["text"])
-                )
-                for item in tree.get("items", ())
-            ),
-            held=tuple(
-                HeldNote(
-                    _text(item["to"]),
-                    _text(item["text"]),
-                    _text(item["reason"]),
-                    tuple(map(_text, item.get("read", ()))),
-                    _text(item.get("id", "")),
-                )
-                for item in tree.get("held", ())
-            ),
-            in_part=tuple(map(_number, tree.get("in_part", ()))),
-            redacted=_number(tree.get("redacted", 0)),
-            provider=_text(tree.get("provider", "")),
-            model=_text(tree.get("model", "")),
-            input_tokens=_number(tree.get("input_tokens", 0)),
-            output_tokens=_number(tree.get("output_tokens", 0)),
-            cost_usd=None if cost is None else float(cost),
-            error=_text(tree.get("error", "")),
-            commit=_text(tree.get("commit", "")),
-            uncommitted=_text(tree.get("uncommitted", "")),
-        )
+        return _value(FlushRecord, tree)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
+
+
+T = TypeVar("T")
+
+
+def _value(kind: type[T], tree: Mapping[str, Any]) -> T:
+    """What a line says of a record, or of a note of one; each field as its type has it."""
+    named = {each.name: str(each.type) for each in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: _READ[type_](tree[name]) for name, type_ in named.items() if name in tree})
 
 
 def _text(value: object) -> str:
@@ -119,3 +88,30 @@ def _number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError
     return value
+
+
+def _status(value: Any) -> Status:
+    if value not in STATUSES:
+        raise ValueError
+    found: Status = value
+    return found
+
+
+def _dollars(value: Any) -> float | None:
+    if value is not None and not 0 <= float(value) < math.inf:
+        raise ValueError
+    return None if value is None else float(value)
+
+
+_READ: dict[str, Callable[[Any], object]] = {
+    "str": _text,
+    "int": _number,
+    "float | None": _dollars,
+    "Status": _status,
+    "Mapping[int, str]": lambda turns: {int(number): _text(name) for number, name in turns.items()},
+    "tuple[str, ...]": lambda texts: tuple(map(_text, texts)),
+    "tuple[int, ...]": lambda numbers: tuple(map(_number, numbers)),
+    "tuple[WrittenNote, ...]": lambda notes: tuple(_value(WrittenNote, note) for note in notes),
+    "tuple[HeldNote, ...]": lambda notes: tuple(_value(HeldNote, note) for note in notes),
+}
+"""By type, how a field is read."""

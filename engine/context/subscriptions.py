@@ -137,9 +137,7 @@ class Playbooks:
                 priority=2,
                 slot="topics",
                 source=path,
-                lines="",
                 tokens=tokens,
-                score=None,
                 reason=f"{why_not} (subscribed by {topic.name})",
             )
         )

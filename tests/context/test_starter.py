@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.context import delimiters
-from engine.context.starter import starter_text
+from engine.context.fixed import starter_text
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
