@@ -58,7 +58,7 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
         ("prompt", f"{compiled.tokens:,} of {compiled.budget:,} tokens"),
         ("", f"{compiled.reply_reserve:,} kept for the reply, {free:,} free"),
         ("prefix", prefix),
-        *_window(compiled),
+        *([("model", share)] if (share := window_share(compiled)) else []),
         ("topics", ", ".join(map(printable, compiled.active_topics)) or "none active"),
     ]
     if compiled.dropped_turns:
@@ -88,11 +88,6 @@ def next_line(next_kb: Sequence[LeftOut]) -> str:
         lines = f":{missing.lines}" if missing.source and missing.lines else ""
         named.append(f"{printable(place)}{lines} ({missing.tokens:,})")
     return f"1 KiB more would bring: {', '.join(named)}" if named else ""
-
-
-def _window(compiled: Compiled) -> list[tuple[str, str]]:
-    share = window_share(compiled)
-    return [("model", share)] if share else []
 
 
 def _sections(compiled: Compiled, width: int) -> list[str]:

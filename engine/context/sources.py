@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError, PathRefused
@@ -25,13 +25,8 @@ _PARSED_FILES = 4096
 _PARSED_BYTES = 64 * 1024
 _SETTLED_NS = 2_000_000_000
 
-
-class _Status(NamedTuple):
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
+_Status = tuple[int, int, int, int, int]
+"""Device, inode, size, and the times of the last modification and of the last change, nanoseconds."""
 
 
 class Source(Protocol):
@@ -71,9 +66,7 @@ class WorkspaceSource:
         data = self._files.read(path, limit=FILE_LIMIT)
         # A write in the same tick of the file system's clock would leave the same status, so a file is
         # remembered only when its last change is long past.
-        is_settled = (
-            status is not None and time.time_ns() - max(status.modified, status.changed) > _SETTLED_NS
-        )
+        is_settled = status is not None and time.time_ns() - max(status[-2:]) > _SETTLED_NS
         if status is not None and is_settled and status == self._status(path) and len(data) <= _PARSED_BYTES:
             if len(self._known) >= _PARSED_FILES:
                 self._known.clear()
@@ -85,7 +78,7 @@ class WorkspaceSource:
             found = self._files.workspace.root.joinpath(path).stat()
         except (OSError, ValueError):
             return None
-        return _Status(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def list(self, folder: str) -> Sequence[str]:
         """As ``Source.list``. Symlinked folders are not entered; anything that is not a folder is listed."""
