@@ -41,7 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HookServer]:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(server: HookServer) -> Iterator[httpx2.Client]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with httpx2.Client(base_url=server.address, headers=headers, timeout=30, trust_env=False) as client:
@@ -208,13 +208,10 @@ def test_a_connection_may_be_idle_between_whole_requests(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300))
-def test_anything_may_be_sent_to_it(server: HookServer, data: bytes) -> None:
+def test_anything_may_be_sent_to_it(server: HookServer, client: httpx2.Client, data: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(data)
-    answer = httpx2.get(
-        f"{server.address}/api/cache", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False
-    )
-    assert answer.status_code == 200
+    assert client.get("/api/cache").status_code == 200
 
 
 def test_a_taken_port_is_said(server: HookServer, tmp_path: Path) -> None:
