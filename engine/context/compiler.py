@@ -24,8 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.context import catalog, fixed, tokens
-from engine.context.assemble import BUDGET_SETTING, HISTORY_LAYER, PRIORITIES, slots, within_budget
-from engine.context.budget import WHOLE, Candidate, Count, Piece, Placement
+from engine.context.assemble import BUDGET_SETTING, HISTORY_LAYER, PRIORITIES, assemble, slots
+from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
 from engine.context.compiled import Compiled, LeftOut
 from engine.context.curation import Curation, active_presets
@@ -62,10 +62,9 @@ _WORTH_ANOTHER_ROUND = 32
 class ContextCompiler:
     """Compiles prompts from one source of files: the workspace, or a revision of it."""
 
-    def __init__(self, source: Source, settings: CompilerSettings, *, count: Count = tokens.count) -> None:
+    def __init__(self, source: Source, settings: CompilerSettings) -> None:
         self._source = source
         self._settings = settings
-        self._count = count
         self._parsed = ParsedFiles()
 
     def compile(self, request: CompileRequest) -> Compiled:
@@ -74,7 +73,7 @@ class ContextCompiler:
         Raises:
             BudgetError: System prompt, identity and message alone exceed the budget.
         """
-        return _Compile(self._source, self._settings, self._count, self._parsed, request).run()
+        return _Compile(self._source, self._settings, self._parsed, request).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +91,13 @@ class _Compile:
         self,
         source: Source,
         settings: CompilerSettings,
-        count: Count,
         parsed: ParsedFiles,
         request: CompileRequest,
     ) -> None:
         self.settings = settings
         self.request = request
-        self.count = count
         self.reader = Reader(source, parsed)
-        self.placement = Placement(count)
+        self.placement = Placement(tokens.count)
         self.notes: list[str] = []
         self.window = settings.model_window or window_of(settings.model)
         asked = settings.token_budget if request.budget is None else request.budget
@@ -124,8 +121,7 @@ class _Compile:
         main_session = self.request.main_session
         presets = Curation(active_presets(self.reader), self.reader, main_session=main_session)
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
-        assembled, lost = within_budget(self.placement, self.count, self.available)
-        self.dropped_turns += lost
+        assembled = assemble(self.placement.pieces)
         free = self.available - assembled.tokens
         more = tokens_of_kib(assembled.text, assembled.tokens)
         return Compiled(
@@ -181,7 +177,7 @@ class _Compile:
             why="the message to answer",
         )
         piece = self.placement.piece(message)
-        piece = Piece(piece.section, piece.order, piece.head, "", self.count(piece.head + piece.section.text))
+        piece = replace(piece, tail="", tokens=tokens.count(piece.head + piece.section.text))
         fixed_tokens, available = self.spent, self.available
         free = f"{available:,} of {self.budget:,} are free beside the reply reserve"
         if fixed_tokens > available:

@@ -57,7 +57,17 @@ class Curation:
         """What the presets ask for and the prompt does not hold yet, one piece after another."""
         for number, preset in enumerate(self._presets):
             if preset.notes:
-                yield _notes(preset, (_BEFORE_TOPICS, number, 0, 0))
+                yield Candidate(
+                    label=f"preset:{preset.name}",
+                    layer=9,
+                    priority=2,
+                    slot="preset",
+                    text=preset.notes,
+                    why=f"notes of the preset {preset.name}",
+                    source=preset.path,
+                    order=(_BEFORE_TOPICS, number, 0, 0),
+                    first_line=preset.notes_line,
+                )
             for listed in preset.files:
                 loaded = self._loaded(preset, listed, left_out)
                 if loaded is not None:
@@ -94,7 +104,6 @@ class Curation:
         lines = loaded.text.split("\n")
         first, last = loaded.first_line, loaded.first_line + len(lines) - 1
         note = f"Note: {outside(listed.note)}\n\n" if listed.note else ""
-        count = 0
         for asked in listed.spans or ((first, last),):
             span = self._within(preset, listed, asked, (first, last))
             if span is None:
@@ -113,10 +122,24 @@ class Curation:
                 found = excerpt(lines, first, part)
                 if found is None:
                     continue
-                count += 1
-                order = (_BEFORE_TOPICS, number, 1 + listed.index, found[0][0])
-                is_whole = found[0] == (first, last)
-                yield _candidate(preset, listed, *found, order, note if count == 1 else "", is_whole=is_whole)
+                (begins, ends), text = found
+                is_whole = (begins, ends) == (first, last)
+                shown_lines = "" if is_whole else f"{begins}-{ends}"
+                label = f"preset:{preset.name}:{listed.path}"
+                yield Candidate(
+                    label=label if is_whole else f"{label}:{shown_lines}",
+                    layer=9,
+                    priority=2,
+                    slot="preset",
+                    text=text if is_whole else f"{text}{open_fence(text)}",
+                    why=f"listed by the preset {preset.name}",
+                    source=listed.path,
+                    order=(_BEFORE_TOPICS, number, 1 + listed.index, begins),
+                    first_line=begins,
+                    lines=shown_lines,
+                    wrap=(note, ""),
+                )
+                note = ""
 
     def _within(self, preset: Preset, listed: PresetFile, asked: Span, there: Span) -> Span | None:
         """The lines of a slice that the file's text has; a slice outside it is reported."""
@@ -161,47 +184,6 @@ def load_preset(name: str, reader: Reader) -> Preset | None:
     preset = read_preset(name, loaded.header, loaded.text, loaded.first_line)
     reader.problems.extend(map(str, preset.problems))
     return preset
-
-
-def _notes(preset: Preset, order: tuple[int, ...]) -> Candidate:
-    return Candidate(
-        label=f"preset:{preset.name}",
-        layer=9,
-        priority=2,
-        slot="preset",
-        text=preset.notes,
-        why=f"notes of the preset {preset.name}",
-        source=preset.path,
-        order=order,
-        first_line=preset.notes_line,
-    )
-
-
-def _candidate(
-    preset: Preset,
-    listed: PresetFile,
-    span: Span,
-    text: str,
-    order: tuple[int, ...],
-    note: str,
-    *,
-    is_whole: bool,
-) -> Candidate:
-    lines = "" if is_whole else f"{span[0]}-{span[1]}"
-    label = f"preset:{preset.name}:{listed.path}"
-    return Candidate(
-        label=f"{label}:{lines}" if lines else label,
-        layer=9,
-        priority=2,
-        slot="preset",
-        text=text if is_whole else f"{text}{open_fence(text)}",
-        why=f"listed by the preset {preset.name}",
-        source=listed.path,
-        order=order,
-        first_line=span[0],
-        lines=lines,
-        wrap=(note, ""),
-    )
 
 
 def _left(

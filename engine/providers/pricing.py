@@ -99,17 +99,16 @@ class Price:
 _FIELDS = frozenset(field.name for field in fields(Price)) - {"source", "own"}
 
 
+@dataclass(frozen=True, slots=True)
 class PriceTable:
     """Prices by model.
 
-    Use ``PriceTable.load``, or ``current`` for the table with the person's own file. ``as_of`` is the year
-    and month of the providers' price pages; ``problems`` say what in the person's own file cannot be used.
+    Use ``PriceTable.load``, or ``current`` for the table with the person's own file.
     """
 
-    def __init__(self, as_of: str, prices: Mapping[str, Price], problems: tuple[Problem, ...] = ()) -> None:
-        self.as_of = as_of
-        self.problems = problems
-        self._prices = dict(prices)
+    as_of: str  # year and month of the providers' price pages
+    prices: Mapping[str, Price]
+    problems: tuple[Problem, ...] = ()  # what in the person's own file cannot be used
 
     @classmethod
     def load(cls, override: Path | None = None) -> PriceTable:
@@ -125,18 +124,13 @@ class PriceTable:
                 prices[name] = price
         return cls(as_of, prices, tuple(problems))
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models whose prices are known."""
-        return tuple(self._prices)
-
     def price(self, model: str, *, elsewhere: bool = False) -> Price | None:
         """The price of a model, or of a short name; ``None`` where it is not known. Snapshots cost the same.
 
         Asked ``elsewhere``, of another server than its provider's, only a price of the person's own counts.
         """
         name = ALIASES.get(model, model).removeprefix("models/")
-        price = self._prices.get(name) or self._prices.get(_SNAPSHOT.sub("", name))
+        price = self.prices.get(name) or self.prices.get(_SNAPSHOT.sub("", name))
         return None if price is None or (elsewhere and not price.own) else price
 
     def cost(self, model: str, usage: Usage, *, elsewhere: bool = False) -> float | None:

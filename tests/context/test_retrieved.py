@@ -419,7 +419,6 @@ def test_the_block_fits_whatever_room_there_is(space: Space, budget: int) -> Non
     )
     compiled = space.compile(results=results, budget=budget)
     assert compiled.tokens <= budget - compiled.reply_reserve
-    assert not any("longer than its parts" in each.reason for each in compiled.left_out)
     assert sum(each.layer == 10 for each in compiled.sections) + len(compiled.left_out) == 40
 
 

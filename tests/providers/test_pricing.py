@@ -50,7 +50,7 @@ def test_the_prices_are_dated_and_cover_what_is_asked_by_default(table: PriceTab
 
 
 def test_the_shipped_prices_keep_the_rules_of_their_providers(table: PriceTable) -> None:
-    for model in table.models:
+    for model in table.prices:
         price = table.price(model)
         assert price is not None
         assert price.provider in ("anthropic", "openai", "gemini"), model
@@ -211,7 +211,7 @@ def test_a_broken_file_names_its_line_and_the_shipped_prices_stay(
     own = of(path, text)
     assert len(own.problems) == 1
     assert said(own)[0].startswith(f"{path}:{line}: {what}")
-    assert own.price("gpt-6-sol") == table.price("gpt-6-sol") and own.models == table.models
+    assert own.price("gpt-6-sol") == table.price("gpt-6-sol") and own.prices == table.prices
 
 
 def test_what_is_right_in_a_file_counts_beside_what_is_wrong(tmp_path: Path) -> None:
