@@ -35,7 +35,7 @@ from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.relevance import others, query, relevant, share_of_room, unsure
 from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
-from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
+from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.tools import offered
 from engine.context.windows import window_of, within_window
@@ -345,7 +345,7 @@ class _Compile:
         }
         exclude.update(self.reader.untouched)
         if not request.main_session:
-            exclude.add(fixed.MEMORY)
+            exclude.add(MEMORY)
         limit = self.settings.knowledge_results
         topics = ordered(request.topics)
         asked = query(request.message, request.history, topics, limit, wanted, frozenset(exclude))

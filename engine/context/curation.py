@@ -8,9 +8,8 @@ from engine.context.budget import Candidate, Placement, open_fence
 from engine.context.caps import Cap, within
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import outside
-from engine.context.fixed import is_memory
 from engine.context.preset import ACTIVE, Preset, PresetFile, path_of, read_active, read_preset
-from engine.context.sources import Loaded, Reader
+from engine.context.sources import NO_SUCH_FILE, Loaded, Reader
 from engine.context.spans import Span, covered, excerpt, shown_spans, uncovered
 from engine.errors import Problem
 from engine.store.paths import shown
@@ -76,20 +75,13 @@ class Curation:
     def _loaded(self, preset: Preset, listed: PresetFile, left_out: list[LeftOut]) -> Loaded | None:
         """A listed file with text; what is wrong with another is noted."""
         path = listed.path
-        if is_memory(path) and not self._main_session:
-            left_out.append(_left(preset, listed, "MEMORY.md belongs to the main session"))
-            return None
-        loaded = self._reader.load(path)
-        if loaded is not None and loaded.text:
-            return loaded
-        why_not = "the file is empty"
-        if loaded is None:
-            why_not = self._reader.refused.get(path, "there is no such file")
-            if path not in self._reader.refused:
-                cure = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
-                self._say(preset, listed, f"lists {shown(path)}, which does not exist", cure)
-        left_out.append(_left(preset, listed, why_not))
-        return None
+        loaded, why_not = self._reader.usable(path, main_session=self._main_session)
+        if why_not:
+            left_out.append(_left(preset, listed, why_not))
+        if why_not == NO_SUCH_FILE:
+            cure = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
+            self._say(preset, listed, f"lists {shown(path)}, which does not exist", cure)
+        return loaded
 
     def _pieces(
         self,

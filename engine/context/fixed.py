@@ -11,11 +11,10 @@ from engine.context.budget import Candidate, Piece
 from engine.context.caps import Cap
 from engine.context.compiled import SlotName
 from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
-from engine.context.sources import ParsedFiles, Reader
+from engine.context.sources import MEMORY, ParsedFiles, Reader
 
 SYSTEM = "knowledge/prompts/system.md"
 IDENTITY = "knowledge/identity"
-MEMORY = "knowledge/memory/MEMORY.md"
 PROJECTS = "knowledge/projects/_active.md"
 DIGEST = "knowledge/digest.md"
 JOURNAL = "knowledge/journal"
@@ -66,11 +65,6 @@ def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
     if not main_session:
         return []
     return _file(reader, MEMORY, "memory", 6, 1, "memory", "always in a main session")
-
-
-def is_memory(path: str) -> bool:
-    """Whether a path names MEMORY.md, also on a file system that ignores case."""
-    return path.lower() == MEMORY.lower()
 
 
 def projects(reader: Reader) -> list[Candidate]:

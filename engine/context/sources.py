@@ -21,6 +21,10 @@ from engine.store.yamltext import Mapping
 FILE_LIMIT = 1024 * 1024
 """Bytes above which a file is refused: it cannot be meant for a prompt."""
 
+MEMORY = "knowledge/memory/MEMORY.md"
+NO_SUCH_FILE = "there is no such file"
+EMPTY = "the file is empty"
+
 _PARSED_FILES = 4096
 _PARSED_BYTES = 64 * 1024
 _SETTLED_NS = 2_000_000_000
@@ -157,6 +161,15 @@ class Reader:
             self._seen[path] = self._load(path)
         return self._seen[path]
 
+    def usable(self, path: str, *, main_session: bool) -> tuple[Loaded | None, str]:
+        """A file that somebody has listed, or why it brings nothing into the prompt."""
+        if is_memory(path) and not main_session:
+            return None, "MEMORY.md belongs to the main session"
+        loaded = self.load(path)
+        if loaded is None:
+            return None, self.refused.get(path, NO_SUCH_FILE)
+        return (loaded, "") if loaded.text else (None, EMPTY)
+
     def refuse(self, path: str, what: str) -> None:
         """Note that a file was not taken."""
         self.refused[path] = what
@@ -180,6 +193,11 @@ class Reader:
         loaded, problems = self._parsed.get(path, data)
         self.problems.extend(problems)
         return loaded
+
+
+def is_memory(path: str) -> bool:
+    """Whether a path names MEMORY.md, also on a file system that ignores case."""
+    return path.lower() == MEMORY.lower()
 
 
 def plain_path(path: str) -> str:
