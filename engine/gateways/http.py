@@ -10,9 +10,7 @@ POST /api/cache/{id}/enable         asks for them again
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +27,6 @@ from engine.errors import AutopoiesisError, GatewayFailed, TranscriptError
 from engine.gateways.guard import Guard, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import uvicorn
 
     from engine.discussions.state import DiscussionCacheState
@@ -167,17 +163,6 @@ class HookServer:
     def stop(self) -> None:
         """Ends it, from any thread."""
         self._server.should_exit = True
-
-    @contextmanager
-    def running(self) -> Iterator[HookServer]:
-        """Answers in a thread meanwhile."""
-        thread = threading.Thread(target=self.serve, name=f"autopoiesis-hooks:{self.port}", daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.stop()
-            thread.join(timeout=10)
 
 
 def _listening(host: str, port: int) -> socket.socket:

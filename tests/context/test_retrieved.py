@@ -411,7 +411,7 @@ def test_a_heading_that_the_excerpt_shows_is_not_repeated(space: Space) -> None:
     assert lines_of(compiled) == ["<!-- knowledge/people/ann.md -->", "§5-6", "## Tone", "Prefers lists."]
 
 
-@pytest.mark.parametrize("budget", range(400, 900, 7))
+@each_case("budget", range(400, 900, 7))
 def test_the_block_fits_whatever_room_there_is(space: Space, budget: int) -> None:
     results = tuple(
         result(f"knowledge/p{each % 3}.md", 5 * each + 1, 5 * each + 3, 1 - each / 60, f"{each} {LINE}")
