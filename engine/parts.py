@@ -370,7 +370,6 @@ class Parts:
 
 def _harvest_model(settings: HarvestSettings) -> ChatProvider | None:
     """The model that takes knowledge out of conversations, where the settings name one."""
-    from engine.providers.keys import HARVEST  # noqa: PLC0415 — only where one is asked
-    from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+    from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
 
-    return completer_for(settings, HARVEST)
+    return completer_for(settings)

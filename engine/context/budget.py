@@ -116,23 +116,11 @@ class Placement:
         spans = [each for each in self.included.pop(section.source, ()) if each[0] != section.label]
         if spans:
             self.included[section.source] = spans
-        self.left_out.append(
-            LeftOut(
-                label=section.label,
-                priority=section.priority,
-                slot=section.slot,
-                source=section.source,
-                lines=section.lines,
-                tokens=section.tokens,
-                score=section.score,
-                reason=reason,
-                limit="room",
-            )
-        )
+        self.left_out.append(missing(section, section.lines, section.tokens, reason, "room"))
 
     def omit(self, candidate: Candidate, reason: str, limit: Limit = "") -> None:
         """Note that a candidate is left out as a whole."""
-        self.left_out.append(_missing(candidate, candidate.lines, self.count(candidate.text), reason, limit))
+        self.left_out.append(missing(candidate, candidate.lines, self.count(candidate.text), reason, limit))
 
     def place(self, candidate: Candidate, room: int, caps: Sequence[Cap] = ()) -> int:
         """Give a candidate room.
@@ -206,7 +194,7 @@ class Placement:
         rest_last = end if end < WHOLE else first + candidate.text.count("\n")
         lines = f"{rest_first}-{rest_last}" if first else ""
         self.left_out.append(
-            _missing(candidate, lines, max(1, total - got), f"the rest of it: {reason}", limit)
+            missing(candidate, lines, max(1, total - got), f"the rest of it: {reason}", limit)
         )
         return self.add(piece, start, rest_first - 1 if first else WHOLE)
 
@@ -241,10 +229,10 @@ class Placement:
             cap.left -= spent if cap.unit == "tokens" else size
         if bound is not None:
             for index in range(len(before.left_out), len(self.left_out)):
-                missing = self.left_out[index]
-                if missing.limit == "room":
-                    reason = f"{missing.reason}; {bound} lets no more in"
-                    self.left_out[index] = replace(missing, reason=reason, limit="cap")
+                left = self.left_out[index]
+                if left.limit == "room":
+                    reason = f"{left.reason}; {bound} lets no more in"
+                    self.left_out[index] = replace(left, reason=reason, limit="cap")
         return spent
 
     def mark(self) -> Placement:
@@ -266,15 +254,16 @@ def _span(candidate: Candidate) -> tuple[int, int]:
     return (int(first), int(last or first)) if first else (1, WHOLE)
 
 
-def _missing(candidate: Candidate, lines: str, tokens: int, reason: str, limit: Limit) -> LeftOut:
+def missing(of: Candidate | Section, lines: str, tokens: int, reason: str, limit: Limit) -> LeftOut:
+    """What is left out of something that asked to be in the prompt."""
     return LeftOut(
-        label=candidate.label,
-        priority=candidate.priority,
-        slot=candidate.slot,
-        source=candidate.source,
+        label=of.label,
+        priority=of.priority,
+        slot=of.slot,
+        source=of.source,
         lines=lines,
         tokens=tokens,
-        score=candidate.score,
+        score=of.score,
         reason=reason,
         limit=limit,
     )

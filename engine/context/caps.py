@@ -11,19 +11,6 @@ from engine.settings.model import CompilerSettings
 
 _BYTES_PER_TOKEN = 4
 
-_PARTS: dict[SlotName, str] = {
-    "system": "system",
-    "identity": "identity",
-    "memory": "memory",
-    "journal": "journal",
-    "projects": "projects",
-    "preset": "preset",
-    "topics": "topic",
-    "knowledge": "knowledge",
-    "history": "history",
-}
-"""By slot, what its settings are called before ``_budget_kb`` and ``_budget_tokens``."""
-
 
 @dataclass(slots=True)
 class Cap:
@@ -39,11 +26,6 @@ class Cap:
         """A cap of so many KiB of UTF-8, unused."""
         return Cap(name, "bytes", int(kib * 1024), int(kib * 1024))
 
-    @staticmethod
-    def of_tokens(name: str, tokens: int) -> Cap:
-        """A cap of so many tokens, unused."""
-        return Cap(name, "tokens", tokens, tokens)
-
     def size(self, text: str, tokens: int) -> int:
         """What a text is charged that takes so many tokens with its marker."""
         return tokens if self.unit == "tokens" else len(text.encode("utf-8"))
@@ -55,16 +37,13 @@ class Cap:
 
 def caps_of(settings: CompilerSettings, slot: SlotName) -> tuple[Cap, ...]:
     """The caps of a slot, unused: none, one, or one in each unit."""
-    part = _PARTS.get(slot)
-    if part is None:
+    if slot == "message":
         return ()
+    part = "topic" if slot == "topics" else slot
+    setting = f"context_compiler.{part}_budget"
     kib, tokens = settings.cap(part)
-    found: list[Cap] = []
-    if kib is not None:
-        found.append(Cap.of(f"context_compiler.{part}_budget_kb", kib))
-    if tokens is not None:
-        found.append(Cap.of_tokens(f"context_compiler.{part}_budget_tokens", tokens))
-    return tuple(found)
+    in_kib = () if kib is None else (Cap.of(f"{setting}_kb", kib),)
+    return in_kib if tokens is None else (*in_kib, Cap(f"{setting}_tokens", "tokens", tokens, tokens))
 
 
 def within(caps: Iterable[Cap], tokens: int, size: int) -> int:

@@ -6,6 +6,8 @@ index over entries nested below it; those are left to the index.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from engine.context.budget import Candidate
 from engine.context.delimiters import one_line, outside
 from engine.context.sources import Reader
@@ -27,23 +29,16 @@ _NAME_CHARACTERS = 80
 _DESCRIPTION_CHARACTERS = 240
 
 
-_TO_READ = "read the file named when one applies"
-_TO_NAME = "their files cannot be read from here, so name the one that applies"
-
-
-def entries(reader: Reader, *, can_read: bool = True) -> list[Candidate]:
-    """The catalog of private knowledge entries, layer 7.
+def catalogs(reader: Reader, *, can_read: bool = True) -> Iterator[list[Candidate]]:
+    """The catalogs of private knowledge entries and of skills, layer 7; each none where there is nothing.
 
     ``can_read``: whether the model that gets the prompt can read files.
     """
-    intro = f"Knowledge entries; {_TO_READ if can_read else _TO_NAME}:"
-    return _catalog(reader, KNOWLEDGE, "catalog:knowledge", intro, 0)
-
-
-def skills(reader: Reader, *, can_read: bool = True) -> list[Candidate]:
-    """The catalog of skills, layer 7; see ``entries``."""
-    intro = f"Skills, reusable procedures; {_TO_READ if can_read else _TO_NAME}:"
-    return _catalog(reader, SKILLS, "catalog:skills", intro, 1)
+    how = "read the file named when one applies"
+    if not can_read:
+        how = "their files cannot be read from here, so name the one that applies"
+    yield _catalog(reader, KNOWLEDGE, "catalog:knowledge", f"Knowledge entries; {how}:", 0)
+    yield _catalog(reader, SKILLS, "catalog:skills", f"Skills, reusable procedures; {how}:", 1)
 
 
 def catalog_line(name: str, description: str, place: str) -> str:

@@ -65,11 +65,11 @@ class LeftOut:
     label: str
     priority: int
     slot: SlotName
-    source: str
-    lines: str
-    tokens: int
-    score: float | None
-    reason: str  # one clause
+    source: str = ""
+    lines: str = ""
+    tokens: int = 0
+    score: float | None = None
+    reason: str = ""  # one clause
     limit: Limit = ""
     """``room``: a larger token budget would have let it in; ``cap``: a larger cap would; empty: it was
     refused, or the prompt says it already."""

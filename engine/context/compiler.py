@@ -24,18 +24,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.context import catalog, fixed, tokens
-from engine.context.assemble import BUDGET_SETTING, HISTORY_LAYER, PRIORITIES, slots, within_budget
-from engine.context.budget import WHOLE, Candidate, Count, Piece, Placement
+from engine.context.assemble import BUDGET_SETTING, HISTORY_LAYER, PRIORITIES, assemble, slots
+from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
 from engine.context.compiled import Compiled, LeftOut
 from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
-from engine.context.next_kb import More, next_kb
+from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.relevance import others, query, relevant, share_of_room, unsure
 from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
-from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
+from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.tools import offered
 from engine.context.windows import window_of, within_window
@@ -62,10 +62,9 @@ _WORTH_ANOTHER_ROUND = 32
 class ContextCompiler:
     """Compiles prompts from one source of files: the workspace, or a revision of it."""
 
-    def __init__(self, source: Source, settings: CompilerSettings, *, count: Count = tokens.count) -> None:
+    def __init__(self, source: Source, settings: CompilerSettings) -> None:
         self._source = source
         self._settings = settings
-        self._count = count
         self._parsed = ParsedFiles()
 
     def compile(self, request: CompileRequest) -> Compiled:
@@ -74,7 +73,7 @@ class ContextCompiler:
         Raises:
             BudgetError: System prompt, identity and message alone exceed the budget.
         """
-        return _Compile(self._source, self._settings, self._count, self._parsed, request).run()
+        return _Compile(self._source, self._settings, self._parsed, request).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,37 +86,25 @@ class _Shares:
     history: int
 
 
-@dataclass(slots=True)
-class _Room:
-    """The token arithmetic of one compile."""
-
-    budget: int
-    reserve: int
-    available: int
-    stable_limit: int
-
-
 class _Compile:
     def __init__(
         self,
         source: Source,
         settings: CompilerSettings,
-        count: Count,
         parsed: ParsedFiles,
         request: CompileRequest,
     ) -> None:
         self.settings = settings
         self.request = request
-        self.count = count
         self.reader = Reader(source, parsed)
-        self.placement = Placement(count)
+        self.placement = Placement(tokens.count)
         self.notes: list[str] = []
         self.window = settings.model_window or window_of(settings.model)
         asked = settings.token_budget if request.budget is None else request.budget
         budget = within_window(asked, settings.model, self.window, self.notes)
-        reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART))
-        available = budget - reserve
-        self.room = _Room(budget, reserve, available, available - available // _VOLATILE_PART)
+        self.budget = budget
+        self.reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART))
+        self.available = budget - self.reserve
         self.knowledge_caps = caps_of(settings, "knowledge")
         self.stable_free = 0
         self.history = History(request.history, request.flushed)
@@ -134,21 +121,20 @@ class _Compile:
         main_session = self.request.main_session
         presets = Curation(active_presets(self.reader), self.reader, main_session=main_session)
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
-        assembled, lost = within_budget(self.placement, self.count, self.room.available)
-        self.dropped_turns += lost
-        free = self.room.available - assembled.tokens
-        more = More.after(assembled.text, assembled.tokens, free, self.stable_free)
+        assembled = assemble(self.placement.pieces)
+        free = self.available - assembled.tokens
+        more = tokens_of_kib(assembled.text, assembled.tokens)
         return Compiled(
             text=assembled.text,
             tokens=assembled.tokens,
-            budget=self.room.budget,
-            reply_reserve=self.room.reserve,
+            budget=self.budget,
+            reply_reserve=self.reserve,
             sections=assembled.sections,
             left_out=tuple(sorted(self.placement.left_out, key=lambda left: left.priority)),
             slots=slots(
                 self.placement.pieces,
                 {slot: caps_of(self.settings, slot) for slot in PRIORITIES},
-                self.room.available,
+                self.available,
                 without=frozenset() if presets else frozenset({"preset"}),
             ),
             stable_prefix_length=assembled.stable_prefix_length,
@@ -157,7 +143,10 @@ class _Compile:
             dropped_turns=self.dropped_turns,
             problems=tuple(dict.fromkeys((*self.reader.problems, *self.notes))),
             next_kb=next_kb(
-                self.placement.left_out, more, frozenset(section.label for section in assembled.sections)
+                self.placement.left_out,
+                self.stable_free + more - more // 3,
+                free + more,
+                frozenset(section.label for section in assembled.sections),
             ),
             model=self.settings.model,
             window=self.window,
@@ -188,9 +177,9 @@ class _Compile:
             why="the message to answer",
         )
         piece = self.placement.piece(message)
-        piece = Piece(piece.section, piece.order, piece.head, "", self.count(piece.head + piece.section.text))
-        fixed_tokens, available = self.spent, self.room.available
-        free = f"{available:,} of {self.room.budget:,} are free beside the reply reserve"
+        piece = replace(piece, tail="", tokens=tokens.count(piece.head + piece.section.text))
+        fixed_tokens, available = self.spent, self.available
+        free = f"{available:,} of {self.budget:,} are free beside the reply reserve"
         if fixed_tokens > available:
             sizes = sorted(self.placement.pieces, key=lambda each: -each.tokens)
             names = ", ".join(
@@ -229,28 +218,24 @@ class _Compile:
                 fixed.memory(self.reader, main_session=self.request.main_session),
                 caps_of(self.settings, "memory"),
             ),
-            (
-                catalog.entries(self.reader, can_read=can_read),
-                (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps),
-            ),
-            (
-                catalog.skills(self.reader, can_read=can_read),
-                (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps),
+            *(
+                (listed, (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps))
+                for listed in catalog.catalogs(self.reader, can_read=can_read)
             ),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
-        room = self.room.stable_limit - self.spent
+        room = self.available - self.available // _VOLATILE_PART - self.spent
         for candidates, caps in rows:
             for candidate in candidates:
                 room -= self.placement.place(candidate, room, caps)
         self.stable_free = max(0, room)
         for path in self.reader.untouched:
             why = "still as a new workspace has it; write something into it"
-            self.placement.left_out.append(LeftOut(path, 1, "memory", path, "", 0, None, why))
+            self.placement.left_out.append(LeftOut(path, 1, "memory", path, reason=why))
 
     def _make_way(self, message: Piece) -> None:
         """Remove stable sections from the end until an overlong message fits."""
-        while self.spent + message.tokens > self.room.available:
+        while self.spent + message.tokens > self.available:
             last = max(
                 (piece for piece in self.placement.pieces if piece.section.priority),
                 key=lambda piece: (piece.section.layer, piece.order),
@@ -259,7 +244,7 @@ class _Compile:
 
     def _volatile(self, presets: Curation, playbooks: Playbooks) -> None:
         request, placement = self.request, self.placement
-        room = self.room.available - self.spent
+        room = self.available - self.spent
         discussion = fixed.discussion(request.today, request.session_id, len(request.history) + 1)
         for candidate in (discussion, *steering(request.corrections)):
             room -= placement.place(candidate, room)
@@ -292,7 +277,7 @@ class _Compile:
             for missing in placement.left_out[len(before.left_out) :]
             if missing.limit == "room" and missing.slot in ("journal", "preset", "topics")
         }
-        if cut and self.room.available - self.spent >= _WORTH_ANOTHER_ROUND:
+        if cut and self.available - self.spent >= _WORTH_ANOTHER_ROUND:
             placement.restore(before)
             self._fill(presets, playbooks, retrieved, history, used, room)
 
@@ -360,7 +345,7 @@ class _Compile:
         }
         exclude.update(self.reader.untouched)
         if not request.main_session:
-            exclude.add(fixed.MEMORY)
+            exclude.add(MEMORY)
         limit = self.settings.knowledge_results
         topics = ordered(request.topics)
         asked = query(request.message, request.history, topics, limit, wanted, frozenset(exclude))
@@ -369,7 +354,7 @@ class _Compile:
             if room < LEAST_ROOM or asked is None:
                 why = f"{room:,} tokens left" if asked else "the message asks for nothing"
                 self.placement.left_out.append(
-                    LeftOut("knowledge", 3, "knowledge", "", "", 0, None, f"not searched: {why}")
+                    LeftOut("knowledge", 3, "knowledge", reason=f"not searched: {why}")
                 )
                 return None
             try:

@@ -8,9 +8,8 @@ from engine.context.budget import Candidate, Placement, open_fence
 from engine.context.caps import Cap, within
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import outside
-from engine.context.fixed import is_memory
 from engine.context.preset import ACTIVE, Preset, PresetFile, path_of, read_active, read_preset
-from engine.context.sources import Loaded, Reader
+from engine.context.sources import NO_SUCH_FILE, Loaded, Reader
 from engine.context.spans import Span, covered, excerpt, shown_spans, uncovered
 from engine.errors import Problem
 from engine.store.paths import shown
@@ -57,7 +56,17 @@ class Curation:
         """What the presets ask for and the prompt does not hold yet, one piece after another."""
         for number, preset in enumerate(self._presets):
             if preset.notes:
-                yield _notes(preset, (_BEFORE_TOPICS, number, 0, 0))
+                yield Candidate(
+                    label=f"preset:{preset.name}",
+                    layer=9,
+                    priority=2,
+                    slot="preset",
+                    text=preset.notes,
+                    why=f"notes of the preset {preset.name}",
+                    source=preset.path,
+                    order=(_BEFORE_TOPICS, number, 0, 0),
+                    first_line=preset.notes_line,
+                )
             for listed in preset.files:
                 loaded = self._loaded(preset, listed, left_out)
                 if loaded is not None:
@@ -66,20 +75,13 @@ class Curation:
     def _loaded(self, preset: Preset, listed: PresetFile, left_out: list[LeftOut]) -> Loaded | None:
         """A listed file with text; what is wrong with another is noted."""
         path = listed.path
-        if is_memory(path) and not self._main_session:
-            left_out.append(_left(preset, listed, "MEMORY.md belongs to the main session"))
-            return None
-        loaded = self._reader.load(path)
-        if loaded is not None and loaded.text:
-            return loaded
-        why_not = "the file is empty"
-        if loaded is None:
-            why_not = self._reader.refused.get(path, "there is no such file")
-            if path not in self._reader.refused:
-                cure = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
-                self._say(preset, listed, f"lists {shown(path)}, which does not exist", cure)
-        left_out.append(_left(preset, listed, why_not))
-        return None
+        loaded, why_not = self._reader.usable(path, main_session=self._main_session)
+        if why_not:
+            left_out.append(_left(preset, listed, why_not))
+        if why_not == NO_SUCH_FILE:
+            cure = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
+            self._say(preset, listed, f"lists {shown(path)}, which does not exist", cure)
+        return loaded
 
     def _pieces(
         self,
@@ -94,7 +96,6 @@ class Curation:
         lines = loaded.text.split("\n")
         first, last = loaded.first_line, loaded.first_line + len(lines) - 1
         note = f"Note: {outside(listed.note)}\n\n" if listed.note else ""
-        count = 0
         for asked in listed.spans or ((first, last),):
             span = self._within(preset, listed, asked, (first, last))
             if span is None:
@@ -113,10 +114,24 @@ class Curation:
                 found = excerpt(lines, first, part)
                 if found is None:
                     continue
-                count += 1
-                order = (_BEFORE_TOPICS, number, 1 + listed.index, found[0][0])
-                is_whole = found[0] == (first, last)
-                yield _candidate(preset, listed, *found, order, note if count == 1 else "", is_whole=is_whole)
+                (begins, ends), text = found
+                is_whole = (begins, ends) == (first, last)
+                shown_lines = "" if is_whole else f"{begins}-{ends}"
+                label = f"preset:{preset.name}:{listed.path}"
+                yield Candidate(
+                    label=label if is_whole else f"{label}:{shown_lines}",
+                    layer=9,
+                    priority=2,
+                    slot="preset",
+                    text=text if is_whole else f"{text}{open_fence(text)}",
+                    why=f"listed by the preset {preset.name}",
+                    source=listed.path,
+                    order=(_BEFORE_TOPICS, number, 1 + listed.index, begins),
+                    first_line=begins,
+                    lines=shown_lines,
+                    wrap=(note, ""),
+                )
+                note = ""
 
     def _within(self, preset: Preset, listed: PresetFile, asked: Span, there: Span) -> Span | None:
         """The lines of a slice that the file's text has; a slice outside it is reported."""
@@ -163,47 +178,6 @@ def load_preset(name: str, reader: Reader) -> Preset | None:
     return preset
 
 
-def _notes(preset: Preset, order: tuple[int, ...]) -> Candidate:
-    return Candidate(
-        label=f"preset:{preset.name}",
-        layer=9,
-        priority=2,
-        slot="preset",
-        text=preset.notes,
-        why=f"notes of the preset {preset.name}",
-        source=preset.path,
-        order=order,
-        first_line=preset.notes_line,
-    )
-
-
-def _candidate(
-    preset: Preset,
-    listed: PresetFile,
-    span: Span,
-    text: str,
-    order: tuple[int, ...],
-    note: str,
-    *,
-    is_whole: bool,
-) -> Candidate:
-    lines = "" if is_whole else f"{span[0]}-{span[1]}"
-    label = f"preset:{preset.name}:{listed.path}"
-    return Candidate(
-        label=f"{label}:{lines}" if lines else label,
-        layer=9,
-        priority=2,
-        slot="preset",
-        text=text if is_whole else f"{text}{open_fence(text)}",
-        why=f"listed by the preset {preset.name}",
-        source=listed.path,
-        order=order,
-        first_line=span[0],
-        lines=lines,
-        wrap=(note, ""),
-    )
-
-
 def _left(
     preset: Preset, listed: PresetFile, reason: str, span: Span | None = None, tokens: int = 0
 ) -> LeftOut:
@@ -214,6 +188,5 @@ def _left(
         source=listed.path,
         lines=f"{span[0]}-{span[1]}" if span else shown_spans(listed.spans),
         tokens=tokens,
-        score=None,
         reason=reason,
     )

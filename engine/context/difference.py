@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, SlotName
+from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot, SlotName
 from engine.context.stability import encoded, first_difference, section_ends
 
 ChangeKind = Literal["came", "went", "changed", "moved"]
@@ -270,24 +270,13 @@ def _diff(before: str, after: str) -> tuple[str, ...]:
 
 
 def _slots(before: Compiled, after: Compiled) -> tuple[SlotChange, ...]:
-    left = {slot.name: slot for slot in before.slots}
-    right = {slot.name: slot for slot in after.slots}
-    rows: list[SlotChange] = []
-    for name in dict.fromkeys((*left, *right)):
-        one, other = left.get(name), right.get(name)
-        known = one or other
-        assert known is not None
-        rows.append(
-            SlotChange(
-                name,
-                known.priority,
-                one.used if one else 0,
-                other.used if other else 0,
-                one.cap if one else None,
-                other.cap if other else None,
-            )
-        )
-    return tuple(rows)
+    rows = {slot.name: Slot(slot.name, slot.priority, 0, None) for slot in (*before.slots, *after.slots)}
+    left = rows | {slot.name: slot for slot in before.slots}
+    right = rows | {slot.name: slot for slot in after.slots}
+    return tuple(
+        SlotChange(name, row.priority, left[name].used, right[name].used, left[name].cap, right[name].cap)
+        for name, row in rows.items()
+    )
 
 
 def _totals(compiled: Compiled, name: str) -> Totals:

@@ -16,6 +16,7 @@ from engine.context.difference import (
     Side,
     SlotChange,
 )
+from engine.context.plain import printable, wrapped
 
 _MARKS: dict[ChangeKind, str] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
 _HEAD = 9
@@ -58,20 +59,20 @@ def _summary(difference: Difference, width: int) -> list[str]:
         rows.append(("sections", _counts(difference)))
     lines: list[str] = []
     for name, text in rows:
-        lines += _wrapped(text, width, f"{name:<{_HEAD}}", " " * _HEAD)
+        lines += wrapped(text, width, f"{name:<{_HEAD}}", " " * _HEAD)
     return lines
 
 
 def _total(difference: Difference, number: int) -> str:
     totals = (difference.before, difference.after)[number]
-    text = f"{_printable(totals.name)}: {totals.tokens:,} of {totals.budget:,} tokens"
+    text = f"{printable(totals.name)}: {totals.tokens:,} of {totals.budget:,} tokens"
     text += f", {totals.sections:,} sections, {totals.left_out:,} pieces left out"
     return text + (f", {totals.dropped_turns:,} turns dropped" if totals.dropped_turns else "")
 
 
 def _topics(difference: Difference) -> str:
     came, went = difference.topics_came, difference.topics_went
-    parts = [f"+ {_printable(name)}" for name in came] + [f"- {_printable(name)}" for name in went]
+    parts = [f"+ {printable(name)}" for name in came] + [f"- {printable(name)}" for name in went]
     return "  ".join(parts) or "the same topics are active"
 
 
@@ -79,7 +80,7 @@ def _prefix(prefix: PrefixChange) -> str:
     if prefix.equal:
         return f"the same {prefix.before:,} characters, to the byte"
     place = f"layer {prefix.layer} ({LAYERS[prefix.layer]})"
-    place += f", {_printable(prefix.label)}" if prefix.label else ""
+    place += f", {printable(prefix.label)}" if prefix.label else ""
     return (
         f"differs from {place} on: byte {prefix.byte:,}, line {prefix.line:,} of the prompt;"
         f" {prefix.before:,} → {prefix.after:,} characters"
@@ -106,7 +107,7 @@ def _turns(changes: Sequence[SectionChange], width: int) -> list[str]:
     first, last = (change.label.partition(":")[2] for change in (changes[0], changes[-1]))
     tokens = sum(_own(change).tokens for change in changes)
     left = f"{_MARKS[changes[0].kind]} {tokens:>{_TOKENS},}  P{changes[0].priority}  "
-    return _wrapped(f"history {first} to {last}: {len(changes)} turns", width, left, _INDENT)
+    return wrapped(f"history {first} to {last}: {len(changes)} turns", width, left, _INDENT)
 
 
 def _own(change: SectionChange) -> Side:
@@ -126,11 +127,11 @@ def _change(change: SectionChange, difference: Difference, width: int) -> list[s
     if own.source and own.lines:
         place += f":{own.lines}"
     left = f"{_MARKS[change.kind]} {tokens:>{_TOKENS}}  P{change.priority}  "
-    lines = _wrapped(f"{_printable(kind)}  {_printable(place)}", width, left, _INDENT)
+    lines = wrapped(f"{printable(kind)}  {printable(place)}", width, left, _INDENT)
     for note in _notes(change, difference):
-        lines += _wrapped(note, width, _INDENT, f"{_INDENT}  ")
+        lines += wrapped(note, width, _INDENT, f"{_INDENT}  ")
     for line in change.diff[:_DIFF_LINES]:
-        lines += _diff_line(_printable(line), width)
+        lines += _diff_line(printable(line), width)
     rest = len(change.diff) - _DIFF_LINES
     if rest > 0:
         lines.append(
@@ -141,17 +142,17 @@ def _change(change: SectionChange, difference: Difference, width: int) -> list[s
 
 def _notes(change: SectionChange, difference: Difference) -> Iterator[str]:
     before, after = change.before, change.after
-    names = _printable(difference.before.name), _printable(difference.after.name)
+    names = printable(difference.before.name), printable(difference.after.name)
     if before.place and after.place:
         if before.source != after.source:
-            yield f"from {_printable(before.source)}: its file has another name"
+            yield f"from {printable(before.source)}: its file has another name"
         elif change.moved:
             yield f"section {before.place} → {after.place}"
         if before.why == after.why:
-            yield _printable(after.why)
+            yield printable(after.why)
             return
-    yield f"{names[0]}: {_printable(before.why)}"
-    yield f"{names[1]}: {_printable(after.why)}"
+    yield f"{names[0]}: {printable(before.why)}"
+    yield f"{names[1]}: {printable(after.why)}"
 
 
 def _diff_line(line: str, width: int) -> list[str]:
@@ -172,13 +173,3 @@ def _diff_line(line: str, width: int) -> list[str]:
 def _slot(slot: SlotChange) -> str:
     change = f"{slot.after - slot.before:+,}" if slot.after != slot.before else ""
     return f"  P{slot.priority} {slot.name:<9} {slot.before:>8,} → {slot.after:<8,} {change}"
-
-
-def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    ) or [first.rstrip()]
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section, Slot
+from engine.context.plain import printable, wrapped
 
 _PLACE_MARGIN = 36
 """Columns of a row that no path takes from what stands beside it; a longer path loses its middle."""
@@ -40,11 +40,11 @@ def outline(compiled: Compiled, *, width: int = 100) -> str:
         lines += ["", f"left out: {len(compiled.left_out)} pieces, {total:,} tokens"]
         lines += _left_out(compiled.left_out, width)
     if compiled.next_kb:
-        lines += _wrapped(next_line(compiled.next_kb), width, "", "  ")
+        lines += wrapped(next_line(compiled.next_kb), width, "", "  ")
     if compiled.problems:
         lines += ["", f"problems: {len(compiled.problems)}"]
         for problem in compiled.problems:
-            lines += _wrapped(f"- {_printable(problem)}", width, "  ", "    ")
+            lines += wrapped(f"- {printable(problem)}", width, "  ", "    ")
     return "\n".join(lines) + "\n"
 
 
@@ -58,15 +58,15 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
         ("prompt", f"{compiled.tokens:,} of {compiled.budget:,} tokens"),
         ("", f"{compiled.reply_reserve:,} kept for the reply, {free:,} free"),
         ("prefix", prefix),
-        *_window(compiled),
-        ("topics", ", ".join(map(_printable, compiled.active_topics)) or "none active"),
+        *([("model", share)] if (share := window_share(compiled)) else []),
+        ("topics", ", ".join(map(printable, compiled.active_topics)) or "none active"),
     ]
     if compiled.dropped_turns:
         flushed = f", {compiled.unflushed_turns:,} not flushed" if compiled.unflushed_turns else ""
         rows.append(("history", f"{compiled.dropped_turns:,} older turns dropped{flushed}"))
     lines: list[str] = []
     for name, text in rows:
-        lines += _wrapped(text, width, f"{name:<9}", " " * 9)
+        lines += wrapped(text, width, f"{name:<9}", " " * 9)
     return lines
 
 
@@ -75,7 +75,7 @@ def window_share(compiled: Compiled) -> str:
     if not compiled.window:
         return ""
     percent = 100 * compiled.tokens / compiled.window
-    name = _printable(compiled.model) or "the model"
+    name = printable(compiled.model) or "the model"
     return f"{percent:.{0 if percent >= 10 else 1}f} % of the {compiled.window:,} tokens that {name} takes"
 
 
@@ -86,13 +86,8 @@ def next_line(next_kb: Sequence[LeftOut]) -> str:
         kind, _, name = missing.label.partition(":")
         place = missing.source or (f"{kind} {name}" if name else kind)
         lines = f":{missing.lines}" if missing.source and missing.lines else ""
-        named.append(f"{_printable(place)}{lines} ({missing.tokens:,})")
+        named.append(f"{printable(place)}{lines} ({missing.tokens:,})")
     return f"1 KiB more would bring: {', '.join(named)}" if named else ""
-
-
-def _window(compiled: Compiled) -> list[tuple[str, str]]:
-    share = window_share(compiled)
-    return [("model", share)] if share else []
 
 
 def _sections(compiled: Compiled, width: int) -> list[str]:
@@ -141,9 +136,7 @@ def _row(entry: Section | LeftOut, why: str) -> _Row:
     place = entry.source or name
     if entry.source and entry.lines:
         place = f"{entry.source}:{entry.lines}"
-    return _Row(
-        entry.tokens, entry.priority, _printable(kind), _printable(place), entry.score, _printable(why)
-    )
+    return _Row(entry.tokens, entry.priority, printable(kind), printable(place), entry.score, printable(why))
 
 
 def _turns(sections: Sequence[Section]) -> _Row:
@@ -173,7 +166,7 @@ def _table(entries: Sequence[_Row | str], width: int) -> list[str]:
             lines.append(f"{left}  {entry.why}".rstrip())
         else:
             lines.append(left.rstrip())
-            lines += _wrapped(entry.why, width, indent, indent)
+            lines += wrapped(entry.why, width, indent, indent)
     return lines
 
 
@@ -196,13 +189,3 @@ def _slot(slot: Slot, budget: int) -> str:
 
 def _rule(text: str, width: int) -> str:
     return f"── {text} ".ljust(width, "─")
-
-
-def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    ) or [first.rstrip()]
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

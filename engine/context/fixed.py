@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
+from importlib import resources
 
 from engine.context.budget import Candidate, Piece
 from engine.context.caps import Cap
 from engine.context.compiled import SlotName
 from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
-from engine.context.sources import Loaded, Reader
-from engine.context.starter import starter_text
+from engine.context.sources import MEMORY, ParsedFiles, Reader
 
 SYSTEM = "knowledge/prompts/system.md"
 IDENTITY = "knowledge/identity"
-MEMORY = "knowledge/memory/MEMORY.md"
 PROJECTS = "knowledge/projects/_active.md"
 DIGEST = "knowledge/digest.md"
 JOURNAL = "knowledge/journal"
@@ -26,6 +26,7 @@ DIGEST_KIB = DIGEST_MAX_BYTES / 1024
 FILE_NOTES_KIB = 2.0
 """Cap of the notes of files in one prompt."""
 
+_STARTER = ("starter", "workspace")
 _IDENTITY_ORDER = ("SOUL.md", "USER.md", "AGENTS.md", "TOOLS.md")
 
 
@@ -41,7 +42,7 @@ def identity(reader: Reader) -> list[Candidate]:
     paths.sort(key=lambda path: (rank.get(path, len(rank)), path))
     found: list[Candidate] = []
     for number, path in enumerate(paths):
-        found += _file(reader, path, "identity", 5, 0, "identity", "always in the prompt", number)
+        found += _file(reader, path, "identity", 5, 0, "identity", "always in the prompt", (number,))
     return found
 
 
@@ -66,36 +67,15 @@ def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
     return _file(reader, MEMORY, "memory", 6, 1, "memory", "always in a main session")
 
 
-def is_memory(path: str) -> bool:
-    """Whether a path names MEMORY.md, also on a file system that ignores case."""
-    return path.lower() == MEMORY.lower()
-
-
 def projects(reader: Reader) -> list[Candidate]:
     """The list of active projects, layer 6."""
-    why = "always in the prompt"
-    return _file(reader, PROJECTS, "projects", 6, 1, "projects", why, 1)
+    return _file(reader, PROJECTS, "projects", 6, 1, "projects", "always in the prompt", (1,))
 
 
 def digest(reader: Reader) -> list[Candidate]:
     """The knowledge digest as ``{knowledge}`` block, layer 7. No file, no block: the file is the switch."""
-    loaded = reader.load(DIGEST)
-    if loaded is None or not loaded.text:
-        return []
-    return [
-        Candidate(
-            label="knowledge:digest.md",
-            layer=7,
-            priority=1,
-            slot="knowledge",
-            text=loaded.text,
-            why="its file exists, so it is on",
-            source=DIGEST,
-            order=(2,),
-            first_line=loaded.first_line,
-            wrap=KNOWLEDGE,
-        )
-    ]
+    why = "its file exists, so it is on"
+    return _file(reader, DIGEST, "knowledge", 7, 1, "knowledge", why, (2,), KNOWLEDGE)
 
 
 def file_notes(reader: Reader, paths: Sequence[str]) -> list[Candidate]:
@@ -105,23 +85,9 @@ def file_notes(reader: Reader, paths: Sequence[str]) -> list[Candidate]:
     worked on for the first time would cost the cache of all of layer 7, and a cache with a name altogether.
     """
     found: list[Candidate] = []
+    why = "the conversation works on its file"
     for place, path in enumerate(paths):
-        loaded = reader.load(path)
-        if loaded is not None and loaded.text:
-            found.append(
-                Candidate(
-                    label=f"file-knowledge:{path.rpartition('/')[2]}",
-                    layer=10,
-                    priority=3,
-                    slot="knowledge",
-                    text=loaded.text,
-                    why="the conversation works on its file",
-                    source=path,
-                    order=(-1, place),
-                    first_line=loaded.first_line,
-                    wrap=FILE_NOTES,
-                )
-            )
+        found += _file(reader, path, "file-knowledge", 10, 3, "knowledge", why, (-1, place), FILE_NOTES)
     return found
 
 
@@ -153,17 +119,26 @@ def journals(reader: Reader, today: date) -> list[Candidate]:
     found: list[Candidate] = []
     for back, name in enumerate(("today", "yesterday")):
         path = f"{JOURNAL}/{(today - timedelta(days=back)).isoformat()}.md"
-        found += _file(reader, path, "journal", 8, 1, "journal", f"{name}'s journal", 2 - back)
+        found += _file(reader, path, "journal", 8, 1, "journal", f"{name}'s journal", (2 - back,))
     return found
 
 
 def _file(
-    reader: Reader, path: str, kind: str, layer: int, priority: int, slot: SlotName, why: str, place: int = 0
+    reader: Reader,
+    path: str,
+    kind: str,
+    layer: int,
+    priority: int,
+    slot: SlotName,
+    why: str,
+    order: tuple[int, ...] = (0,),
+    wrap: tuple[str, str] = ("", ""),
 ) -> list[Candidate]:
-    loaded: Loaded | None = reader.load(path)
+    """A file as it asks to be in the prompt; nothing where there is none, or where it is as it was made."""
+    loaded = reader.load(path)
     if loaded is None or not loaded.text:
         return []
-    if kind != "system" and loaded.text == starter_text(path):
+    if path != SYSTEM and loaded.text == starter_text(path):
         reader.untouched.append(path)
         return []
     return [
@@ -175,7 +150,21 @@ def _file(
             text=loaded.text,
             why=why,
             source=path,
-            order=(place,),
+            order=order,
             first_line=loaded.first_line,
+            wrap=wrap,
         )
     ]
+
+
+@lru_cache(maxsize=64)
+def starter_text(path: str) -> str | None:
+    """The text that a file of a workspace begins with; ``None`` where the program makes no such file.
+
+    Unchanged it says nothing, and stays out of prompts.
+    """
+    try:
+        data = resources.files("engine").joinpath(*_STARTER, *path.split("/")).read_bytes()
+    except (OSError, ValueError):
+        return None
+    return ParsedFiles().get(path, data)[0].text

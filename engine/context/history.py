@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.context.budget import Candidate, Piece, Placement, open_fence
+from engine.context.budget import Candidate, Piece, Placement, missing, open_fence
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
 from engine.context.tokens import count, fit, fit_end
@@ -141,29 +141,16 @@ class History:
         window = self.window(placement, room, elsewhere)
         for piece in window:
             placement.add(piece)
-            whole = placement.section(self._candidate(*self._turns[self._place_of(piece)])).tokens
-            if piece.section.tokens < whole:
-                placement.left_out.append(self._middle(piece, whole))
+            section = piece.section
+            at = bisect_left(self._turns, piece.order[0], key=lambda each: each[0])
+            gone = placement.section(self._candidate(*self._turns[at])).tokens - section.tokens
+            if gone > 0:
+                why = "the middle of it: the last turns share the room"
+                placement.left_out.append(missing(section, "", gone, why, "room"))
         dropped = self._turns[: len(self._turns) - len(window)]
         if dropped:
             placement.left_out.append(self._dropped(dropped, room))
         return sum(piece.tokens for piece in window), len(dropped)
-
-    def _place_of(self, piece: Piece) -> int:
-        return bisect_left(self._turns, piece.order[0], key=lambda each: each[0])
-
-    def _middle(self, piece: Piece, whole: int) -> LeftOut:
-        return LeftOut(
-            label=piece.section.label,
-            priority=4,
-            slot="history",
-            source="",
-            lines="",
-            tokens=max(1, whole - piece.section.tokens),
-            score=None,
-            reason="the middle of it: the last turns share the room",
-            limit="room",
-        )
 
     def flushed(self, dropped: int) -> tuple[tuple[int, int], ...]:
         """Which of the turns that were dropped have been flushed: the first and last number of each run."""
@@ -189,10 +176,7 @@ class History:
             label=f"history:{first}" if first == last else f"history:{first}-{last}",
             priority=4,
             slot="history",
-            source="",
-            lines="",
             tokens=sum(_tokens_of(turn) for _, turn in turns),
-            score=None,
             reason=f"older than the window, which has {max(0, room):,} tokens; {state}",
             limit="room",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engine.context.budget import USEFUL_TOKENS
 from engine.context.compiled import LeftOut
@@ -15,28 +15,15 @@ _PARTED_SLOTS = frozenset({"history"})
 """Slots whose left-out entry stands for many pieces."""
 
 
-@dataclass(frozen=True, slots=True)
-class More:
-    """Tokens that one more KiB brings, beside what is free anyway."""
-
-    stable: int  # for layers 6 and 7, which get two thirds of a budget
-    whole: int  # for the prompt
-
-    @staticmethod
-    def after(text: str, tokens: int, free: int, stable_free: int) -> More:
-        """The room of a prompt with 1 KiB more.
-
-        Args:
-            text: The prompt, whose own tokens say how many a KiB of it is.
-            free: Tokens that it leaves of the budget.
-            stable_free: Tokens that layers 1 to 7 leave of their part.
-        """
-        size = len(text.encode("utf-8"))
-        more = round(_KIB * tokens / size) if size else _KIB // _BYTES_PER_TOKEN
-        return More(stable_free + more - more // 3, free + more)
+def tokens_of_kib(text: str, tokens: int) -> int:
+    """How many tokens a KiB of a text makes that takes so many."""
+    size = len(text.encode("utf-8"))
+    return round(_KIB * tokens / size) if size else _KIB // _BYTES_PER_TOKEN
 
 
-def next_kb(left_out: Iterable[LeftOut], room: More, labels: frozenset[str]) -> tuple[LeftOut, ...]:
+def next_kb(
+    left_out: Iterable[LeftOut], stable: int, whole: int, labels: frozenset[str]
+) -> tuple[LeftOut, ...]:
     """The pieces that would have got in.
 
     An estimate from their sizes, made without compiling again: a piece is charged as it is, and one that does
@@ -44,20 +31,19 @@ def next_kb(left_out: Iterable[LeftOut], room: More, labels: frozenset[str]) -> 
 
     Args:
         left_out: In the order in which they asked for room.
+        stable: Tokens that there would be for layers 6 and 7, which get two thirds of a budget.
+        whole: Tokens that there would be for the prompt.
         labels: Sections in the prompt: what is left out under such a label is the rest of one that was cut.
 
     Returns:
         In the order in which they would have got in; ``tokens`` is what would have got in of each.
     """
-    stable, whole = room.stable, room.whole
     found: list[LeftOut] = []
     for missing in left_out:
         if missing.limit != "room" or missing.tokens <= 0:
             continue
-        is_stable = missing.slot in ("memory", "projects") or (missing.slot, missing.priority) == (
-            "knowledge",
-            1,
-        )
+        is_known = missing.slot == "knowledge" and missing.priority == 1
+        is_stable = is_known or missing.slot in ("memory", "projects")
         is_found = missing.slot == "knowledge" and not is_stable  # excerpts of one file share a label
         is_rest = missing.slot in _PARTED_SLOTS or (missing.label in labels and not is_found)
         marker = 0 if is_rest else _MARKER_TOKENS

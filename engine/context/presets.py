@@ -27,7 +27,7 @@ from engine.context.preset import (
     read_preset,
     valid_name,
 )
-from engine.context.sources import Loaded, ParsedFiles, Reader, WorkspaceSource
+from engine.context.sources import EMPTY, Loaded, ParsedFiles, Reader, WorkspaceSource
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import AutopoiesisError, DocumentError, Problem
 from engine.store.change import commit_change
@@ -261,11 +261,9 @@ class Presets:
         return spans
 
     def _text(self, path: str) -> Loaded:
-        reader = Reader(self._source, self._parsed)
-        loaded = reader.load(path)
-        if loaded is None or not loaded.text:
-            why = "is empty" if loaded is not None else reader.refused.get(path, "there is no such file")
-            raise DocumentError(why, where=shown(path))
+        loaded, why = Reader(self._source, self._parsed).usable(path, main_session=True)
+        if loaded is None:
+            raise DocumentError("is empty" if why == EMPTY else why, where=shown(path))
         return loaded
 
     def _unknown(self, name: str, reader: Reader) -> AutopoiesisError:

@@ -16,8 +16,8 @@ from engine.context.budget import Count, Piece, Placement
 from engine.context.compiled import Section
 from engine.context.delimiters import RETRIEVED
 from engine.context.excerpts import Excerpt, Style, grouped, head, is_beside, normal, order, safe
-from engine.context.fixed import is_memory
 from engine.context.relevance import omit
+from engine.context.sources import is_memory
 from engine.context.spans import uncovered
 from engine.context.tokens import fit
 from engine.search import matches

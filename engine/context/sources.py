@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError, PathRefused
@@ -21,17 +21,16 @@ from engine.store.yamltext import Mapping
 FILE_LIMIT = 1024 * 1024
 """Bytes above which a file is refused: it cannot be meant for a prompt."""
 
+MEMORY = "knowledge/memory/MEMORY.md"
+NO_SUCH_FILE = "there is no such file"
+EMPTY = "the file is empty"
+
 _PARSED_FILES = 4096
 _PARSED_BYTES = 64 * 1024
 _SETTLED_NS = 2_000_000_000
 
-
-class _Status(NamedTuple):
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
+_Status = tuple[int, int, int, int, int]
+"""Device, inode, size, and the times of the last modification and of the last change, nanoseconds."""
 
 
 class Source(Protocol):
@@ -71,9 +70,7 @@ class WorkspaceSource:
         data = self._files.read(path, limit=FILE_LIMIT)
         # A write in the same tick of the file system's clock would leave the same status, so a file is
         # remembered only when its last change is long past.
-        is_settled = (
-            status is not None and time.time_ns() - max(status.modified, status.changed) > _SETTLED_NS
-        )
+        is_settled = status is not None and time.time_ns() - max(status[-2:]) > _SETTLED_NS
         if status is not None and is_settled and status == self._status(path) and len(data) <= _PARSED_BYTES:
             if len(self._known) >= _PARSED_FILES:
                 self._known.clear()
@@ -85,7 +82,7 @@ class WorkspaceSource:
             found = self._files.workspace.root.joinpath(path).stat()
         except (OSError, ValueError):
             return None
-        return _Status(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def list(self, folder: str) -> Sequence[str]:
         """As ``Source.list``. Symlinked folders are not entered; anything that is not a folder is listed."""
@@ -164,6 +161,15 @@ class Reader:
             self._seen[path] = self._load(path)
         return self._seen[path]
 
+    def usable(self, path: str, *, main_session: bool) -> tuple[Loaded | None, str]:
+        """A file that somebody has listed, or why it brings nothing into the prompt."""
+        if is_memory(path) and not main_session:
+            return None, "MEMORY.md belongs to the main session"
+        loaded = self.load(path)
+        if loaded is None:
+            return None, self.refused.get(path, NO_SUCH_FILE)
+        return (loaded, "") if loaded.text else (None, EMPTY)
+
     def refuse(self, path: str, what: str) -> None:
         """Note that a file was not taken."""
         self.refused[path] = what
@@ -187,6 +193,11 @@ class Reader:
         loaded, problems = self._parsed.get(path, data)
         self.problems.extend(problems)
         return loaded
+
+
+def is_memory(path: str) -> bool:
+    """Whether a path names MEMORY.md, also on a file system that ignores case."""
+    return path.lower() == MEMORY.lower()
 
 
 def plain_path(path: str) -> str:

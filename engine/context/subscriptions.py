@@ -10,8 +10,7 @@ from engine.context.budget import Candidate, Placement, open_fence
 from engine.context.caps import Cap, within
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
-from engine.context.fixed import is_memory
-from engine.context.sources import Loaded, Reader, plain_path
+from engine.context.sources import NO_SUCH_FILE, Loaded, Reader, plain_path
 from engine.context.spans import excerpt, uncovered
 from engine.store.paths import shown
 from engine.topics.model import PRIORITY_ORDER, Topic
@@ -76,10 +75,10 @@ class Playbooks:
         for topic, instructions in zip(self._topics, self._instructions, strict=True):
             wanted = [instructions] if instructions.text else []
             for path in map(plain_path, topic.subscriptions):
-                loaded = None if path in seen or self._refusal(path) else self._reader.load(path)
+                if path not in seen:
+                    loaded, _ = self._reader.usable(path, main_session=self._main_session)
+                    wanted += [_subscription(topic, path, loaded, (0,))] if loaded is not None else []
                 seen.add(path)
-                if loaded is not None and loaded.text:
-                    wanted.append(_subscription(topic, path, loaded, (0,)))
             bytes_here = sum(len(candidate.text.encode("utf-8")) for candidate in wanted)
             tokens_here = sum(placement.piece(candidate).tokens for candidate in wanted)
             allowed = bytes_here if topic.max_context_kb is None else int(topic.max_context_kb * 1024)
@@ -110,8 +109,7 @@ class Playbooks:
     ) -> list[Candidate]:
         """A subscribed file: as a whole, or what of it the presets do not show; nothing when it is known."""
         present = placement.included.get(path)
-        why_not = self._refusal(path)
-        loaded = None if why_not else self._reader.load(path)
+        loaded, why_not = self._reader.usable(path, main_session=self._main_session)
         rest: list[Candidate] = []
         if present and loaded is not None and all(label.startswith("preset:") for label, _, _ in present):
             rest = list(_rest(topic, path, loaded, present, order))
@@ -119,15 +117,10 @@ class Playbooks:
             return rest
         if present:
             why_not = f"already in the prompt as {present[0][0]}"
-        elif not why_not:
-            if loaded is None:
-                why_not = self._reader.refused.get(path, "there is no such file")
-                if path not in self._reader.refused:
-                    self._reader.problems.append(
-                        f"{topic.path}: subscribes to {shown(path)}, which does not exist; correct the path"
-                    )
-            elif not loaded.text:
-                why_not = "the file is empty"
+        elif why_not == NO_SUCH_FILE:
+            self._reader.problems.append(
+                f"{topic.path}: subscribes to {shown(path)}, which does not exist; correct the path"
+            )
         if loaded is not None and not why_not:
             return [_subscription(topic, path, loaded, order)]
         tokens = placement.count(loaded.text) if loaded is not None else 0
@@ -137,16 +130,11 @@ class Playbooks:
                 priority=2,
                 slot="topics",
                 source=path,
-                lines="",
                 tokens=tokens,
-                score=None,
                 reason=f"{why_not} (subscribed by {topic.name})",
             )
         )
         return []
-
-    def _refusal(self, path: str) -> str:
-        return "MEMORY.md belongs to the main session" if is_memory(path) and not self._main_session else ""
 
 
 def _instructions(topic: Topic, number: int, trace: Trace | None) -> Candidate:

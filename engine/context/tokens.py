@@ -9,7 +9,7 @@ import re
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 _CACHED_FROM = 256
@@ -114,28 +114,16 @@ def _count(text: str) -> int:
 
 @lru_cache(maxsize=1)
 def _counter() -> Callable[[str], int]:
-    for load in _counters():
-        try:
-            return load()
-        except ImportError:
-            continue
-    raise ImportError("no tokenizer is installed; run: pip install rs-bpe (or bpe-openai)")
+    try:
+        from rs_bpe import bpe  # noqa: PLC0415 — 50 ms of vocabulary that only compiling needs
 
-
-def _counters() -> Iterator[Callable[[], Callable[[str], int]]]:
-    yield _rs_bpe
-    yield _bpe_openai
-
-
-def _rs_bpe() -> Callable[[str], int]:
-    from rs_bpe import bpe  # noqa: PLC0415 — 50 ms of vocabulary that only compiling needs
-
-    counter: Callable[[str], int] = bpe.openai.o200k_base().count
-    return counter
-
-
-def _bpe_openai() -> Callable[[str], int]:
-    import bpe_openai  # noqa: PLC0415 — only where rs-bpe has no wheel, and it loads slowly
-
+        counter: Callable[[str], int] = bpe.openai.o200k_base().count
+        return counter
+    except ImportError:
+        pass
+    try:
+        import bpe_openai  # noqa: PLC0415 — only where rs-bpe has no wheel, and it loads slowly
+    except ImportError:
+        raise ImportError("no tokenizer is installed; run: pip install rs-bpe (or bpe-openai)") from None
     encode = bpe_openai.get_encoding("o200k_base").encode_ordinary
     return lambda text: len(encode(text))

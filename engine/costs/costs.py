@@ -8,32 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.costs.guard import CostGuard
 from engine.costs.log import FREE, CostLog
 from engine.costs.model import Operation
 from engine.errors import AutopoiesisError, CostLimit
 from engine.providers import pricing
-from engine.providers.chat import ChatReply, Usage
+from engine.providers.chat import Asked, ChatReply, Usage
 
 if TYPE_CHECKING:
     from engine.providers.pricing import PriceTable
     from engine.settings.model import CostSettings
     from engine.store.files import Files
-
-
-class Asked(Protocol):
-    """A service: any provider is one."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def address(self) -> str: ...
 
 
 class Costs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.costs.model import CostRecord, record_in
+from engine.costs.model import record_in
 from engine.errors import AutopoiesisError, CostLimit, DocumentError
 from engine.store.monthly import Added, AnotherFile, Mark, MonthStamp, record_of
 
@@ -40,9 +40,9 @@ class _Spent:
     usd: float = 0.0
     unpriced: int = 0
 
-    def add(self, record: CostRecord) -> None:
-        self.usd += record.cost_usd or 0.0
-        self.unpriced += record.cost_usd is None
+    def add(self, usd: float, unpriced: int) -> None:
+        self.usd += usd
+        self.unpriced += unpriced
 
 
 @dataclass(slots=True)
@@ -142,16 +142,12 @@ class CostGuard:
             waiting = self._log.waiting()
             days = self._days()
             # A call is logged in the month in which it was written down, and counts on its own day.
-            today, whole = _Spent(), _Spent()
-            for name, spent in days.items():
-                for total in (today,) * (name == day) + (whole,) * (name[:7] == month):
-                    total.usd += spent.usd
-                    total.unpriced += spent.unpriced
-        for record in waiting:
-            if record.day == day:
-                today.add(record)
-            if record.day[:7] == month:
-                whole.add(record)
+            spent = [(name, each.usd, each.unpriced) for name, each in days.items()]
+        spent += [(record.day, record.cost_usd or 0.0, record.cost_usd is None) for record in waiting]
+        today, whole = _Spent(), _Spent()
+        for name, usd, unpriced in spent:
+            for total in (today,) * (name == day) + (whole,) * (name[:7] == month):
+                total.add(usd, unpriced)
         return today, whole
 
     def _days(self) -> dict[str, _Spent]:
@@ -180,7 +176,8 @@ class CostGuard:
             tree = record_of(line)
             record = None if tree is None else record_in(tree)
             if record is not None:
-                self._month.days.setdefault(record.day, _Spent()).add(record)
+                day = self._month.days.setdefault(record.day, _Spent())
+                day.add(record.cost_usd or 0.0, record.cost_usd is None)
         self._month.mark = added.mark
 
 
@@ -198,10 +195,11 @@ def _check(period: str, spent: float, limit: float, more: float, where: str, res
         return
     if spent >= limit:
         what = f"the budget of the {period} is spent: {dollars(spent)} of {dollars(limit)}"
-        raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")
-    if spent + more > limit:
+    elif spent + more > limit:
         what = (
             f"this call may cost {dollars(more)}, and of the {dollars(limit)} of the {period}"
             f" {dollars(limit - spent)} are left"
         )
-        raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")
+    else:
+        return
+    raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from engine.providers.chat import Usage
 
@@ -127,23 +127,13 @@ def sums(records: Iterable[CostRecord], by: Key) -> Sums:
 
 def keys_of(record: CostRecord, by: Key) -> tuple[str, ...]:
     """The values of a key that a call counts for."""
-    match by:
-        case "topic":
-            return record.topics or (UNNAMED,)
-        case "day":
-            return (record.day,)
-        case "model":
-            return (record.model,)
-        case "operation":
-            return (record.operation,)
-        case "discussion":
-            return (record.discussion,)
+    return record.topics or (UNNAMED,) if by == "topic" else (getattr(record, by),)
 
 
 def line_of(record: CostRecord) -> Record:
     """A call as its line in the log says it; what is empty is left out."""
     tokens = {short: getattr(record.usage, name) for short, name in _USAGE.items()}
-    line: dict[str, Any] = {
+    line: Record = {
         "at": record.at,
         "provider": record.provider,
         "model": record.model,
@@ -151,16 +141,12 @@ def line_of(record: CostRecord) -> Record:
         "topics": list(record.topics),
         "discussion": record.discussion,
         "tokens": {short: count for short, count in tokens.items() if count},
+        "usd": record.cost_usd,
+        "price_from": record.price_from,
+        "saved_usd": record.saved_usd,
+        "estimated": record.estimated,
     }
-    line = {name: value for name, value in line.items() if value or name == "provider"}
-    line["usd"] = record.cost_usd
-    if record.price_from:
-        line["price_from"] = record.price_from
-    if record.saved_usd:
-        line["saved_usd"] = record.saved_usd
-    if record.estimated:
-        line["estimated"] = True
-    return line
+    return {name: value for name, value in line.items() if value or name in ("provider", "usd")}
 
 
 def record_in(line: Record) -> CostRecord | None:
@@ -212,8 +198,8 @@ def _count(value: object) -> int:
 
 
 def _dollars(value: object, least: float = -math.inf) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise ValueError(value)
-    if value < least:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(value)
+    if not math.isfinite(value) or value < least:
         raise ValueError(value)
     return float(value)

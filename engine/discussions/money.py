@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from engine.providers.chat import Usage
 
 if TYPE_CHECKING:
-    from engine.costs.costs import Asked, Costs
-    from engine.providers.chat import ChatReply
+    from engine.costs.costs import Costs
+    from engine.providers.chat import Asked, ChatReply
 
 
 class Bills:

@@ -213,7 +213,9 @@ class Flusher:
     def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Asked:
         from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask no model
 
-        question = Question(completer, SYSTEM, prompt, settings, group="flush")
+        question = Question(
+            completer, SYSTEM, prompt, max_tokens=settings.max_tokens, deadline_s=settings.deadline_s
+        )
         with self._guard:
             self._under_way.add(question)
         try:

@@ -10,10 +10,9 @@ POST /api/cache/{id}/enable         asks for them again
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -28,44 +27,34 @@ from engine.errors import AutopoiesisError, GatewayFailed, TranscriptError
 from engine.gateways.guard import Guard, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     import uvicorn
 
-    from engine.discussions.caches import DiscussionCaches
-    from engine.discussions.discussions import Discussions
     from engine.discussions.state import DiscussionCacheState
+    from engine.engine import Engine
 
 HOST = "127.0.0.1"
 PORT = 8765
 BY_HAND = "given up through the hook API"
 
 
-class Served(Protocol):
-    """What the API needs of an engine."""
-
-    clock: Callable[[], datetime]
-
-    @property
-    def caches(self) -> DiscussionCaches: ...
-
-    @property
-    def discussions(self) -> Discussions: ...
-
-
-def application(engine: Served, *, token: str, port: int) -> Starlette:
+def application(engine: Engine, *, token: str, port: int) -> Starlette:
     """The API as an ASGI application.
 
     ``port`` belongs to the name under which it is asked.
     """
-    api = _CacheApi(engine)
+    api, ending = _CacheApi(engine), engine.discussions.ending
+    changes: dict[str, Callable[[str], DiscussionCacheState]] = {
+        "invalidate": lambda name: ending.invalidate(name, BY_HAND),
+        "disable": ending.disable,
+        "enable": ending.enable,
+    }
     routes = [
         Route("/api/cache", api.all, methods=["GET"]),
         Route("/api/cache/{discussion}", api.one, methods=["GET"]),
-        Route("/api/cache/{discussion}/invalidate", api.invalidate, methods=["POST"]),
-        Route("/api/cache/{discussion}/disable", api.disable, methods=["POST"]),
-        Route("/api/cache/{discussion}/enable", api.enable, methods=["POST"]),
+        *(
+            Route(f"/api/cache/{{discussion}}/{name}", partial(api.change, change), methods=["POST"])
+            for name, change in changes.items()
+        ),
     ]
     hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
     return Starlette(
@@ -78,9 +67,8 @@ def application(engine: Served, *, token: str, port: int) -> Starlette:
 class _CacheApi:
     """One method for each way to ask. The engine's work is done in threads: it locks and syncs files."""
 
-    def __init__(self, engine: Served) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._ending = engine.discussions.ending
 
     async def all(self, _request: Request) -> Response:
         states = await run_in_threadpool(self._engine.caches.all)
@@ -90,16 +78,7 @@ class _CacheApi:
         found = await self._found(request)
         return _unknown() if found is None else _answer(self._tree(found))
 
-    async def invalidate(self, request: Request) -> Response:
-        return await self._change(request, lambda name: self._ending.invalidate(name, BY_HAND))
-
-    async def disable(self, request: Request) -> Response:
-        return await self._change(request, self._ending.disable)
-
-    async def enable(self, request: Request) -> Response:
-        return await self._change(request, self._ending.enable)
-
-    async def _change(self, request: Request, change: Callable[[str], DiscussionCacheState]) -> Response:
+    async def change(self, change: Callable[[str], DiscussionCacheState], request: Request) -> Response:
         if await self._found(request) is None:
             return _unknown()
         state = await run_in_threadpool(change, request.path_params["discussion"])
@@ -151,7 +130,7 @@ class HookServer:
         GatewayFailed: The port is taken, or the host is not this machine.
     """
 
-    def __init__(self, engine: Served, token: str, *, host: str = HOST, port: int = PORT) -> None:
+    def __init__(self, engine: Engine, token: str, *, host: str = HOST, port: int = PORT) -> None:
         import uvicorn  # noqa: PLC0415 — 100 ms
 
         from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
@@ -184,17 +163,6 @@ class HookServer:
     def stop(self) -> None:
         """Ends it, from any thread."""
         self._server.should_exit = True
-
-    @contextmanager
-    def running(self) -> Iterator[HookServer]:
-        """Answers in a thread meanwhile."""
-        thread = threading.Thread(target=self.serve, name=f"autopoiesis-hooks:{self.port}", daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.stop()
-            thread.join(timeout=10)
 
 
 def _listening(host: str, port: int) -> socket.socket:

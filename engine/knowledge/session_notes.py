@@ -9,7 +9,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.context.fixed import JOURNAL, MEMORY
+from engine.context.fixed import JOURNAL
+from engine.context.sources import MEMORY
 from engine.errors import DocumentError
 from engine.knowledge.category_files import plain
 from engine.knowledge.edit import Edit

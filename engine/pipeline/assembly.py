@@ -193,7 +193,6 @@ def assemble_flusher(
 ) -> Flusher:
     """What takes notes of turns before they leave the window, with the provider that the settings name."""
     from engine.flush.flush import Flusher  # noqa: PLC0415 — a trace needs none
-    from engine.providers.keys import FLUSH  # noqa: PLC0415 — a trace needs none
     from engine.providers.select import completer_for  # noqa: PLC0415 — a trace needs none
 
     return Flusher(
@@ -201,7 +200,7 @@ def assemble_flusher(
         conversations,
         log,
         settings,
-        lambda wanted: completer_for(wanted, FLUSH),
+        completer_for,
         commit=commit,
         clock=clock,
         on_problem=on_problem,

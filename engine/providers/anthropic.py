@@ -57,22 +57,6 @@ class Anthropic(ChatService["AsyncAnthropic", Form]):
     key_variable = "ANTHROPIC_API_KEY"
     address_variable = "ANTHROPIC_BASE_URL"
 
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """As ``ChatService.count``."""
-
-        async def ask(client: AsyncAnthropic, _form: Form) -> int:
-            from anthropic import omit  # noqa: PLC0415 — imported with the client
-
-            found = await client.messages.count_tokens(
-                model=self.model,
-                system=_system(request, None) or omit,
-                messages=_messages(request),
-                tools=_tools(request) or omit,
-            )
-            return int(found.input_tokens)
-
-        return await self._asked(ask, timeout)
-
     def _connect(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415 — more than a second
 

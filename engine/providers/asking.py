@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from engine.errors import AutopoiesisError
+from engine.providers.attempts import late
 from engine.providers.chat import ChatProvider, ChatReply
 from engine.providers.completion import complete
 from engine.providers.loop import LoopThread
-
-
-class Limits(Protocol):
-    """How long an answer may take and be; a group of settings is one."""
-
-    @property
-    def max_tokens(self) -> int: ...
-
-    @property
-    def deadline_s(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +21,24 @@ class Asked:
 
 
 class Question:
-    """One question to a model, asked on an event loop in a thread of its own.
-
-    ``group`` is the group of settings that names the provider.
-    """
+    """One question to a model, asked on an event loop in a thread of its own."""
 
     def __init__(
-        self, provider: ChatProvider, system: str, prompt: str, limits: Limits, *, group: str
+        self, provider: ChatProvider, system: str, prompt: str, *, max_tokens: int, deadline_s: float
     ) -> None:
         self._provider = provider
         self._system = system
         self._prompt = prompt
-        self._limits = limits
-        self._group = group
+        self._max_tokens = max_tokens
+        self._deadline_s = deadline_s
         self._loop = LoopThread()
         self._given_up = False
 
     def answer(self) -> Asked:
         """Waits for the reply, a second longer than the deadline at most. Called once."""
-        limits = self._limits
-        within = limits.deadline_s
+        within = self._deadline_s
         asking = complete(
-            self._provider, self._system, self._prompt, max_tokens=limits.max_tokens, timeout=within
+            self._provider, self._system, self._prompt, max_tokens=self._max_tokens, timeout=within
         )
         try:
             reply = self._loop.run(asking, timeout=within)
@@ -67,9 +53,7 @@ class Question:
             return Asked(reply)
         if self._given_up:
             return Asked(None, "given up: the workspace was closed")
-        return Asked(
-            None, f"no answer within {within:g} s; raise {self._group}.deadline_s, or try again later"
-        )
+        return Asked(None, str(late(self._provider.name, within, self._provider.purpose)))
 
     def give_up(self) -> None:
         """Ends the waiting, from another thread."""

@@ -1,26 +1,18 @@
-"""What becomes of a failed attempt: one deadline, few retries, an error that says what to do.
-
-A provider raises ``ServiceFailure`` for one attempt; ``persist`` decides. Errors are raised anew, outside the
-handlers of the errors they stand for: a chained traceback would lead to frames that hold the key, and a crash
-report shows the variables of frames.
-"""
+"""What a failed attempt means: whether to try again, and the error that says what to do."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Protocol, TypeVar
 
 from engine.errors import AutopoiesisError
+from engine.providers.chat import Asked
 from engine.providers.keys import NO_KEY, Purpose, key_sent, shown_address
 
 RETRIES = 2
 """Further attempts after a failure that may pass: too many requests, a failing service, a lost connection."""
-ADAPTATIONS = 6
-"""Times a request is put in another form because the model refuses a parameter."""
 
 _PASSING = frozenset({-2, 0, 408, 409, 425, 429, 500, 502, 503, 504, 529})
 _LASTING = frozenset({-1, 0, 401, 402, 403, 404})
@@ -53,90 +45,28 @@ class ServiceFailure(Exception):
         self.is_final = is_final
 
 
-Form = TypeVar("Form")
-Answer = TypeVar("Answer")
+def late(name: str, timeout: float, purpose: Purpose) -> AutopoiesisError:
+    """There was no answer in ``timeout`` seconds: the same words whoever notices it first."""
+    cure = f"raise {purpose.deadline}, or try again later" if purpose.deadline else "try again later"
+    return purpose.error(f"no answer within {round(timeout, 2):g} s", where=name, cure=cure)
 
 
-class Asked(Protocol):
-    """A service, as far as errors name it."""
-
-    name: str
-    model: str
-    address: str
-    key_variable: str
-
-
-async def persist(
-    attempt: Callable[[Form], Awaitable[Answer]],
-    form: Form,
-    adapt: Callable[[Form, ServiceFailure], Form | None],
-    *,
-    service: Asked,
-    timeout: float,
-    purpose: Purpose,
-) -> tuple[Answer, Form]:
-    """Attempts until there is an answer or no hope, all within ``timeout`` seconds.
-
-    Args:
-        attempt: One attempt with the request in a given form; raises ``ServiceFailure``.
-        form: The form to begin with.
-        adapt: Another form after a refusal, or ``None`` when the refusal is not about the form.
-
-    Returns:
-        The answer, and the form that got it.
-
-    Raises:
-        AutopoiesisError: ``purpose.error``: there is no answer; the message says why and what to do, and
-            never holds a key.
-    """
-    verdict: AutopoiesisError | None = None
-    try:
-        async with asyncio.timeout(timeout) as limit:
-            adaptations = retries = 0
-            while verdict is None:
-                failure: ServiceFailure | None = None
-                try:
-                    return await attempt(form), form
-                except ServiceFailure as error:
-                    failure = error
-                refused = failure.status in (400, 404, 405, 422) and not failure.is_final
-                other = adapt(form, failure) if refused else None
-                if other is not None and adaptations < ADAPTATIONS:
-                    adaptations += 1
-                    form = other
-                    continue
-                pause = _pause(failure, retries)
-                left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
-                if pause is None or pause >= left:
-                    verdict = _explained(failure, service, retries, purpose)
-                else:
-                    retries += 1
-                    await asyncio.sleep(pause)
-    except TimeoutError:
-        verdict = None
-    if verdict is None:
-        verdict = late(service.name, timeout, purpose.deadline, purpose)
-    raise verdict
-
-
-def late(name: str, timeout: float, setting: str, purpose: Purpose) -> AutopoiesisError:
-    """There was no answer in ``timeout`` seconds, which a setting says; empty where none does."""
-    cure = f"raise {setting}, or try again later" if setting else "try again later"
-    return purpose.error(f"no answer within {timeout:.3g} s", where=name, cure=cure)
-
-
-def _pause(failure: ServiceFailure, retries: int) -> float | None:
+def pause_after(failure: ServiceFailure, retries: int) -> float | None:
+    """Seconds to wait before another attempt, after so many; ``None`` to give up."""
     if failure.status not in _PASSING or failure.is_final or retries >= RETRIES:
         return None
     return _FIRST_PAUSE_S * 2**retries if failure.retry_after is None else failure.retry_after
 
 
-def _explained(failure: ServiceFailure, service: Asked, retries: int, purpose: Purpose) -> AutopoiesisError:
+def explained(
+    failure: ServiceFailure, service: Asked, key_variable: str, retries: int, purpose: Purpose
+) -> AutopoiesisError:
+    """The error of a purpose for an attempt that nothing follows."""
     status = failure.status
     said = f": {failure.said}" if failure.said else ""
     times = "" if retries == 0 else f", {retries + 1} times"
     where = named(service)
-    variable = purpose.key_variable if service.address else service.key_variable
+    variable = purpose.key_variable if service.address else key_variable
     match status:
         case 401 | 403:
             what, cure = f"the key was refused ({status})", f"set {variable} to a key that is valid there"

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from engine.providers.keys import Purpose
+
 Ttl = Literal["5m", "1h"]
 """How long a cache is asked to stay, counted from its last use."""
 
@@ -96,8 +98,8 @@ class ChatReply:
     items: tuple[Mapping[str, Any], ...] = ()  # the reply as ``Round.items``, where it has calls
 
 
-class ChatProvider(Protocol):
-    """A service that answers prompts."""
+class Asked(Protocol):
+    """A service that is asked."""
 
     @property
     def name(self) -> str:
@@ -110,6 +112,15 @@ class ChatProvider(Protocol):
     @property
     def address(self) -> str:
         """The server asked; empty for the provider's own."""
+        ...
+
+
+class ChatProvider(Asked, Protocol):
+    """A service that answers prompts."""
+
+    @property
+    def purpose(self) -> Purpose:
+        """What it is asked for; every error names the settings of this."""
         ...
 
     @property

@@ -28,7 +28,7 @@ from engine.providers.claude_process import (
     run,
     setting_of,
 )
-from engine.providers.keys import CHAT, GATE, Purpose
+from engine.providers.keys import CHAT, CLAUDE_GATE, GATE, Purpose
 from engine.providers.pricing import CHAT_MODELS
 from engine.providers.reply import Pieces, count_of, usage_of
 
@@ -38,7 +38,6 @@ CHAT_LIMIT = 64 * 1024 * 1024
 COMPLETION_LIMIT = 1024 * 1024
 """Bytes of output read of a completion; one has a few thousand."""
 
-_GATE_DEADLINE = "gate.claude_code_deadline_s"
 _PREFIX_FILE = "prefix.txt"
 _STREAM = ("--output-format", "stream-json", "--verbose")
 _NO_PREFIX = "You answer messages."
@@ -57,16 +56,12 @@ class ClaudeCode:
     address = ""
     takes_tools = False
 
-    def __init__(self, model: str = "", purpose: Purpose = GATE) -> None:
+    def __init__(self, model: str = "", *, purpose: Purpose) -> None:
         self.model = model or (CHAT_MODELS[WHERE] if purpose is CHAT else DEFAULT_MODEL)
-        self.purpose = purpose
+        self.purpose = CLAUDE_GATE if purpose is GATE else purpose
 
     def __repr__(self) -> str:
         return f"ClaudeCode(model={self.model!r})"
-
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """As ``ChatService.count``: the command cannot tell."""
-        return None
 
     async def aclose(self) -> None:
         """Nothing stays open between questions."""
@@ -101,8 +96,7 @@ class ClaudeCode:
                 )
             return output.reply(status, errors, model=self.model)
         except TimeoutError:
-            setting = _GATE_DEADLINE if purpose is GATE else purpose.deadline
-            wrong = late(self.name, timeout, setting, purpose)
+            wrong = late(self.name, timeout, purpose)
         except Unusable as error:
             refused = purpose.error(error.what, where=error.where, cure=error.cure)
             wrong = refused.until_changed() if error.lasting else refused

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import EmbeddingFailed
 from engine.providers.attempts import ServiceFailure, named
 from engine.providers.chat import ChatReply, Spending, Usage
-from engine.providers.keys import SEARCH, shown_address
+from engine.providers.keys import SEARCH, Purpose, shown_address
 from engine.providers.loop import LoopThread
 from engine.providers.openai import OpenAIServer
 from engine.providers.reply import count_of
@@ -44,6 +44,8 @@ FIRST_REST_S, LONGEST_REST_S = 5.0, 60.0
 """Seconds for which a model that failed is asked for no query's vector; each time twice as long."""
 _VERSION = 1
 """Of how texts are cut and sent."""
+_INDEXING = replace(SEARCH, deadline="")
+"""Search asked for the vectors of what is indexed, whose deadline is no setting."""
 _LEAST_READ = 500
 _CHOOSES = re.compile(r"text-embedding-[3-9]")
 _TOO_LONG_SAID = re.compile(
@@ -125,7 +127,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
         found = numpy.zeros((len(sent), self.dimensions), dtype=numpy.float32)
         for places in _batches(sent):
             try:
-                found[places] = self._paid([sent[place] for place in places], BATCH_DEADLINE_S, setting="")
+                found[places] = self._paid([sent[place] for place in places], BATCH_DEADLINE_S, _INDEXING)
             except EmbeddingFailed as error:
                 self._rest.note(error)
                 raise
@@ -144,7 +146,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
             return numpy.zeros(self.dimensions, dtype=numpy.float32)
         self._rest.observe()
         try:
-            found: Floats = self._paid([sent], self._deadline_s, SEARCH.deadline)[0]
+            found: Floats = self._paid([sent], self._deadline_s, SEARCH)[0]
         except EmbeddingFailed as error:
             self._rest.note(error)
             raise
@@ -155,13 +157,13 @@ class OpenAIEmbedder(OpenAIServer[Form]):
         """See ``engine.search.embeddings.Slow.close``."""
         self._loop.close(self.aclose)
 
-    def _paid(self, texts: Sequence[str], seconds: float, setting: str) -> Floats:
+    def _paid(self, texts: Sequence[str], seconds: float, purpose: Purpose) -> Floats:
         """The vectors of a request. It is put down however it ends, as far as the service says its tokens."""
         spending, used = self.spending, list[int]()
         if spending is not None:
             spending.allow()
         try:
-            found = self._loop.run(self._ask(texts, seconds, setting, used))
+            found = self._loop.run(self._ask(texts, seconds, purpose, used))
         finally:
             if spending is not None and any(used):
                 spending.spent(ChatReply("", Usage(sum(used)), self.model), (), "")
@@ -169,7 +171,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
             raise EmbeddingFailed("it was ended")
         return found
 
-    async def _ask(self, texts: Sequence[str], seconds: float, setting: str, used: list[int]) -> Floats:
+    async def _ask(self, texts: Sequence[str], seconds: float, purpose: Purpose, used: list[int]) -> Floats:
         async def ask(client: AsyncOpenAI, form: Form) -> Floats:
             from openai import omit  # noqa: PLC0415 — imported with the client
 
@@ -184,7 +186,6 @@ class OpenAIEmbedder(OpenAIServer[Form]):
             used.append(_tokens_in(reply))
             return self._rows(reply, len(texts))
 
-        purpose = replace(SEARCH, deadline=setting)
         return await self._asked(ask, seconds, adapt=self._adapt, purpose=purpose)
 
     def _first_form(self) -> Form:

@@ -99,20 +99,6 @@ class Gemini(ChatService[Client, Form]):
     key_variable = "GEMINI_API_KEY"
     address_variable = "GOOGLE_GEMINI_BASE_URL"
 
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """As ``ChatService.count``."""
-
-        async def ask(client: Client, form: Form) -> int:
-            # Of a whole request it counts the instruction too; of mere contents it would not.
-            content = _content(replace(request, cached_content=""), tools=form.tools)
-            whole = {"model": self._model_path, **content}
-            reply = _json(
-                await client.send("POST", self._resource("countTokens"), {"generateContentRequest": whole})
-            )
-            return int(reply["totalTokens"])
-
-        return await self._asked(ask, timeout)
-
     async def create_cache(
         self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
     ) -> StoredCache:

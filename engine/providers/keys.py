@@ -31,7 +31,7 @@ class Purpose:
     key_variable: str  # environment variable with the key for the server that ``address`` names
     address: str  # the setting with the address of another server; likewise those that follow
     model: str
-    deadline: str  # empty where there is none
+    deadline: str  # empty where no setting says it
     less: str  # what sends fewer requests at once, as an instruction; empty where nothing does
     without: str  # the setting that needs no key, with its value
     shorter: str = ""  # what makes a request shorter, as an instruction; empty where nothing does
@@ -71,6 +71,8 @@ HARVEST = replace(
     less="",
     without="harvest.provider: markers",
 )
+CLAUDE_GATE = replace(GATE, deadline="gate.claude_code_deadline_s")
+"""The gate asked through the ``claude`` command, which takes longer to start."""
 CHAT = Purpose(
     error=SendFailed,
     key_variable=CHAT_KEY_VARIABLE,
@@ -83,7 +85,7 @@ CHAT = Purpose(
 )
 
 
-def key_for(key_variable: str, address: str, address_variable: str, purpose: Purpose = GATE) -> str:
+def key_for(key_variable: str, address: str, address_variable: str, purpose: Purpose) -> str:
     """The key to send to a server; from the environment only.
 
     The address stands in a file of the workspace, which may come from somebody else. The provider's key

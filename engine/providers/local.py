@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.keys import CHAT
 from engine.search.query import STOP_WORDS, literal_terms, words
 
 LINES = 6
@@ -40,6 +41,7 @@ class LocalChat:
     name = "local"
     model = "local"
     address = ""
+    purpose = CHAT
     takes_tools = False
 
     def __init__(self, count: Callable[[str], int] | None = None) -> None:
@@ -58,10 +60,6 @@ class LocalChat:
             Usage() if self._count is None else Usage(self._count(prompt), output_tokens=self._count(text))
         )
         return ChatReply(text, usage, self.model)
-
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """Tokens of a prompt; ``None`` where nothing counts them."""
-        return None if self._count is None else self._count("".join((*request.prefix, request.rest)))
 
     async def aclose(self) -> None:
         """Nothing is ever open."""

@@ -4,7 +4,8 @@ OpenAI itself is asked by its ``responses`` interface, and nothing of it is stor
 (Ollama, vLLM, llama.cpp, gateways) are asked by chat completions, which all of them have; so is one that
 stands in OpenAI's place and has nothing else, and so is every model that is to answer at once. Servers share
 the interface, not the parameters: a request starts in the form that fits the server best and is adapted when
-something in it is refused.
+something in it is refused. What is asked for at once is not streamed either: organizations that OpenAI has
+not verified may ask its newer models, but not have their replies streamed.
 
 Caching is the same with both. Models from GPT-5.6 on find a cache only where a breakpoint ended it, and
 charge for writing: the ends of the prefix pieces are marked for them, and nothing else is kept, since what

@@ -82,8 +82,10 @@ class Price:
             + (usage.cache_write_tokens - written_1h) * self.cache_write_5m
             + written_1h * self.cache_write_1h
         )
-        more_in, more_out = self._factors(usage)
-        return (sent * more_in + usage.output_tokens * self.output * more_out) / _MILLION
+        written = usage.output_tokens * self.output
+        if 0 < self.long_from <= usage.input_tokens:
+            sent, written = sent * self.long_input, written * self.long_output
+        return (sent + written) / _MILLION
 
     def saved(self, usage: Usage) -> float:
         """US dollars that caches saved of a call: negative where writing cost more than reading saved."""
@@ -93,25 +95,20 @@ class Price:
         )
         return self.cost(without) - self.cost(usage)
 
-    def _factors(self, usage: Usage) -> tuple[float, float]:
-        is_long = 0 < self.long_from <= usage.input_tokens
-        return (self.long_input, self.long_output) if is_long else (1.0, 1.0)
-
 
 _FIELDS = frozenset(field.name for field in fields(Price)) - {"source", "own"}
 
 
+@dataclass(frozen=True, slots=True)
 class PriceTable:
     """Prices by model.
 
-    Use ``PriceTable.load``, or ``current`` for the table with the person's own file. ``as_of`` is the year
-    and month of the providers' price pages; ``problems`` say what in the person's own file cannot be used.
+    Use ``PriceTable.load``, or ``current`` for the table with the person's own file.
     """
 
-    def __init__(self, as_of: str, prices: Mapping[str, Price], problems: tuple[Problem, ...] = ()) -> None:
-        self.as_of = as_of
-        self.problems = problems
-        self._prices = dict(prices)
+    as_of: str  # year and month of the providers' price pages
+    prices: Mapping[str, Price]
+    problems: tuple[Problem, ...] = ()  # what in the person's own file cannot be used
 
     @classmethod
     def load(cls, override: Path | None = None) -> PriceTable:
@@ -127,32 +124,19 @@ class PriceTable:
                 prices[name] = price
         return cls(as_of, prices, tuple(problems))
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models whose prices are known."""
-        return tuple(self._prices)
-
     def price(self, model: str, *, elsewhere: bool = False) -> Price | None:
         """The price of a model, or of a short name; ``None`` where it is not known. Snapshots cost the same.
 
         Asked ``elsewhere``, of another server than its provider's, only a price of the person's own counts.
         """
         name = ALIASES.get(model, model).removeprefix("models/")
-        price = self._prices.get(name) or self._prices.get(_SNAPSHOT.sub("", name))
+        price = self.prices.get(name) or self.prices.get(_SNAPSHOT.sub("", name))
         return None if price is None or (elsewhere and not price.own) else price
 
     def cost(self, model: str, usage: Usage, *, elsewhere: bool = False) -> float | None:
         """US dollars for a call; ``None`` where the price is not known."""
         price = self.price(model, elsewhere=elsewhere)
         return None if price is None else price.cost(usage)
-
-    def saved(self, model: str, usage: Usage, *, elsewhere: bool = False) -> float | None:
-        """What caches saved of a call against the full price, less what writing them cost more, US dollars.
-
-        Negative where that was more. ``None`` where the price is not known.
-        """
-        price = self.price(model, elsewhere=elsewhere)
-        return None if price is None else price.saved(usage)
 
     def storage(self, model: str, tokens: int, seconds: float) -> float | None:
         """US dollars for keeping a cache that was asked for by name; ``None`` where it is not known."""

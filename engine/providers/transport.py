@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from engine.errors import AutopoiesisError, SendFailed
-from engine.providers.attempts import ServiceFailure, named, persist
+from engine.providers.attempts import ServiceFailure, explained, late, named, pause_after
 from engine.providers.chat import ChatReply, ChatRequest, Usage
-from engine.providers.keys import CHAT, GATE, Purpose, key_for, shown_address
+from engine.providers.keys import CHAT, Purpose, key_for, shown_address
 from engine.providers.pricing import ALIASES, CHAT_MODELS, DEFAULT_MODELS
 from engine.providers.reply import Pieces, Told
 
@@ -26,6 +26,8 @@ CLIENT_TIMEOUT_S = 600.0
 """A client's own limit, out of the way: its limits are for parts of a response, ours is for the whole."""
 REPLY_LIMIT = 16_000_000
 """Characters of a reply that comes in pieces; the longest that models write have some hundred thousand."""
+ADAPTATIONS = 6
+"""Times a request is put in another form because the model refuses a parameter."""
 LIMIT_SAID = re.compile(r"max_?(?:completion_?|output_?)?tokens")
 _TOOLS_SAID = re.compile(r"function.?(?:call|declaration)|tool")
 _NUMBER = re.compile(r"\d[\d,]*")
@@ -131,14 +133,47 @@ class Service(ABC, Generic[Client, Form]):
         timeout: float,
         purpose: Purpose | None = None,
     ) -> Answer:
-        """As ``persist``; the form that got the answer is where the next request begins."""
-        before = self._form
-        answer, form = await persist(
-            attempt, before, adapt, service=self, timeout=timeout, purpose=purpose or self.purpose
-        )
-        if form != before:  # or what another request has found out meanwhile would be forgotten
-            self._form = form
-        return answer
+        """Attempts until there is an answer or no hope, all within ``timeout`` seconds.
+
+        The form that got the answer is where the next request begins. Errors are raised anew, outside the
+        handlers of those they stand for: a chained traceback would lead to frames that hold the key, and a
+        crash report shows the variables of frames.
+
+        Args:
+            attempt: One attempt with the request in a given form; raises ``ServiceFailure``.
+            adapt: Another form after a refusal, or ``None`` when the refusal is not about the form.
+
+        Raises:
+            AutopoiesisError: That of the purpose; the message says why and what to do, and holds no key.
+        """
+        purpose = purpose or self.purpose
+        form = before = self._form
+        verdict: AutopoiesisError | None = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout) as limit:
+                adaptations = retries = 0
+                while verdict is None:
+                    try:
+                        answer = await attempt(form)
+                        if form != before:  # or what another request has found out meanwhile would be lost
+                            self._form = form
+                        return answer
+                    except ServiceFailure as error:
+                        failure = error
+                    refused = failure.status in (400, 404, 405, 422) and not failure.is_final
+                    other = adapt(form, failure) if refused else None
+                    if other is not None and adaptations < ADAPTATIONS:
+                        adaptations += 1
+                        form = other
+                        continue
+                    pause = pause_after(failure, retries)
+                    left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
+                    if pause is None or pause >= left:
+                        verdict = explained(failure, self, self.key_variable, retries, purpose)
+                    else:
+                        retries += 1
+                        await asyncio.sleep(pause)
+        raise verdict or late(self.name, timeout, purpose)
 
     async def _tried(self, step: Awaitable[Answer]) -> Answer:
         """What a step of an attempt gives.
@@ -208,7 +243,7 @@ class ChatService(Service[Client, F]):
     ``model`` may be an alias; empty for the provider's default for chats, and its cheapest for all else.
     """
 
-    def __init__(self, model: str = "", address: str = "", purpose: Purpose = GATE) -> None:
+    def __init__(self, model: str = "", address: str = "", *, purpose: Purpose) -> None:
         default = (CHAT_MODELS if purpose is CHAT else DEFAULT_MODELS)[self.name]
         super().__init__(ALIASES.get(model, model) or default, address, purpose)
 
@@ -236,14 +271,6 @@ class ChatService(Service[Client, F]):
             failed.partial = pieces.text
             failed.usage = pieces.told.usage if pieces.told.usage != Usage() else None
         raise failed
-
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """Tokens of a prompt as the service counts them; ``None`` where it cannot tell.
-
-        Raises:
-            AutopoiesisError: The service was asked and did not answer.
-        """
-        return None
 
     async def _attempt(self, form: F, request: ChatRequest, pieces: Pieces) -> ChatReply:
         failure: ServiceFailure

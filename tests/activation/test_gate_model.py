@@ -14,6 +14,7 @@ from engine.activation.gate_cache import GateCache
 from engine.activation.gate_model import ModelGate, excerpt, prompt_of, read_answer
 from engine.activation.gate_question import GateQuestion
 from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.keys import GATE
 from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
 from tests.cases import each_case
@@ -28,6 +29,7 @@ class Model:
     """A provider that says what a test wants."""
 
     name = "openai"
+    purpose = GATE
     takes_tools = False
 
     def __init__(self, *said: ChatReply, model: str = "m", address: str = "") -> None:

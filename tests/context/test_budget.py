@@ -187,17 +187,6 @@ def test_a_slot_shows_its_cap_in_tokens_of_its_own_text(space: Space) -> None:
     assert next(slot for slot in compiled.slots if slot.name == "history").cap is None
 
 
-def test_a_tokenizer_whose_parts_do_not_add_up_still_keeps_the_budget(space: Space) -> None:
-    rich(space)
-    compiler = space.compiler()
-    compiler._count = lambda text: len(text.encode()) // 4 + (text.count("<!--") > 1) * 400
-    compiled = compiler.compile(CompileRequest("Where were we?", TODAY, history=HISTORY, budget=4096))
-    assert compiled.tokens <= 4096 - compiled.reply_reserve
-    removed = [each for each in compiled.left_out if "longer than its parts" in each.reason]
-    assert {each.slot for each in removed} == {"history"}
-    assert compiled.dropped_turns + sum(each.layer == 11 for each in compiled.sections) == len(HISTORY)
-
-
 def test_left_out_begins_with_what_matters_most(space: Space) -> None:
     rich(space)
     priorities = [each.priority for each in space.compile(history=HISTORY, budget=2048).left_out]

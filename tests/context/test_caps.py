@@ -12,7 +12,7 @@ from engine.context import tokens
 from engine.context.caps import Cap, caps_of, shown_tokens, within
 from engine.context.compiled import Compiled, LeftOut, Slot, SlotName
 from engine.context.compiler import CompileRequest, ContextCompiler
-from engine.context.next_kb import More, next_kb
+from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.windows import WINDOWS, window_of
 from engine.errors import BudgetError, ConfigError
 from engine.search.results import SearchResult
@@ -147,7 +147,7 @@ def test_identity_beyond_a_cap_in_tokens_is_reported_and_kept(space: Space) -> N
 
 
 def test_a_cap_is_shown_in_tokens_of_the_slots_own_text() -> None:
-    caps = (Cap.of("a", 1), Cap.of_tokens("b", 900))
+    caps = (Cap.of("a", 1), Cap("b", "tokens", 900, 900))
     assert shown_tokens(caps, 100, 200, 9999) == 512
     assert shown_tokens(caps, 0, 0, 9999) == 256
     assert shown_tokens(caps, 100, 200, 50) == 50
@@ -294,7 +294,7 @@ def test_pieces_that_fit_come_in_their_order_and_the_last_in_part() -> None:
         left("knowledge:d", 30, slot="knowledge", priority=3),
         left("history:1-9", 900, slot="history", priority=4),
     ]
-    got = next_kb(missing, More(0, 260), frozenset())
+    got = next_kb(missing, 0, 260, frozenset())
     assert [(each.label, each.tokens) for each in got] == [
         ("topic:a", 100),
         ("subscription:c", 60),
@@ -306,23 +306,22 @@ def test_pieces_that_fit_come_in_their_order_and_the_last_in_part() -> None:
 
 def test_only_lack_of_room_counts() -> None:
     missing = [left("topic:a", 10, limit="cap"), left("topic:b", 10, limit=""), left("topic:c", 0)]
-    assert next_kb(missing, More(250, 250), frozenset()) == ()
+    assert next_kb(missing, 250, 250, frozenset()) == ()
 
 
 def test_the_rest_of_a_cut_section_comes_however_little_of_it_fits() -> None:
-    [got] = next_kb([left("topic:a", 5000)], More(0, 50), frozenset({"topic:a"}))
+    [got] = next_kb([left("topic:a", 5000)], 0, 50, frozenset({"topic:a"}))
     assert got.tokens == 50
-    assert next_kb([left("topic:a", 5000)], More(0, 50), frozenset()) == ()
+    assert next_kb([left("topic:a", 5000)], 0, 50, frozenset()) == ()
     again = left("knowledge:a", 5000, slot="knowledge", priority=3)
-    assert next_kb([again], More(0, 50), frozenset({"knowledge:a"})) == ()
+    assert next_kb([again], 0, 50, frozenset({"knowledge:a"})) == ()
 
 
 def test_stable_sections_get_their_part_of_it() -> None:
     memory = left("memory:MEMORY.md", 900, slot="memory", priority=1)
-    [got] = next_kb([memory], More(160, 250), frozenset({"memory:MEMORY.md"}))
+    [got] = next_kb([memory], 160, 250, frozenset({"memory:MEMORY.md"}))
     assert got.tokens == 160
-    assert More.after("ab" * 512, 256, 20, 7) == More(7 + 256 - 85, 276)
-    assert More.after("", 0, 0, 0).whole == 256
+    assert tokens_of_kib("ab" * 512, 256) == tokens_of_kib("", 0) == 256
 
 
 def test_a_compile_says_what_one_more_kib_would_have_brought() -> None:

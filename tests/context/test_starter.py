@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.context import delimiters
-from engine.context.starter import starter_text
+from engine.context.fixed import starter_text
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
@@ -34,14 +34,15 @@ def test_a_new_workspace_has_a_short_prompt_that_says_what_is_missing(fresh: Pat
     )
 
 
-@pytest.mark.parametrize("path", STARTERS)
-def test_a_changed_file_stands_in_every_prompt(fresh: Path, path: str) -> None:
-    place = fresh / path
-    place.write_text(place.read_text() + "\nAnd the walrus.\n")
+def test_a_changed_file_stands_in_every_prompt(fresh: Path) -> None:
     with Engine.open(fresh) as engine:
-        compiled = engine.compile("hello")
-    assert "And the walrus." in compiled.text
-    assert path not in {left.source for left in compiled.left_out}
+        for number, path in enumerate(STARTERS, 1):
+            place = fresh / path
+            place.write_text(place.read_text() + "\nAnd the walrus.\n")
+            compiled = engine.compile("hello")
+            assert compiled.text.count("And the walrus.") == number, path
+            assert {left.source for left in compiled.left_out} >= set(STARTERS[number:])
+            assert path not in {left.source for left in compiled.left_out}
 
 
 def test_the_system_prompt_names_what_is_there_in_words_that_stay_as_they_are(fresh: Path) -> None:

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from engine.costs.costs import Asked
 from engine.discussions.money import Bills
 from engine.errors import AutopoiesisError, CostLimit
-from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.chat import Asked, ChatReply, ChatRequest, Usage
+from engine.providers.keys import CHAT, Purpose
 
 Reply = str | ChatReply | BaseException
 
@@ -34,6 +34,7 @@ class Scripted:
     model: str = "claude-sonnet-5-5"
     address: str = ""
     takes_tools: bool = False
+    purpose: Purpose = CHAT
     asked: list[ChatRequest] = field(default_factory=list)
     closed: int = 0
     caching: bool = True
@@ -55,9 +56,6 @@ class Scripted:
         return (
             reply if isinstance(reply, ChatReply) else ChatReply(text, self._used(request, text), self.model)
         )
-
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        return None
 
     async def aclose(self) -> None:
         self.closed += 1

@@ -13,6 +13,7 @@ from engine.flush.flush import Flusher
 from engine.flush.log import FlushLog
 from engine.knowledge.review import ReviewQueue
 from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.keys import FLUSH, Purpose
 from engine.settings.model import FlushSettings
 from engine.store.change import commit_change
 from engine.store.files import Files
@@ -48,6 +49,7 @@ class Provider:
     name = "anthropic"
     model = "some-model"
     address = ""
+    purpose: Purpose = FLUSH
     takes_tools = False
 
     def __init__(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from engine.errors import CostLimit
 from engine.knowledge.harvest.reading import SourceText, read_source
+from engine.settings.model import HarvestSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
+
+Limits = partial(HarvestSettings, deadline_s=5.0)
+"""How long an answer may take and be."""
 
 EMPTY: dict[str, list[Any]] = {
     "facts": [],
@@ -111,11 +115,3 @@ class Accounts:
     def spent(self, completed: Any, topics: Sequence[str], discussion: str) -> None:
         """As ``Spending.spent``."""
         self.put_down.append((completed.model, discussion))
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long an answer may take and be."""
-
-    max_tokens: int = 8192
-    deadline_s: float = 5.0

@@ -23,7 +23,7 @@ def space(tmp_path: Path) -> EntrySpace:
 def catalog_locations(space: EntrySpace) -> list[str]:
     """The locations that the prompt's catalogs name."""
     reader = Reader(WorkspaceSource(space.files), ParsedFiles())
-    found = [*catalog.entries(reader), *catalog.skills(reader)]
+    found = [each for listed in catalog.catalogs(reader) for each in listed]
     return [
         line.rpartition("(")[2].rstrip(")")
         for candidate in found

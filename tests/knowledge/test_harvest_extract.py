@@ -16,6 +16,7 @@ from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, ta
 from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
+from engine.providers import keys
 from tests.engine.flush_support import Provider
 from tests.knowledge.extract_support import Accounts, Limits, long_talk, reply, source_of, talk, workspace
 from tests.knowledge.test_harvest_reply import spoilt
@@ -195,9 +196,11 @@ def test_what_a_provider_says_is_the_error_and_it_is_not_asked_again(
 
 
 def test_a_provider_that_never_answers_is_left_at_the_deadline(source: SourceText) -> None:
-    done = Extractor(Limits(deadline_s=0.2), Provider(None)).extract(source)
+    silent = Provider(None)
+    silent.purpose = keys.HARVEST
+    done = Extractor(Limits(deadline_s=0.2), silent).extract(source)
     assert done.outcome == "failed"
-    assert done.error == "no answer within 0.2 s; raise harvest.deadline_s, or try again later"
+    assert done.error == "anthropic: no answer within 0.2 s; raise harvest.deadline_s, or try again later"
 
 
 def test_a_failure_at_the_second_attempt_is_the_providers_line_with_what_the_first_took(

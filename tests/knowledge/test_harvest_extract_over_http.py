@@ -9,6 +9,7 @@ import pytest
 
 from engine.knowledge.harvest.extract import Extractor
 from engine.knowledge.item import Item
+from engine.providers.keys import HARVEST
 from tests.knowledge.extract_support import Limits, reply, source_of, talk
 from tests.providers.conftest import (
     KEY,
@@ -54,10 +55,11 @@ def test_a_service_that_refuses_the_key_is_asked_once_and_never_quoted(
 
 def test_a_body_that_never_ends_is_left_at_the_deadline(service: Service, tmp_path: Path) -> None:
     service.answers(service.dripping)
-    done = Extractor(Limits(deadline_s=1.0), service.provider()).extract(
+    done = Extractor(Limits(deadline_s=1.0), service.provider(purpose=HARVEST)).extract(
         source_of(tmp_path, talk(("user", SAID)))
     )
-    assert done.outcome == "failed" and "no answer within 1 s" in done.error
+    assert done.outcome == "failed"
+    assert "no answer within 1 s; raise harvest.deadline_s" in done.error
 
 
 def test_it_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path: Path) -> None:

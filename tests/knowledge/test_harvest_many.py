@@ -19,6 +19,7 @@ from engine.knowledge.harvest.report import Consent, HarvestRequest
 from engine.knowledge.item import CATEGORIES
 from engine.knowledge.knowledge import Knowledge
 from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.keys import HARVEST
 from engine.settings.model import Config, HarvestSettings
 from tests.knowledge.harvest_support import sha
 
@@ -33,6 +34,7 @@ class Model:
     name = "anthropic"
     model = "a-model"
     address = ""
+    purpose = HARVEST
     takes_tools = False
 
     def __init__(self) -> None:

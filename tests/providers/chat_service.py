@@ -55,7 +55,7 @@ class ChatService(Service):
 
     def chat(self, model: str = "some-model", address: str = "") -> Anthropic | OpenAI | Gemini:
         """The provider, asked at this server."""
-        return PROVIDERS[self.name](model, address or self.address, CHAT)
+        return PROVIDERS[self.name](model, address or self.address, purpose=CHAT)
 
     @property
     def cut(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +21,7 @@ from engine.providers import completion
 from engine.providers.anthropic import Anthropic
 from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.providers.gemini import Gemini
-from engine.providers.keys import PURPOSE_KEY_VARIABLES
+from engine.providers.keys import GATE, PURPOSE_KEY_VARIABLES, Purpose
 from engine.providers.openai import OpenAI
 
 if TYPE_CHECKING:
@@ -65,8 +67,10 @@ class Service:
         root = self.server.url_for("").rstrip("/")
         return f"{root}/v1" if self.name == "openai" else root
 
-    def provider(self, model: str = "some-model", address: str = "") -> Anthropic | OpenAI | Gemini:
-        return PROVIDERS[self.name](model, address or self.address)
+    def provider(
+        self, model: str = "some-model", address: str = "", purpose: Purpose = GATE
+    ) -> Anthropic | OpenAI | Gemini:
+        return PROVIDERS[self.name](model, address or self.address, purpose=purpose)
 
     def reply(self, text: str | None, *, cut: bool = False) -> dict[str, Any]:
         """The JSON of a completion."""
@@ -175,7 +179,9 @@ def one_server() -> Iterator[HTTPServer]:
     import openai
 
     assert anthropic.__version__ and openai.__version__ and httpx2.__version__
-    with HTTPServer(threaded=True) as server:
+    with HTTPServer(threaded=True) as server, pytest.MonkeyPatch.context() as patch:
+        # Each client would read the machine's certificates anew, 30 ms of work; all servers here speak HTTP.
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield server
 
 

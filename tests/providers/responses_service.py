@@ -33,7 +33,7 @@ class ResponsesService(ChatService):
 
     def chat(self, model: str = "some-model", address: str = "") -> OpenAI:
         """The provider; without an address it finds this server by its environment variable."""
-        return OpenAI(model, address, CHAT)
+        return OpenAI(model, address, purpose=CHAT)
 
     def event(self, data: object, name: str = "") -> bytes:
         return f"event: {name or 'message'}\ndata: {json.dumps(data)}\n\n".encode()

@@ -103,7 +103,7 @@ async def test_it_is_started_alone_without_tools_and_told_all_in_private(
     )
     prefix = "You are kind. $(touch /tmp/x)\nü\ud800" + "x" * 200_000
     request = replace(REQUEST, prefix=(prefix[:9], prefix[9:]), rest="-p --tools Bash ü\ud800")
-    await ask(ClaudeCode("opus", CHAT), request)
+    await ask(ClaudeCode("opus", purpose=CHAT), request)
     argv = (log / "argv").read_text().split("\n")[:-1]
     assert argv[0] == "-p"
     for option, value in (
@@ -205,7 +205,7 @@ async def test_a_command_that_cannot_be_started(claude: Install) -> None:
         await ask(ClaudeCode(purpose=CHAT))
     claude(says(WHOLE))
     with pytest.raises(SendFailed, match=r"cannot be started: chat\.model cannot be given to a command"):
-        await ask(ClaudeCode("so\0nnet", CHAT))
+        await ask(ClaudeCode("so\0nnet", purpose=CHAT))
 
 
 async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
@@ -321,7 +321,3 @@ async def test_a_chat_within_a_chat_is_not_begun(claude: Install, monkeypatch: p
     with pytest.raises(SendFailed, match="asked from within a call of claude-code"):
         await ask(ClaudeCode(purpose=CHAT))
     assert not (log / "started").exists()
-
-
-async def test_it_cannot_count() -> None:
-    assert await ClaudeCode(purpose=CHAT).count(REQUEST, timeout=1) is None

@@ -55,7 +55,7 @@ class Seen:
 
 
 def provider(chat: ChatService) -> Gemini:
-    return Gemini("some-model", chat.address, CHAT)
+    return Gemini("some-model", chat.address, purpose=CHAT)
 
 
 async def test_a_cache_is_named_in_the_place_of_its_prefix(chat: ChatService) -> None:
@@ -246,23 +246,7 @@ async def test_a_cache_that_cannot_be_ended_is_an_error(
     assert len(seen.bodies) == 3
 
 
-async def test_gemini_counts_a_prompt_with_its_instruction(chat: ChatService) -> None:
-    seen = Seen(chat, "models/some-model:countTokens", "POST", json_response({"totalTokens": 88}))
-    gemini = provider(chat)
-    assert await gemini.count(replace(REQUEST, cached_content=NAME), timeout=20) == 88
-    await gemini.aclose()
-    assert seen.bodies == [
-        {
-            "generateContentRequest": {
-                "model": "models/some-model",
-                "contents": [{"role": "user", "parts": [{"text": "What does Ann like?"}]}],
-                "systemInstruction": {"parts": [{"text": "You are kind.\nAnn likes tea.\n"}]},
-            }
-        }
-    ]
-
-
 def test_who_keeps_caches_under_names_can_be_told(chat: ChatService) -> None:
     assert isinstance(provider(chat), NamedCaches)
-    assert not isinstance(Anthropic("m", chat.address, CHAT), NamedCaches)
+    assert not isinstance(Anthropic("m", chat.address, purpose=CHAT), NamedCaches)
     assert not isinstance(LocalChat(), NamedCaches)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -224,32 +223,6 @@ async def test_a_refusal_about_something_else_is_an_error(chat: ChatService) -> 
     with pytest.raises(SendFailed, match="the request was refused \\(400\\): messages: at least one is"):
         await ask(chat.chat())
     assert len(chat.bodies) == 1
-
-
-@pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
-async def test_anthropic_counts_a_prompt(chat: ChatService) -> None:
-    bodies: list[dict[str, Any]] = []
-
-    def count(request: Any) -> Any:
-        bodies.append(request.get_json())
-        return json_response({"input_tokens": 77})
-
-    chat.server.expect_request("/v1/messages/count_tokens", method="POST").respond_with_handler(count)
-    provider = chat.chat()
-    assert await provider.count(replace(REQUEST, ttl="1h"), timeout=20) == 77
-    await provider.aclose()
-    assert bodies == [
-        {
-            "model": "some-model",
-            "system": [{"type": "text", "text": piece} for piece in REQUEST.prefix],
-            "messages": [{"role": "user", "content": REQUEST.rest}],
-        }
-    ]
-
-
-@pytest.mark.parametrize("chat", ["openai"], indirect=True)
-async def test_openai_cannot_count(chat: ChatService) -> None:
-    assert await chat.chat().count(REQUEST, timeout=20) is None
 
 
 def test_the_settings_choose_the_service() -> None:

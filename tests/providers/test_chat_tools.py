@@ -108,7 +108,7 @@ async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> No
     said = "Function calling is not enabled: the model does not support tools"
     chat.answers(json_response(chat.error(said), 400), chat.streams("tea"))
     at_home = isinstance(chat, ResponsesService) or chat.name != "openai"
-    provider = type(chat.chat())("some-model", "" if at_home else chat.address, CHAT)
+    provider = type(chat.chat())("some-model", "" if at_home else chat.address, purpose=CHAT)
     for _ in range(2):
         assert (await ask(provider, OFFERING)).text == "tea"
     assert [len(chat.tools(body)) for body in chat.bodies] == [1, 0, 0]
@@ -117,7 +117,10 @@ async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> No
 
 def test_only_the_services_own_servers_are_offered_tools() -> None:
     for kind in PROVIDERS.values():
-        assert kind("m", "", CHAT).takes_tools and not kind("m", "http://localhost:1/v1", CHAT).takes_tools
+        assert (
+            kind("m", "", purpose=CHAT).takes_tools
+            and not kind("m", "http://localhost:1/v1", purpose=CHAT).takes_tools
+        )
     assert not ClaudeCode(purpose=CHAT).takes_tools and not LocalChat().takes_tools
 
 

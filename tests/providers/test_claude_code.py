@@ -18,6 +18,7 @@ from engine.providers import completion
 from engine.providers.chat import Usage
 from engine.providers.claude_code import ClaudeCode
 from engine.providers.claude_process import WITHIN_VARIABLE
+from engine.providers.keys import GATE
 from engine.settings.model import GateSettings
 from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
 from tests.providers.conftest import KEY, complete, completed
@@ -37,7 +38,7 @@ YES = json.dumps(
 
 async def test_the_answer_its_tokens_and_its_price_come_back(claude: Install) -> None:
     claude(says(YES))
-    done = await completed(ClaudeCode())
+    done = await completed(ClaudeCode(purpose=GATE))
     assert (done.text, done.model, done.cut) == ("YES", "haiku", False)
     assert (done.usage, done.cost_usd) == (Usage(23, 20, output_tokens=4), 0.0012)
 
@@ -53,7 +54,9 @@ async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
         f'ls -A > "$LOG/files"; cat prefix.txt > "$LOG/prefix"\n{says(YES)}'
     )
     prompt = "Does $(touch /tmp/x) `this` fit?\n-p --tools Bash ü\ud800"
-    await completion.complete(ClaudeCode("opus"), "You judge.", prompt, max_tokens=1, timeout=20)
+    await completion.complete(
+        ClaudeCode("opus", purpose=GATE), "You judge.", prompt, max_tokens=1, timeout=20
+    )
     argv = (log / "argv").read_text().split("\n")[:-1]
     assert argv[0] == "-p"
     for option, value in (
@@ -86,33 +89,33 @@ async def test_a_missing_command_is_named_with_the_way_out(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
     with pytest.raises(GateError, match="the claude command was not found on PATH") as caught:
-        await complete(ClaudeCode())
+        await complete(ClaudeCode(purpose=GATE))
     assert "install Claude Code" in caught.value.cure and "gate.provider: local" in caught.value.cure
 
 
 async def test_a_command_that_cannot_be_started(claude: Install) -> None:
     claude("", interpreter="/nowhere/to/be/found")
     with pytest.raises(GateError, match="cannot be started: No such file or directory"):
-        await complete(ClaudeCode())
+        await complete(ClaudeCode(purpose=GATE))
 
 
 async def test_a_model_that_is_no_argument(claude: Install) -> None:
     claude(says(YES))
     with pytest.raises(GateError, match=r"cannot be started: gate\.model cannot be given to a command"):
-        await complete(ClaudeCode("ha\0iku"))
+        await complete(ClaudeCode("ha\0iku", purpose=GATE))
 
 
 async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
     log = claude(HANGS)
     with pytest.raises(GateError, match=r"no answer within 0\.5 s") as caught:
-        await complete(ClaudeCode(), timeout=0.5)
+        await complete(ClaudeCode(purpose=GATE), timeout=0.5)
     assert "gate.claude_code_deadline_s" in caught.value.cure
     await until_gone(log, "leader", "child")
 
 
 async def test_cancelling_ends_it_with_all_it_started(claude: Install) -> None:
     log = claude(HANGS)
-    task = asyncio.ensure_future(complete(ClaudeCode(), timeout=600))
+    task = asyncio.ensure_future(complete(ClaudeCode(purpose=GATE), timeout=600))
     await until_there(log / "leader")
     task.cancel()
     done, _ = await asyncio.wait([task], timeout=5.0)
@@ -134,7 +137,7 @@ async def test_cancelling_while_it_starts_ends_it_with_all_it_started(
         return process
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", slowly)
-    task = asyncio.ensure_future(complete(ClaudeCode(), timeout=600))
+    task = asyncio.ensure_future(complete(ClaudeCode(purpose=GATE), timeout=600))
     done, _ = await asyncio.wait([task], timeout=20.0)
     assert done and task.cancelled()
     await until_gone(log, "leader", "child")
@@ -143,7 +146,7 @@ async def test_cancelling_while_it_starts_ends_it_with_all_it_started(
 async def test_one_whose_child_keeps_the_output_open_ends_at_the_deadline(claude: Install) -> None:
     log = claude(f'sleep 600 & echo $! > "$LOG/child"\n{says(YES)}')
     with pytest.raises(GateError, match=r"no answer within 0\.5 s"):
-        await complete(ClaudeCode(), timeout=0.5)
+        await complete(ClaudeCode(purpose=GATE), timeout=0.5)
     await until_gone(log, "child")
 
 
@@ -156,25 +159,25 @@ async def test_one_whose_child_keeps_the_output_open_ends_at_the_deadline(claude
 async def test_output_that_is_no_reply_is_an_error(claude: Install, output: str) -> None:
     claude(says(output))
     with pytest.raises(GateError, match="the reply could not be read"):
-        await complete(ClaudeCode())
+        await complete(ClaudeCode(purpose=GATE))
 
 
 @pytest.mark.parametrize("script", ["yes nonsense", "head -c 3000000 /dev/zero"])
 async def test_output_without_end_is_given_up(claude: Install, script: str) -> None:
     log = claude(f'echo $$ > "$LOG/leader"\n{script}')
     with pytest.raises(GateError, match="wrote more than 1 MiB"):
-        await complete(ClaudeCode())
+        await complete(ClaudeCode(purpose=GATE))
     await until_gone(log, "leader")
 
 
 async def test_much_on_standard_error_does_not_hold_up_the_answer(claude: Install) -> None:
     claude(f"head -c 3000000 /dev/zero >&2\n{says(YES)}")
-    assert await complete(ClaudeCode()) == "YES"
+    assert await complete(ClaudeCode(purpose=GATE)) == "YES"
 
 
 async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> None:
     claude(f"exec 0<&-\n{says(YES)}")
-    done = await completion.complete(ClaudeCode(), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
+    done = await completion.complete(ClaudeCode(purpose=GATE), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
     assert done.text == "YES"
 
 
@@ -211,7 +214,7 @@ async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> Non
 async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, cure: str) -> None:
     claude(script)
     with pytest.raises(GateError) as caught:
-        await complete(ClaudeCode())
+        await complete(ClaudeCode(purpose=GATE))
     assert caught.value.what == what and cure in caught.value.cure
     assert str(caught.value).isprintable()
 
@@ -223,9 +226,9 @@ async def test_what_quotes_the_key_is_not_shown(
     monkeypatch.setenv(variable, KEY)
     claude(f'echo "bad key ${variable}" >&2; exit 1')
     with pytest.raises(GateError) as caught:
-        await complete(ClaudeCode())
+        await complete(ClaudeCode(purpose=GATE))
     assert caught.value.what == "failed with status 1"
-    assert KEY not in repr(vars(ClaudeCode()))
+    assert KEY not in repr(vars(ClaudeCode(purpose=GATE)))
 
 
 async def test_a_question_within_a_question_is_not_put(
@@ -234,14 +237,14 @@ async def test_a_question_within_a_question_is_not_put(
     log = claude('touch "$LOG/started"')
     monkeypatch.setenv(WITHIN_VARIABLE, "1")
     with pytest.raises(GateError, match="asked from within a question of our own"):
-        await complete(ClaudeCode())
+        await complete(ClaudeCode(purpose=GATE))
     assert not (log / "started").exists()
 
 
 @pytest.mark.parametrize(("said", "answers"), [("1", ["yes", "no"]), ("none", ["no", "no"])])
 def test_it_answers_lists_from_the_thread_of_the_gate(claude: Install, said: str, answers: list[str]) -> None:
     claude(says(YES.replace('"YES"', f'"{said}"')))
-    gate = Gate(ListGate(ClaudeCode()), GateSettings(provider="claude-code", mode="list"))
+    gate = Gate(ListGate(ClaudeCode(purpose=GATE)), GateSettings(provider="claude-code", mode="list"))
     questions = [GateQuestion("review this", name, "about", f"Name: {name}") for name in ("a", "b")]
     outcomes = [outcome for outcome in gate.ask_and_wait(questions) if outcome]
     gate.close()
@@ -252,7 +255,7 @@ def test_it_answers_lists_from_the_thread_of_the_gate(claude: Install, said: str
 def test_it_has_a_deadline_of_its_own(claude: Install) -> None:
     claude("sleep 600")
     settings = GateSettings(deadline_s=600, claude_code_deadline_s=0.3)
-    gate = Gate(ModelGate(ClaudeCode()), settings)
+    gate = Gate(ModelGate(ClaudeCode(purpose=GATE)), settings)
     (outcome,) = gate.ask_and_wait([GateQuestion("review this", "a", "about", "Name: a")])
     gate.close()
     assert outcome is not None and outcome.answer == "failed" and "no answer within 0.3 s" in outcome.reason

@@ -11,6 +11,7 @@ from engine.providers import completion
 from engine.providers.anthropic import Anthropic
 from engine.providers.chat import Usage
 from engine.providers.gemini import Gemini
+from engine.providers.keys import GATE
 from engine.providers.openai import OpenAI
 from tests.providers.conftest import KEY, Service, complete, completed, json_response
 
@@ -101,7 +102,7 @@ async def test_thoughts_are_no_part_of_the_answer_but_of_its_price(
     service.server.expect_request(
         "/v1beta/models/gemini-3.5-flash-lite:generateContent", method="POST"
     ).respond_with_json(reply)
-    done = await completed(Gemini(), max_tokens=16)
+    done = await completed(Gemini(purpose=GATE), max_tokens=16)
     assert (done.text, done.usage.output_tokens) == ("NO", 10)
     assert done.cost_usd == pytest.approx((200 * 0.30 + 10 * 2.50) / 1e6)
 
@@ -122,7 +123,7 @@ async def test_an_address_may_name_the_version_of_the_interface(service: Service
 async def test_the_price_of_a_known_model_is_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", service.address)
     service.answers(json_response(service.reply("YES")))
-    done = await completed(Anthropic("haiku"), max_tokens=1)
+    done = await completed(Anthropic("haiku", purpose=GATE), max_tokens=1)
     assert service.bodies[0]["model"] == "claude-haiku-5-5"
     assert done.cost_usd == pytest.approx((200 * 0.10 + 1 * 0.50) / 1e6)
 
@@ -135,13 +136,14 @@ def test_nothing_is_imported_or_read_before_the_first_question(monkeypatch: pyte
         "from engine.providers.anthropic import Anthropic\n"
         "from engine.providers.gemini import Gemini\n"
         "from engine.providers.claude_code import ClaudeCode\n"
-        "OpenAI(); Anthropic(); Gemini(); ClaudeCode()\n"
+        "from engine.providers.keys import GATE\n"
+        "OpenAI(purpose=GATE); Anthropic(purpose=GATE); Gemini(purpose=GATE); ClaudeCode(purpose=GATE)\n"
         "sys.exit(bool({'openai', 'anthropic', 'httpx2'} & set(sys.modules)))\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_what_a_provider_shows_of_itself_names_no_password() -> None:
-    shown = repr(OpenAI("m", "https://user:secret@host.example:8443/v1?token=abc"))
+    shown = repr(OpenAI("m", "https://user:secret@host.example:8443/v1?token=abc", purpose=GATE))
     assert "host.example:8443/v1" in shown
     assert "secret" not in shown and "abc" not in shown

@@ -12,7 +12,7 @@ from werkzeug import Request, Response
 from engine.errors import GateError
 from engine.providers.anthropic import Anthropic
 from engine.providers.gemini import Gemini
-from engine.providers.keys import OWN_KEY_VARIABLES, key_for
+from engine.providers.keys import GATE, OWN_KEY_VARIABLES, key_for
 from engine.providers.openai import OpenAI
 from tests.providers.conftest import KEY, PROVIDERS, Service, complete, json_response
 
@@ -84,7 +84,7 @@ async def test_a_missing_key_is_named_with_the_way_out(
     with pytest.raises(
         GateError, match=f"{variable}: there is no key; set {variable}, or gate.provider: local"
     ):
-        await complete(kind())
+        await complete(kind(purpose=GATE))
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)
@@ -129,7 +129,7 @@ def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("AUTOPOIESIS_GATE_API_KEY", raising=False)
 
     def sent_to(address: str) -> str:
-        return key_for("OPENAI_API_KEY", address, "OPENAI_BASE_URL")
+        return key_for("OPENAI_API_KEY", address, "OPENAI_BASE_URL", GATE)
 
     assert sent_to("") == KEY
     for here in ("http://localhost:11434/v1", "http://127.0.0.1:8000", "http://[::1]:8000/v1"):

@@ -118,7 +118,7 @@ def test_a_name_that_is_looked_up_for_ever_holds_up_no_call_that_was_ended(
 
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
     monkeypatch.setenv("AUTOPOIESIS_CHAT_API_KEY", "some-key")
-    provider = OpenAI("m", "http://nowhere.example/v1", CHAT)
+    provider = OpenAI("m", "http://nowhere.example/v1", purpose=CHAT)
     exchange = exchange_of(provider, lambda _text: None)
 
     def stop() -> None:

@@ -18,7 +18,7 @@ from engine.providers.claude_process import run
 from engine.providers.completion import complete
 from engine.providers.embeddings import OpenAIEmbedder
 from engine.providers.gemini import Gemini
-from engine.providers.keys import CHAT
+from engine.providers.keys import CHAT, GATE
 from engine.providers.openai import OpenAI
 from engine.providers.outgoing import sendable
 from engine.redaction.detect import PLACEHOLDER
@@ -29,7 +29,7 @@ SAID = f'for "ä" use the token {TYPED} and say hello'
 
 
 @pytest.fixture
-def bodies(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def bodies(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the server was sent; it refuses everything."""
     sent: list[str] = []
 
@@ -38,9 +38,9 @@ def bodies(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> list[str]
         sent.append(request.url + request.get_data().decode())
         return Response('{"error": {"message": "no"}}', status=400, content_type="application/json")
 
-    httpserver.expect_request("").respond_with_handler(take)
+    server.expect_request("").respond_with_handler(take)
     for path in _PATHS:
-        httpserver.expect_request(path).respond_with_handler(take)
+        server.expect_request(path).respond_with_handler(take)
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.setenv(name, "test-key-of-no-service")
     return sent
@@ -60,10 +60,10 @@ def is_clean(bodies: list[str]) -> bool:
 
 @pytest.mark.parametrize("service", [Anthropic, OpenAI, Gemini])
 async def test_no_completion_holds_a_key(
-    service: type[Anthropic] | type[OpenAI] | type[Gemini], httpserver: HTTPServer, bodies: list[str]
+    service: type[Anthropic] | type[OpenAI] | type[Gemini], server: HTTPServer, bodies: list[str]
 ) -> None:
-    root = httpserver.url_for("").rstrip("/")
-    provider = service("m", f"{root}/v1" if service is OpenAI else root)
+    root = server.url_for("").rstrip("/")
+    provider = service("m", f"{root}/v1" if service is OpenAI else root, purpose=GATE)
     with pytest.raises(Exception, match="no"):
         await complete(provider, SAID, SAID, max_tokens=1, timeout=10)
     await provider.aclose()
@@ -71,19 +71,16 @@ async def test_no_completion_holds_a_key(
 
 
 @pytest.mark.parametrize("service", [Anthropic, OpenAI, Gemini])
-async def test_no_chat_no_count_and_no_cache_holds_a_key(
+async def test_no_chat_and_no_cache_holds_a_key(
     service: type[Anthropic] | type[OpenAI] | type[Gemini],
-    httpserver: HTTPServer,
+    server: HTTPServer,
     bodies: list[str],
 ) -> None:
-    root = httpserver.url_for("").rstrip("/")
-    provider = service("m", f"{root}/v1" if service is OpenAI else root, CHAT)
+    root = server.url_for("").rstrip("/")
+    provider = service("m", f"{root}/v1" if service is OpenAI else root, purpose=CHAT)
     request = ChatRequest((f"{SAID}\n",), SAID, 10)
     with pytest.raises(Exception, match="no"):
         await provider.chat(request, timeout=10)
-    if service is not OpenAI:
-        with pytest.raises(Exception, match="no"):
-            await provider.count(request, timeout=10)
     if isinstance(provider, Gemini):
         with pytest.raises(Exception, match="no"):
             await provider.create_cache(ChatRequest((SAID,), "x", 9), 300, timeout=10)
@@ -91,8 +88,8 @@ async def test_no_chat_no_count_and_no_cache_holds_a_key(
     assert is_clean(bodies)
 
 
-def test_no_request_for_vectors_holds_a_key(httpserver: HTTPServer, bodies: list[str]) -> None:
-    embedder = OpenAIEmbedder("m", 8, httpserver.url_for("/v1"), deadline_s=10)
+def test_no_request_for_vectors_holds_a_key(server: HTTPServer, bodies: list[str]) -> None:
+    embedder = OpenAIEmbedder("m", 8, server.url_for("/v1"), deadline_s=10)
     asked: list[Callable[[], object]] = [lambda: embedder.embed([SAID]), lambda: embedder.embed_query(SAID)]
     for ask in asked:
         with pytest.raises(Exception, match="no"):
@@ -119,7 +116,10 @@ def test_a_text_without_secrets_leaves_as_it_is() -> None:
 def test_every_http_client_is_guarded() -> None:
     made = guarded = 0
     for path in (Path(engine.__file__).parent).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(name in text for name in ("Client(", "guarded(", "AsyncOpenAI(", "AsyncAnthropic(")):
+            continue  # parsing all of them takes a second
+        for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             if node.func.id in ("AsyncClient", "DefaultAsyncHttpxClient", "Client", "DefaultHttpxClient"):

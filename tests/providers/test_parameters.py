@@ -11,6 +11,7 @@ from werkzeug import Request, Response
 from engine.errors import GateError
 from engine.providers import completion
 from engine.providers.anthropic import Anthropic
+from engine.providers.keys import GATE
 from engine.providers.openai import OpenAI
 from tests.providers.conftest import Service, complete, json_response
 
@@ -72,7 +73,7 @@ async def test_a_reasoning_model_is_asked_not_to_reason(
         json_response(service.error("Unsupported value: reasoning_effort 'low'"), 400),
         json_response(service.reply("NO")),
     )
-    assert await complete(OpenAI()) == "NO"
+    assert await complete(OpenAI(purpose=GATE)) == "NO"
     assert [body.get("reasoning_effort") for body in service.bodies] == ["none", "minimal", "low", None]
     first = service.bodies[0]
     assert first["model"] == "gpt-6-luna"
@@ -126,7 +127,7 @@ async def test_models_known_to_refuse_a_temperature_get_none(
 ) -> None:
     service.answers(json_response(service.reply("NO")))
     for model in ("claude-haiku-5-5", "claude-opus-4-8", "claude-haiku-4-5", "claude-3-haiku-20240307"):
-        await complete(Anthropic(model, service.address))
+        await complete(Anthropic(model, service.address, purpose=GATE))
     assert ["temperature" in body for body in service.bodies] == [False, False, True, True]
 
 

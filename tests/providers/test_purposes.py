@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import fields
+from itertools import product
 
 import pytest
 
 from engine.errors import AutopoiesisError
 from engine.providers import keys
+from engine.providers.asking import Question
+from engine.providers.chat import ChatReply, ChatRequest
 from engine.providers.completion import complete
-from engine.providers.keys import FLUSH, GATE, HARVEST, Purpose
-from engine.providers.select import ServiceSettings, completer_for
+from engine.providers.keys import CHAT, FLUSH, GATE, HARVEST, Purpose
+from engine.providers.openai import OpenAI, OpenAIForm
+from engine.providers.reply import Pieces
+from engine.providers.select import ServiceSettings, chat_provider_for, completer_for
 from engine.settings.catalog import catalog
-from engine.settings.model import FlushSettings, GateSettings, HarvestSettings
+from engine.settings.model import ChatSettings, FlushSettings, GateSettings, HarvestSettings
 from tests.cases import each_case
 
 PURPOSES = [value for value in vars(keys).values() if isinstance(value, Purpose)]
@@ -49,16 +54,53 @@ def test_a_missing_key_is_told_with_the_settings_of_the_one_who_asks(
     for variable in (*keys.OWN_KEY_VARIABLES, *keys.PURPOSE_KEY_VARIABLES, "GOOGLE_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     settings: ServiceSettings = kind(provider=provider)  # type: ignore[arg-type]
-    found = completer_for(settings, purpose)
+    found = completer_for(settings)
     assert found is not None
     with pytest.raises(AutopoiesisError) as caught:
         asyncio.run(complete(found, "s", "p", max_tokens=1, timeout=30))
     assert without in caught.value.cure
 
 
+class Silent(OpenAI):
+    """Never answers, and ends its own waiting."""
+
+    async def _attempt(self, form: OpenAIForm, request: ChatRequest, pieces: Pieces) -> ChatReply:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+class Deaf(Silent):
+    """Never answers, and knows of no deadline."""
+
+    async def chat(self, *_args: object, **_named: object) -> ChatReply:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@each_case("purpose", [GATE, FLUSH, HARVEST, CHAT])
+def test_whoever_notices_the_deadline_first_names_the_setting_of_the_one_who_asks(purpose: Purpose) -> None:
+    words = f"openai: no answer within 0.05 s; raise {purpose.deadline}, or try again later"
+    with pytest.raises(AutopoiesisError, match=f"^{re.escape(words)}$"):
+        asyncio.run(complete(Silent(purpose=purpose), "s", "p", max_tokens=1, timeout=0.05))
+    for kind in (Silent, Deaf):
+        question = Question(kind(purpose=purpose), "s", "p", max_tokens=1, deadline_s=0.05)
+        assert question.answer().error == words
+
+
+def test_each_group_of_settings_is_asked_with_its_own_deadline() -> None:
+    groups = (GateSettings, FlushSettings, HarvestSettings, ChatSettings)
+    for kind, name in product(groups, ("anthropic", "openai", "gemini", "claude-code")):
+        found = completer_for(kind(provider=name))
+        assert found is not None
+        group = kind.__name__.removesuffix("Settings").lower()
+        own = "claude_code_deadline_s" if (group, name) == ("gate", "claude-code") else "deadline_s"
+        assert found.purpose.deadline == f"{group}.{own}"
+    assert chat_provider_for(ChatSettings()).purpose.deadline == "chat.deadline_s"
+
+
 def test_claude_code_names_the_settings_of_the_one_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    found = completer_for(HarvestSettings(provider="claude-code"), HARVEST)
+    found = completer_for(HarvestSettings(provider="claude-code"))
     assert found is not None
     with pytest.raises(AutopoiesisError) as caught:
         asyncio.run(complete(found, "s", "p", max_tokens=1, timeout=30))

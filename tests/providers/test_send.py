@@ -10,9 +10,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from engine.context.compiled import Compiled
 from engine.discussions.turn import Sent
 from engine.engine import Engine
 from tests.providers.chat_service import ChatService
@@ -66,29 +68,14 @@ def test_five_turns_with_other_topics_send_the_same_prefix(engine: Engine, chat:
         length = each.compiled.stable_prefix_length
         assert chat.system(body) == each.compiled.text[:length]
         assert chat.message(body) == each.compiled.text[length:]
+        if chat.name == "anthropic":
+            stands_at_ends_of_layers(body["system"], each.compiled)
     assert "Answer 4." in chat.message(chat.bodies[4]) and MESSAGES[3] in chat.message(chat.bodies[4])
     assert sent[-1].cache.calls == sent[-1].cache.hits == 5
     usage = sent[-1].reply.usage
     assert (usage.input_tokens, usage.cached_tokens) == (300, 200)
     assert usage.cache_write_tokens == (0 if chat.name == "gemini" else 70)
-
-
-def test_breakpoints_stand_at_the_ends_of_layers(engine: Engine, chat: ChatService) -> None:
-    if chat.name != "anthropic":
-        pytest.skip("only Anthropic is told where")
-    sent = talk(engine, chat)
-    for body, each in zip(chat.bodies, sent, strict=True):
-        ends, at = [], 0
-        for block in body["system"]:
-            at += len(block["text"])
-            assert block["cache_control"]["type"] == "ephemeral"
-            ends.append(at)
-        assert 1 <= len(ends) <= 3
-        assert set(ends) <= set(each.compiled.boundaries) and ends[-1] == each.compiled.stable_prefix_length
-
-
-def test_what_it_cost_and_what_was_sent_is_written_down(engine: Engine, chat: ChatService) -> None:
-    sent = talk(engine, chat)
+    # What it cost and what was sent is written down.
     calls = [record for record in engine.costs.log.records() if record.operation == "chat"]
     assert [(call.provider, call.discussion) for call in calls] == [(chat.name, sent[0].session_id)] * 5
     assert [call.usage.cached_tokens for call in calls] == [200] * 5
@@ -97,9 +84,19 @@ def test_what_it_cost_and_what_was_sent_is_written_down(engine: Engine, chat: Ch
     assert [turn.role for turn in conversation.turns] == ["user", "agent"] * 5
 
 
-@pytest.mark.parametrize("trouble", ["", "refused", "torn", "nonsense"])
+def stands_at_ends_of_layers(system: list[dict[str, Any]], compiled: Compiled) -> None:
+    """Only Anthropic is told where its caches end."""
+    ends, at = [], 0
+    for block in system:
+        at += len(block["text"])
+        assert block["cache_control"]["type"] == "ephemeral"
+        ends.append(at)
+    assert 1 <= len(ends) <= 3
+    assert set(ends) <= set(compiled.boundaries) and ends[-1] == compiled.stable_prefix_length
+
+
 def test_no_key_is_written_anywhere(
-    engine: Engine, chat: ChatService, trouble: str, capfd: pytest.CaptureFixture[str]
+    engine: Engine, chat: ChatService, capfd: pytest.CaptureFixture[str]
 ) -> None:
     answers = {
         "": chat.streams("Fine."),
@@ -107,11 +104,12 @@ def test_no_key_is_written_anywhere(
         "torn": chat.sends([*chat.head(), chat.piece("Half of")]),
         "nonsense": json_response([KEY]),
     }
-    chat.answers(answers[trouble])
-    sent = engine.discussions.sending().send("Good morning.")
-    assert bool(sent.problem) is bool(trouble)
-    engine.capture.end(sent.session_id)
-    engine.repository.commit([sent.path], "conversation")
+    chat.answers(*answers.values())
+    sent = [engine.discussions.sending().send("Good morning.") for _ in answers]
+    assert [bool(each.problem) for each in sent] == [bool(trouble) for trouble in answers]
+    for each in sent:
+        engine.capture.end(each.session_id)
+    engine.repository.commit([each.path for each in sent], "conversations")
     engine.close()
     assert KEY in str(chat.headers), "the test would prove nothing if the key had not been sent"
     said = "".join(capfd.readouterr()) + repr(sent)
@@ -144,12 +142,12 @@ def test_what_a_tool_answers_leaves_without_secrets_and_each_call_is_logged(
     assert [(record.operation, record.usage.input_tokens) for record in records] == [("chat", 300)] * 2
 
 
-@pytest.mark.parametrize("chat", ["responses"], indirect=True)
+@pytest.mark.parametrize("chat", ["gemini"], indirect=True)  # no package that takes seconds to import
 def test_ctrl_c_ends_the_reply_and_keeps_what_had_come(indexed_sample: Path, chat: ChatService) -> None:
     chat.answers(chat.drips("Good morning to you."))
     command = [sys.executable, "-m", "tui.cli", "-C", str(indexed_sample), "send", "Good morning."]
     with subprocess.Popen(
-        [*command, "--provider", "openai", "--model", "some-model"],
+        [*command, "--provider", "gemini", "--model", "some-model"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -162,11 +160,11 @@ def test_ctrl_c_ends_the_reply_and_keeps_what_had_come(indexed_sample: Path, cha
             _, error = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert process.returncode == 1 and "autopoiesis: openai: stopped" in error
+    assert process.returncode == 1 and "autopoiesis: gemini: stopped" in error
     assert not chat.release.is_set()
     (transcript,) = (
         path
         for path in (indexed_sample / "raw/conversations").rglob("*.md")
-        if "[cut off: openai: stopped]" in path.read_text()
+        if "[cut off: gemini: stopped]" in path.read_text()
     )
     assert "Good morning to you.\n\n[cut off" in transcript.read_text()

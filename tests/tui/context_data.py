@@ -272,7 +272,7 @@ def compiled_of(pieces: list[Candidate], **changes: object) -> Compiled:
     placement = Placement(count)
     for each in pieces:
         placement.add(placement.piece(each))
-    made = assemble(placement.pieces, count)
+    made = assemble(placement.pieces)
     base = Compiled(
         text=made.text,
         tokens=made.tokens,

@@ -40,8 +40,9 @@ from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
-    from engine.providers.asking import Asked, Limits, Question
+    from engine.providers.asking import Asked, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
+    from engine.settings.model import HarvestSettings
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
@@ -95,14 +96,6 @@ class _Failed(Exception):
         self.lasting = lasting
 
 
-@dataclass(frozen=True, slots=True)
-class _Longer:
-    """Limits for a reply that was cut off."""
-
-    max_tokens: int
-    deadline_s: float
-
-
 class Extractor:
     """Takes knowledge out of conversations, one at a time. ``stop`` may be called from any thread.
 
@@ -111,7 +104,7 @@ class Extractor:
 
     def __init__(
         self,
-        settings: Limits,
+        settings: HarvestSettings,
         completer: ChatProvider | None = None,
         spending: Spending | None = None,
     ) -> None:
@@ -171,8 +164,14 @@ class Extractor:
         with self._guard:
             if self._stopped:
                 raise _Failed(_STOPPED)
-            limits = _Longer(limit, self.settings.deadline_s) if limit else self.settings
-            question = Question(completer, SYSTEM, prompt, limits, group="harvest")
+            limits = self.settings
+            question = Question(
+                completer,
+                SYSTEM,
+                prompt,
+                max_tokens=limit or limits.max_tokens,
+                deadline_s=limits.deadline_s,
+            )
             self._under_way = question
         try:
             answer = question.answer()

@@ -1,0 +1,17 @@
+"""Lines of plain text for a terminal or a pipe: wrapped, and nothing in them that a terminal obeys."""
+
+from __future__ import annotations
+
+import textwrap
+
+
+def wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
+    """A text in lines of at most ``width`` columns, behind ``first`` and further down behind ``rest``."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    ) or [first.rstrip()]
+
+
+def printable(text: str) -> str:
+    """A text with its control characters escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
