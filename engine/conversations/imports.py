@@ -19,10 +19,13 @@ from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.chats.importing import import_chats
-from engine.transcripts.importers import ImportResult, Kind, import_file
+from engine.transcripts.days import iso
 from engine.transcripts.importers.convert import kind_of
+from engine.transcripts.importers.drafts import ImportResult
 from engine.transcripts.importers.known import Known
 from engine.transcripts.importers.lines import opened
+from engine.transcripts.importers.log import Kind
+from engine.transcripts.importers.run import import_file
 from engine.transcripts.importers.state import SOURCE_FIELD
 from engine.transcripts.places import FOLDER, head_fields, read_head
 
@@ -131,7 +134,7 @@ def commit_imported(
         return ChangeCommit(why="nothing new to commit"), (), tuple(held)
     made = {result.target: result.format for result in results}
     counts = Counter(made[path] for path in paths if path in made)
-    at = engine.clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+    at = iso(engine.clock())
     noun = "session" if len(paths) == 1 else "sessions"
     made_by = ", ".join(f"{name} {count}" for name, count in counts.most_common())
     body = f"From {made_by}.\n\n" if made_by else ""
@@ -177,7 +180,7 @@ def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> It
                     known.transcripts.setdefault(result.session_id, result.target)
                 yield result
         except ImportFailed as error:
-            yield ImportResult(source.path, "", "", 0, 0, 0, "skipped", error.what)
+            yield ImportResult(source.path, status="skipped", why=error.what)
 
 
 def _kind(path: Path) -> Kind | None:

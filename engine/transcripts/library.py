@@ -1,21 +1,12 @@
-"""The transcripts of a workspace: listed cheaply, read whole, followed while they grow."""
+"""The transcripts of a workspace, listed cheaply."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from engine.errors import TranscriptError
-from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.chats.any import read_text
-from engine.transcripts.importers.convert import read_log
-from engine.transcripts.places import FOLDER, head_fields, read_head, session_files
-from engine.transcripts.tail import Tail, TailedTurn
-from engine.transcripts.turn import Transcript
-
-__all__ = ["Tail", "TailedTurn", "TranscriptInfo", "list_transcripts", "read_transcript"]
+from engine.transcripts.places import head_fields, read_head, session_files
 
 SUFFIXES = (".md", ".txt", ".jsonl")
 """What a conversation's file name ends with."""
@@ -37,36 +28,11 @@ class TranscriptInfo:
     mtime_ns: int  # nanoseconds since the epoch
 
 
-def list_transcripts(workspace: Workspace, folder: str = FOLDER) -> list[TranscriptInfo]:
+def list_transcripts(workspace: Workspace) -> list[TranscriptInfo]:
     """Every transcript, newest first. Only the first kilobytes of each are read."""
-    found = (_info(workspace, path) for path in session_files(workspace, folder))
+    found = (_info(workspace, path) for path in session_files(workspace))
     infos = [info for info in found if info is not None]
     return sorted(infos, key=lambda info: (info.started, info.path), reverse=True)
-
-
-def read_transcript(files: Files, path: str) -> Transcript:
-    """A conversation as turns, whichever program wrote it: ours, plain text, or an agent's JSONL.
-
-    Raises:
-        TranscriptError: There is no such file.
-        PathRefused, DocumentError: As ``Files.read``.
-        ImportFailed: A log cannot be read.
-    """
-    if PurePosixPath(path).suffix.lower() == ".jsonl":
-        real = files.workspace.resolve(path)
-        if not real.exists():
-            raise _missing(path)
-        return read_log(real, path)
-    try:
-        return read_text(files.read(path), path)
-    except FileNotFoundError:
-        raise _missing(path) from None
-
-
-def _missing(path: str) -> TranscriptError:
-    return TranscriptError(
-        "there is no such transcript", where=path, cure="list them: autopoiesis session list"
-    )
 
 
 def _info(workspace: Workspace, path: Path) -> TranscriptInfo | None:
@@ -91,8 +57,7 @@ def _info(workspace: Workspace, path: Path) -> TranscriptInfo | None:
 
 
 def _title(head: bytes) -> str:
-    lines: Sequence[bytes] = head.split(b"\n")
-    for line in lines[:-1]:
+    for line in head.split(b"\n")[:-1]:
         if line.startswith(b"# "):
             return line[2:].decode("utf-8", "replace").strip()
         if line.startswith(b"## "):

@@ -22,7 +22,7 @@ _PLAIN = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.:-]*")
 _NAME = re.compile(r"[0-9]{4}-(.+)\.md", re.DOTALL)
 
 
-def session_path(session_id: str, started: datetime, title: str, folder: str = FOLDER) -> str:
+def session_path(session_id: str, started: datetime, title: str) -> str:
     """The path of a new transcript, workspace-relative.
 
     Args:
@@ -33,21 +33,21 @@ def session_path(session_id: str, started: datetime, title: str, folder: str = F
     slug = slugify(title or "session", 2 * _SLUG_LIMIT)
     if len(slug) > _SLUG_LIMIT:
         slug = slug[: _SLUG_LIMIT + 1].rpartition("-")[0] or slug[:_SLUG_LIMIT]
-    return f"{folder}/{at:%Y/%m/%d/%H%M}-{session_id}-{slug}.md"
+    return f"{FOLDER}/{at:%Y/%m/%d/%H%M}-{session_id}-{slug}.md"
 
 
-def find_session(workspace: Workspace, session_id: str, folder: str = FOLDER) -> str | None:
+def find_session(workspace: Workspace, session_id: str) -> str | None:
     """The transcript of a session, newest first; ``None`` when there is none."""
-    for path in session_files(workspace, folder):
+    for path in session_files(workspace):
         if path.name[5:].startswith(f"{session_id}-") and session_of(path) == session_id:
             return workspace.relative(path)
     return None
 
 
-def session_files(workspace: Workspace, folder: str = FOLDER) -> Iterator[Path]:
+def session_files(workspace: Workspace) -> Iterator[Path]:
     """Every file that is named like a transcript, newest day first and latest start first within it."""
     try:
-        root = workspace.resolve(folder)
+        root = workspace.resolve(FOLDER)
     except PathRefused:
         return
     for year in _entries(root, folders=True):

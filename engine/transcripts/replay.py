@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from engine.store.files import Files
 from engine.transcripts.capture import utc_now
-from engine.transcripts.days import day_to_write, following
+from engine.transcripts.days import day_to_write, following, iso
 from engine.transcripts.format import render, render_turn
 from engine.transcripts.turn import Text, Transcript, Turn
 
@@ -90,10 +90,9 @@ class Replay:
         return played
 
     def _beginning(self, at: datetime) -> str:
-        started = at.isoformat(timespec="seconds").replace("+00:00", "Z")
         header: dict[str, object] = {
             "session_id": f"{self._source.session_id or 'session'}.replay",
-            "started": started,
+            "started": iso(at),
             "channel": "replay",
         }
         header |= {key: self._source.header[key] for key in ("model", "topic") if key in self._source.header}

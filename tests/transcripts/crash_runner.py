@@ -23,7 +23,7 @@ from engine.store.files import Files
 from engine.store.paths import TEMP_PREFIX, Workspace
 from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.format import parse
-from engine.transcripts.importers import import_file
+from engine.transcripts.importers.run import import_file
 
 AT = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 MOST_HITS = 60
@@ -40,7 +40,6 @@ def capture_steps(root: Path) -> list[Step]:
         lambda: capture.tool_call("s", "sh", "ls", "3 files", key="2"),
         lambda: capture.tool_call("s", "sh", "ls", "3 files", key="3"),
         lambda: capture.message("s", "agent", "without a key"),
-        lambda: capture.knowledge_change("s", "updated", "knowledge/a.md", "why", key="4"),
         lambda: capture.message("s", "user", "last", key="5"),
         lambda: capture.end("s", tokens_in=3, tags=["x"]),
     ]

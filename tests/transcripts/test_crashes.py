@@ -95,7 +95,8 @@ for number in range(200):
 
     from engine.store.files import Files
     from engine.store.paths import Workspace
-    from engine.transcripts.library import list_transcripts, read_transcript
+    from engine.transcripts.library import list_transcripts
+    from tests.transcripts.logs import read_transcript
 
     workspace = Workspace.open(memory_folder)
     found = {

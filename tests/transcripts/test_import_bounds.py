@@ -12,10 +12,9 @@ from pathlib import Path
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers import import_file
 from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.library import read_transcript
-from tests.transcripts.logs import SESSION, ClaudeCode, dump
+from engine.transcripts.importers.run import import_file
+from tests.transcripts.logs import SESSION, ClaudeCode, dump, read_transcript
 
 ROOT = Path(__file__).parents[2]
 MB = 1_000_000
@@ -60,7 +59,7 @@ import sys
 from pathlib import Path
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers import import_file
+from engine.transcripts.importers.run import import_file
 from tests.benchmarks.worker import peak_bytes
 
 workspace = Workspace.open(sys.argv[1])

@@ -18,10 +18,11 @@ from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
-from engine.transcripts.importers import ImportResult, import_all, import_file
-from engine.transcripts.library import list_transcripts, read_transcript
+from engine.transcripts.importers.drafts import ImportResult
+from engine.transcripts.importers.run import discover, import_file
+from engine.transcripts.library import list_transcripts
 from engine.transcripts.turn import Text, ToolCall
-from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, write
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 
 
 class Following:
@@ -465,8 +466,14 @@ def test_all_logs_of_a_machine(tmp_path: Path) -> None:
     (home / "projects" / "-p" / "88888888-1111-4222-8333-444455556666.jsonl").mkdir()
 
     def run() -> list[str]:
-        results = import_all("claude-code", following.workspace, following.files, home=home)
-        return [result.status for result in results]
+        found: list[str] = []
+        for source in discover("claude-code", home):
+            try:
+                result = import_file("claude-code", source, following.workspace, following.files)
+                found.append(result.status)
+            except ImportFailed:
+                found.append("skipped")
+        return found
 
     assert run() == ["new"] * 5 + ["skipped"] * 2
     assert run() == ["unchanged"] * 5 + ["skipped"] * 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
+from engine.transcripts.days import iso
 from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.lines import opened, read_lines
+from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog
 from engine.transcripts.importers.session import START, SessionReader
 from engine.transcripts.turn import Transcript, Turn
@@ -29,21 +30,6 @@ def kind_of(stream: BinaryIO) -> Kind | None:
     return None
 
 
-def read_log(path: Path, name: str) -> Transcript:
-    """A whole session log as a transcript; without turns when it is of no known kind.
-
-    ``name`` is the path the transcript is given.
-
-    Raises:
-        ImportFailed: The log cannot be read.
-    """
-    with opened(path) as stream:
-        kind = kind_of(stream)
-        if kind is None:
-            return Transcript(name, "", "", "", "", {}, ())
-        return read_stream(kind, path, stream, name)
-
-
 def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcript:
     """A whole session log that is open, or in memory, as a transcript.
 
@@ -51,9 +37,9 @@ def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcri
     """
     log = SessionLog(kind, path, stream)
     turns: list[Turn] = []
-    reader = log.read(START, turns.append).reader
+    reader = log.read(START, turns.append)
     turns += reader.unfinished
-    started = reader.first.isoformat(timespec="seconds").replace("+00:00", "Z") if reader.first else ""
+    started = iso(reader.first) if reader.first else ""
     header: dict[str, object] = {"session_id": log.session_id(), "started": started}
     header |= {"model": reader.model, "channel": kind, "cwd": reader.cwd}
     title = reader.topic or reader.question.strip().partition("\n")[0]

@@ -54,7 +54,7 @@ class SessionReader(ABC):
     that could not be read whole; ``tokens_in`` and ``tokens_out`` are totals so far. ``checkpoint`` is where
     the last turn begins. ``memory_bytes`` is the distance within which a repeated record is recognised.
     ``acted`` says that the agent has said or done anything yet. ``dates_all`` gives every turn its date, not
-    only where the day changes.
+    only where the day changes. ``end`` is the byte offset after the last line read by ``SessionLog.read``.
     """
 
     memory_bytes = 0
@@ -69,6 +69,7 @@ class SessionReader(ABC):
         self.renamed = False
         self.question = ""
         self.odd = since.odd
+        self.end = since.offset
         self.tokens_in = since.tokens_in
         self.tokens_out = since.tokens_out
         self.checkpoint = since
