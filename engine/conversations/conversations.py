@@ -8,7 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
 from engine.transcripts.library import SUFFIXES
 from engine.transcripts.places import find_session, head_fields, read_head
-from engine.transcripts.tail import Tail, TailedTurn
+from engine.transcripts.tail import Tail
 from engine.transcripts.turn import Turn
 
 WINDOW = 4 * 1024 * 1024
@@ -130,8 +130,7 @@ class _Open:
     tail: Tail
     session_id: str
     started: datetime
-    turns: list[Turn]
-    times: list[datetime]
+    times: list[datetime] = field(default_factory=list)
 
 
 class Conversations:
@@ -157,33 +156,28 @@ class Conversations:
                 return None
             known = self._open.get(path)
             if known is None:
-                known = self._open[path] = _Open(Tail(real, window=WINDOW), *self._head(path), [], [])
+                known = self._open[path] = _Open(Tail(real, window=WINDOW), *self._head(path))
                 while len(self._open) > _KEPT_OPEN:
                     self._open.popitem(last=False)
             self._open.move_to_end(path)
-            for item in known.tail.read_new():
-                self._take(known, item)
-            count = known.tail.end - known.tail.first
-            return Conversation(
-                path,
-                known.session_id,
-                known.started,
-                tuple(known.turns[:count]),
-                tuple(known.times[:count]),
-                known.tail.first,
-            )
+            tail = known.tail
+            if news := tail.read_new():
+                self._date(known, news[0] - tail.first)
+            times = tuple(known.times[: len(tail.turns)])
+            return Conversation(path, known.session_id, known.started, tuple(tail.turns), times, tail.first)
 
     @staticmethod
-    def _take(known: _Open, item: TailedTurn) -> None:
-        place = item.ordinal - known.tail.first
-        if not place and known.tail.first:
+    def _date(known: _Open, place: int) -> None:
+        """Finds out when the turns from a place on were spoken."""
+        tail = known.tail
+        if not place and tail.first:
             # The day on which a long conversation began says nothing about its end.
-            day = moment(known.tail.day)
-            known.started = day or _day_of_last_change(known.tail.path, [item.turn])
-        before = known.times[place - 1] if place else known.started
-        # A turn that was edited further up comes alone: those behind it stay.
-        known.turns[place : place + 1] = [item.turn]
-        known.times[place : place + 1] = [following(before, item.turn.time, item.turn.day)]
+            known.started = moment(tail.day) or _day_of_last_change(tail.path, tail.turns[:1])
+        at = known.times[place - 1] if place else known.started
+        del known.times[place:]
+        for turn in tail.turns[place:]:
+            at = following(at, turn.time, turn.day)
+            known.times.append(at)
 
     def is_waiting(self, path: str) -> bool:
         """Whether the end of a conversation is still being written, so that it is worth another look."""

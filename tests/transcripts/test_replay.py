@@ -35,7 +35,7 @@ def test_it_plays_turn_by_turn_at_its_pace(files: Files, clock: Clock, workspace
     heard: list[tuple[float, list[Turn]]] = []
 
     def sleep(seconds: float) -> None:
-        heard.append((seconds, [each.turn for each in tail.read_new()]))
+        heard.append((seconds, [tail.turns[number] for number in tail.read_new()]))
         clock.forward(seconds / 60)
 
     replay = Replay(

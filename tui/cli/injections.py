@@ -39,7 +39,7 @@ def injections() -> None:
 def injections_list(limit: int, sections: bool, as_json: bool) -> None:
     """List the latest prompts that were used, newest first."""
     with invocation().engine() as engine:
-        found = engine.injections.last(limit)
+        found = engine.injections.log.last(limit)
         if as_json:
             emit_json(found)
         elif not found:
@@ -71,7 +71,7 @@ def injections_list(limit: int, sections: bool, as_json: bool) -> None:
 def injections_top(limit: int, as_json: bool) -> None:
     """List the files that were of use most often, in how many of the prompts that held them."""
     with invocation().engine() as engine:
-        everything = engine.injections.by_file()
+        everything = engine.injections.log.by_file()
         found = everything[:limit]
         if as_json:
             emit_json(found)
