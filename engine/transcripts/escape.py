@@ -10,7 +10,7 @@ ambiguous.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -138,13 +138,9 @@ def escape_text(text: str) -> str:
         protected.add(0)
     if last and not text[last:].strip(" \t"):
         protected.add(last)
-    return _insert(text, sorted(protected))
-
-
-def _insert(text: str, places: Sequence[int]) -> str:
-    if not places:
-        return text
-    pieces = [text[: places[0]]]
-    for place, following in zip(places, [*places[1:], len(text)], strict=True):
-        pieces += ("\\", text[place:following])
-    return "".join(pieces)
+    pieces: list[str] = []
+    done = 0
+    for place in sorted(protected):
+        pieces += (text[done:place], "\\")
+        done = place
+    return "".join((*pieces, text[done:]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from engine.transcripts.escape import Fences
+from engine.transcripts.escape import Fences, outside
 
 _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 _MOST_FENCES_LEFT_OPEN = 200
@@ -19,19 +19,11 @@ def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str
     first match in it: after the last one, as many fences are opened as are closed, while after a quoted one
     there is the end of the quotation besides. The matches begin at the start of a line, in order.
     """
-    kept: list[re.Match[str]] = []
-    spans = iter(list(_spans(text, [mark.start() for mark in marks])))
-    span = next(spans, None)
-    for mark in marks:
-        while span is not None and span[1] <= mark.start():
-            span = next(spans, None)
-        if span is None or mark.start() < span[0]:
-            kept.append(mark)
-    return kept
+    starts = [mark.start() for mark in marks]
+    return list(outside(_spans(text, starts), marks, lambda mark: mark.start()))
 
 
-def _spans(text: str, starts: Iterable[int]) -> Iterator[tuple[int, int]]:
-    places = sorted(starts)
+def _spans(text: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
     offset = 0
     for _ in range(_MOST_FENCES_LEFT_OPEN):
         for start, end in Fences(text[offset:]).blocks():

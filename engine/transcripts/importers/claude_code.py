@@ -34,6 +34,7 @@ from engine.transcripts.importers.session import (
     START,
     Checkpoint,
     number_of,
+    object_of,
     text_of,
 )
 from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
@@ -294,9 +295,8 @@ class ClaudeCodeReader(TypedAheadReader):
 
     def _count(self, message: Any) -> None:
         """One reply is logged in several lines that repeat its usage, the last one with the final figures."""
-        usage = message.get("usage") if isinstance(message, dict) else None
-        message_id = text_of(message, "id")
-        if not isinstance(usage, dict) or not message_id:
+        usage, message_id = object_of(message, "usage"), text_of(message, "id")
+        if not usage or not message_id:
             return
         sent = sum(
             number_of(usage, key)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import text_of
+from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.turn import Attachment
 
 _PERSONS = frozenset({"", "human", "sdk", "channel"})
@@ -16,11 +16,10 @@ _PROGRAMS = frozenset({"task-notification", "auto-continuation", "scheduled", "s
 
 def content_of(record: Record) -> list[Record]:
     """The blocks of a message; a message that is one text has one."""
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
+    message = object_of(record, "message")
+    if isinstance(content := message.get("content"), str):
         return [{"type": "text", "text": content}]
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return [part for part in list_of(message, "content") if isinstance(part, dict)]
 
 
 def text_in(record: Record) -> str:
@@ -30,8 +29,7 @@ def text_in(record: Record) -> str:
 
 def sender_of(record: Any) -> Literal["person", "program", "other"]:
     """Who entered a prompt: the versions say it in three ways, and the first ones not at all."""
-    origin = record.get("origin") if isinstance(record, dict) else None
-    kind = (text_of(origin, "kind") or text_of(record, "turnOrigin")).replace("_", "-")
+    kind = (text_of(object_of(record, "origin"), "kind") or text_of(record, "turnOrigin")).replace("_", "-")
     if kind in _PROGRAMS or (not kind and text_of(record, "promptSource") == "system"):
         return "program"
     return "person" if kind in _PERSONS else "other"
@@ -44,12 +42,9 @@ def attachment_of(part: Record) -> Attachment:
     if address:
         return Attachment(one_line(address))
     kind = text_of(source, "media_type") or text_of(part, "type")
-    size = len(text_of(source, "data")) * 3 // 4
-    return Attachment(one_line(f"{text_of(part, 'title') or kind} ({_size(size)}, not kept)"))
-
-
-def _size(number: int) -> str:
-    return f"{number} B" if number < 1024 else f"{number / 1024:.0f} KB"
+    number = len(text_of(source, "data")) * 3 // 4
+    size = f"{number} B" if number < 1024 else f"{number / 1024:.0f} KB"
+    return Attachment(one_line(f"{text_of(part, 'title') or kind} ({size}, not kept)"))
 
 
 def result_text(content: Any) -> str:

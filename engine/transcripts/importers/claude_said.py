@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import text_of
+from engine.transcripts.importers.session import object_of, text_of
 
 _COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
@@ -112,18 +112,17 @@ def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
             (match["question"], match["answer"].strip()) for match in _CLARIFIED.finditer(_HINT.sub("", text))
         ]
         return "\n\n".join(_answer(*pair) for pair in pairs if pair[1])
-    answers = result.get("answers") if isinstance(result, dict) else None
-    if isinstance(answers, dict) and answers:
+    if answers := object_of(result, "answers"):
         return "\n\n".join(_answers(answers, result))
     told = _ANSWERED.match(text)
     return _GO_ON.sub("", text[told.end() :]).strip() if told else ""
 
 
 def _answers(answers: dict[Any, Any], result: Record) -> Iterator[str]:
-    annotations = result.get("annotations")
+    annotations = object_of(result, "annotations")
     for question, answer in answers.items():
         said = ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
-        note = text_of(annotations.get(question), "notes") if isinstance(annotations, dict) else ""
+        note = text_of(annotations.get(question), "notes")
         yield _answer(str(question), said) + (f"\nNote: {note.strip()}" if note.strip() else "")
 
 

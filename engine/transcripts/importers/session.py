@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -201,6 +202,26 @@ def text_of(value: Any, key: str) -> str:
     """A text field of a JSON object; empty when it is missing or of another type."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""
+
+
+def object_of(value: Any, key: str) -> Record:
+    """An object in a JSON object; an empty one when it is missing or of another type."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def list_of(value: Any, key: str) -> list[Any]:
+    """A list in a JSON object; an empty one when it is missing or of another type."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def json_in(text: str | bytes) -> Any:
+    """What a text says in JSON; ``None`` where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def number_of(value: Any, key: str) -> int:
