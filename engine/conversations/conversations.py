@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
 import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -197,7 +198,14 @@ class Conversations:
 
     def sizes(self) -> dict[str, int]:
         """Every conversation there is, with its size in bytes."""
-        found: dict[str, int] = {}
+        return {path: status.st_size for path, status in self._all()}
+
+    def newest(self, limit: int) -> list[str]:
+        """The conversations that were written to last, newest first."""
+        times = ((status.st_mtime_ns, path) for path, status in self._all())
+        return [path for _, path in heapq.nlargest(limit, times)]
+
+    def _all(self) -> Iterator[tuple[str, os.stat_result]]:
         for folder in (self._workspace.transcripts, self._workspace.conversations):
             if not self._workspace.holds(self._workspace.relative(folder)):
                 continue
@@ -207,16 +215,7 @@ class Conversations:
                     relative = path.relative_to(self._workspace.root).as_posix()
                     if is_conversation(relative):
                         with contextlib.suppress(OSError):
-                            found[relative] = path.stat().st_size
-        return found
-
-    def newest(self, limit: int) -> list[str]:
-        """The conversations that were written to last, newest first."""
-        times: list[tuple[int, str]] = []
-        for path in self.sizes():
-            with contextlib.suppress(OSError):
-                times.append((self._workspace.root.joinpath(path).stat().st_mtime_ns, path))
-        return [path for _, path in sorted(times, reverse=True)[:limit]]
+                            yield relative, path.stat()
 
     def of_session(self, session_id: str) -> Conversation:
         """The conversation of a session.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import stat
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.errors import PathRefused
+from engine.errors import ImportFailed, PathRefused
 from engine.store.paths import Workspace, slugify
 from engine.store.yamltext import YamlError
 from engine.store.yamltext import parse as parse_yaml
+from engine.transcripts.importers.lines import opened
 
 FOLDER = "raw/conversations"
 
@@ -63,17 +64,9 @@ def session_of(path: Path) -> str:
 
 def read_head(path: Path) -> bytes:
     """The first kilobytes of a regular file; nothing when it is not one or cannot be read."""
-    try:
-        # Opening a named pipe would wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, _HEAD_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(ImportFailed), opened(path) as stream:
+        return stream.read(_HEAD_BYTES)
+    return b""
 
 
 def head_fields(head: bytes, names: Collection[str]) -> dict[str, str]:
@@ -106,15 +99,15 @@ def _parsed(line: bytes, name: str) -> str:
 
 
 def _entries(folder: Path, *, folders: bool) -> list[Path]:
-    try:
-        with os.scandir(folder) as found:
-            names = [entry.name for entry in found if _wanted(entry, folders)]
-    except OSError:
-        return []
+    """The folders named by numbers, or the files, last first."""
+    names: list[str] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            is_number = entry.name.isascii() and entry.name.isdigit()
+            if (
+                (is_number and entry.is_dir(follow_symlinks=False))
+                if folders
+                else entry.is_file(follow_symlinks=False)
+            ):
+                names.append(entry.name)
     return [folder / name for name in sorted(names, reverse=True)]
-
-
-def _wanted(entry: os.DirEntry[str], folders: bool) -> bool:
-    if folders:
-        return entry.name.isascii() and entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
-    return entry.is_file(follow_symlinks=False)

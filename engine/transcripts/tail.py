@@ -16,8 +16,10 @@ from engine.store.header import BOM, locate
 from engine.transcripts.chats.any import read_chat, read_text
 from engine.transcripts.escape import Fences
 from engine.transcripts.format import parse
-from engine.transcripts.importers.convert import LogFollower, kind_of
-from engine.transcripts.importers.lines import opened
+from engine.transcripts.importers.convert import kind_of
+from engine.transcripts.importers.lines import opened, read_lines
+from engine.transcripts.importers.log import SessionLog
+from engine.transcripts.importers.session import START, SessionReader
 from engine.transcripts.turn import Turn
 
 _MARK_BYTES = 512
@@ -81,7 +83,8 @@ class Tail:
         self._settle_s = settle_s
         self._clock = clock
         self._seen = _Seen()
-        self._log: LogFollower | None = None
+        self._log: SessionReader | None = None
+        self._finished: list[Turn] = []
 
     def read_new(self) -> list[int]:
         """The numbers of the turns that are new, or other than at the last call; nothing when the file is
@@ -166,11 +169,14 @@ class Tail:
                 stream.seek(0)
                 chat = read_chat(_read_most(stream)[0], self.path.name)
                 return chat.turns if chat else ()
-            self._log = LogFollower(kind, self.path, stream)
-        finished, unfinished = self._log.follow(stream)
-        self._seen.stable = self._log.offset
-        self._seen.turns += len(finished)
-        return [*finished, *unfinished]
+            self._log = SessionLog(kind, self.path, stream).reader(self._finished.append, START)
+        self._finished.clear()
+        for line in read_lines(stream, self._seen.stable):
+            for place, record in enumerate(line.records):
+                self._log.feed(record, line.start, place)
+            self._seen.stable = line.end
+        self._seen.turns += len(self._finished)
+        return [*self._finished, *self._log.unfinished]
 
 
 def _is_half_a_header(data: bytes) -> bool:

@@ -75,12 +75,6 @@ class TypedAheadReader(SessionReader):
             for block in others:
                 self.turns.add(block)
 
-    def _say(self, blocks: list[Block], kind: str, *, is_question: bool = True) -> None:
-        self.turns.say("user", blocks, kind)
-        if is_question and not self.question and self.turns.current is not None:
-            current = self.turns.current
-            self.question = current.text if current.role == "user" else ""
-
     def _kind_of(self, text: str) -> str:
         return CORRECTION if self.acted and is_correction(text) else ""
 

@@ -180,9 +180,7 @@ class CodexReader(SessionReader):
             kind = CORRECTION
         if text:
             self._is_rejected, self._plan = False, ""
-        self.turns.say("user", blocks, kind)
-        if not self.question and self.turns.current is not None and self.turns.current.role == "user":
-            self.question = self.turns.current.text
+        self._say(blocks, kind)
 
     def _answered(self, text: str) -> None:
         """What the agent says; a plan in it stands by itself, once."""

@@ -1,4 +1,4 @@
-"""Session logs as turns without a transcript: to look at one, or to follow it while it is written."""
+"""Whose session log a file is, and the log as turns without an import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.transcripts.days import iso
 from engine.transcripts.importers import claude_code, codex
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog
-from engine.transcripts.importers.session import START, SessionReader
+from engine.transcripts.importers.session import START
 from engine.transcripts.turn import Transcript, Turn
 
 _LOOK_AT = 50
@@ -44,29 +44,3 @@ def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcri
     header |= {"model": reader.model, "channel": kind, "cwd": reader.cwd}
     title = reader.topic or reader.question.strip().partition("\n")[0]
     return Transcript(name, log.session_id(), started, "", title, header, tuple(turns))
-
-
-class LogFollower:
-    """Takes in a log piece by piece, and keeps its place.
-
-    ``stream`` is opened only when needed; ``offset`` is the byte after the last line taken in.
-    """
-
-    def __init__(self, kind: Kind, path: Path, stream: BinaryIO) -> None:
-        self.offset = 0
-        self._finished: list[Turn] = []
-        self._reader: SessionReader = SessionLog(kind, path, stream).reader(self._finished.append, START)
-
-    def follow(self, stream: BinaryIO) -> tuple[list[Turn], tuple[Turn, ...]]:
-        """Take in what was added.
-
-        Returns:
-            The turns that have become final, and those that may still change.
-        """
-        for line in read_lines(stream, self.offset):
-            for place, record in enumerate(line.records):
-                self._reader.feed(record, line.start, place)
-            self.offset = line.end
-        finished = self._finished.copy()
-        self._finished.clear()
-        return finished, self._reader.unfinished

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.turns import TurnBuilder
-from engine.transcripts.turn import Turn
+from engine.transcripts.turn import Block, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,13 @@ class SessionReader(ABC):
     @abstractmethod
     def _take(self, record: Record) -> None:
         """Take in one record whose time is noted."""
+
+    def _say(self, blocks: Sequence[Block], kind: str, *, is_question: bool = True) -> None:
+        """What the person says; the first of it is what the session is about."""
+        self.turns.say("user", blocks, kind)
+        current = self.turns.current
+        if is_question and not self.question and current is not None and current.role == "user":
+            self.question = current.text
 
     def _note_time(self, value: Any) -> None:
         at = moment(value)
