@@ -314,10 +314,12 @@ def test_the_past_is_traced_only_for_a_face_that_shows_it(live: Live) -> None:
     seen.wait(TurnTraced, lambda event: event.key.startswith("raw/") and not event.key.startswith(path))
 
 
-def test_every_message_of_the_past_is_traced(live: Live) -> None:
-    engine, seen = live
+def test_every_message_of_the_past_is_traced(engine: Engine, request: pytest.FixtureRequest) -> None:
+    for path in engine.conversations.newest(1_000)[2:]:
+        (engine.workspace.root / path).unlink()
+    _, seen = request.getfixturevalue("live")
     keys = {entry.key for entry in engine.feed(10_000) if entry.key}
-    assert len(keys) > 60
+    assert len(keys) > 4
     for key in keys:
         seen.wait(TurnTraced, partial(_is_of, key))
 

@@ -18,7 +18,7 @@ import ahocorasick
 import filelock
 
 from engine.errors import WriteFailed
-from engine.store import faults
+from engine.store import faults, spool
 from engine.store.files import Files
 from engine.store.paths import TEMP_PREFIX, Workspace
 from engine.transcripts.capture import ConversationCapture
@@ -86,14 +86,15 @@ def import_steps(root: Path) -> list[Step]:
 
 
 def long_import_steps(root: Path) -> list[Step]:
-    """A log whose turns find no room in memory, and then more of it."""
+    """A log whose turns find no room in memory, of which there is little here, and then more of it."""
+    spool._BLOCK = 16 * 1024
     log = root.parent / f"{root.name}.jsonl"
     workspace = Workspace.open(root)
     files = Files(workspace)
 
     def line(number: int) -> bytes:
         role = "assistant" if number % 2 else "user"
-        text = f"{number} " + "long " * 75_000
+        text = f"{number} " + "long " * 1_200
         return (
             f'{{"type": "{role}", "uuid": "u{number}", "sessionId": "s", '
             f'"timestamp": "2026-02-16T18:{number:02}:00.000Z", '
