@@ -20,11 +20,10 @@ from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.chats.importing import import_chats
 from engine.transcripts.days import iso
-from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.drafts import ImportResult
 from engine.transcripts.importers.known import Known, is_imported
 from engine.transcripts.importers.lines import opened
-from engine.transcripts.importers.log import Kind
+from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.places import FOLDER
 

@@ -16,9 +16,8 @@ from engine.store.header import BOM, locate
 from engine.transcripts.chats.any import read_chat, read_text
 from engine.transcripts.escape import Fences
 from engine.transcripts.format import parse
-from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import opened, read_lines
-from engine.transcripts.importers.log import SessionLog
+from engine.transcripts.importers.log import SessionLog, kind_of
 from engine.transcripts.importers.session import START, SessionReader
 from engine.transcripts.turn import Turn
 

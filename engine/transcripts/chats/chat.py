@@ -131,14 +131,12 @@ def moment_in(text: str) -> datetime | None:
     found = _MOMENT.search(text)
     if found is None:
         return None
-    year, month, day = (int(part) for part in re.split(r"[-/.]", found["date"]))
-    hour, minute, second = (*(int(part) for part in found["time"].partition(".")[0].split(":")), 0)[:3]
-    zone = (found["zone"] or "").replace("UTC", "Z").replace("Z", "+0000").replace(":", "")
+    day = "-".join(part.zfill(2) for part in re.split(r"[-/.]", found["date"]))
+    clock = found["time"].partition(".")[0]
+    clock = clock.zfill(8 if clock.count(":") > 1 else 5)
+    zone = (found["zone"] or "").replace("UTC", "Z")
     try:
-        at = datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 — its zone comes next
-        if zone:
-            return datetime.strptime(f"{at:%Y-%m-%dT%H:%M:%S}{zone}", "%Y-%m-%dT%H:%M:%S%z").astimezone(UTC)
-        return at.astimezone(UTC)
+        return datetime.fromisoformat(f"{day}T{clock}{zone}").astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
 

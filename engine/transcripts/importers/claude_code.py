@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from engine.transcripts.brief import one_line
@@ -47,19 +45,6 @@ _BETWEEN = frozenset({"attachment", "progress", "system"})
 _CONTINUED = "This session is being continued from a previous conversation"
 _EMPTY_REPLIES = frozenset({"(no content)", "No response requested."})
 _SYNTHETIC = "<synthetic>"
-
-
-def discover(home: Path | None = None) -> list[Path]:
-    """The session logs of the main conversations, in the order of their paths.
-
-    ``home`` is ``$CLAUDE_CONFIG_DIR`` or ``~/.claude`` by default.
-    """
-    return sorted(path for path in folder(home).glob("*/*.jsonl") if not path.name.startswith("agent-"))
-
-
-def folder(home: Path | None = None) -> Path:
-    """Where the session logs are; ``home`` as for ``discover``."""
-    return (home or Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")) / "projects"
 
 
 def looks_like(record: Record) -> bool:

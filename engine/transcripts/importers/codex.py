@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.transcripts.brief import one_line
@@ -45,20 +43,6 @@ _WAS_REJECTED = "rejected"
 _CALLS = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"}
 )
-
-
-def discover(home: Path | None = None) -> list[Path]:
-    """The session logs, those in use before those that were archived, each in the order of their start.
-
-    ``home`` is ``$CODEX_HOME`` or ``~/.codex`` by default.
-    """
-    archived = folder(home).parent / "archived_sessions"
-    return [*sorted(folder(home).glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]
-
-
-def folder(home: Path | None = None) -> Path:
-    """Where the session logs are; ``home`` as for ``discover``."""
-    return (home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")) / "sessions"
 
 
 def looks_like(record: Record) -> bool:

@@ -24,6 +24,24 @@ _UUID_AT_END = re.compile(
 )
 
 
+_LOOK_AT = 50
+_WHOLE = frozenset({"projectHash", "messages", "messageId"})
+
+
+def kind_of(stream: BinaryIO) -> Kind | None:
+    """Whose log a file is, by its first lines; ``None`` while they do not tell."""
+    for number, line in enumerate(read_lines(stream)):
+        for record in line.records:
+            if codex.looks_like(record):
+                return "codex"
+            # Gemini CLI's sessions and exports of whole conversations have session ids as well.
+            if claude_code.looks_like(record) and not _WHOLE & record.keys():
+                return "claude-code"
+        if number == _LOOK_AT:
+            break
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class SessionLog:
     """An open session log."""

@@ -8,6 +8,7 @@ after which crash an import runs.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -18,29 +19,37 @@ from engine.errors import ImportFailed
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.spool import Spool
-from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.drafts import Draft, ImportResult, first_import, next_import
 from engine.transcripts.importers.earlier import Changed, Earlier
 from engine.transcripts.importers.lines import opened
-from engine.transcripts.importers.log import Kind, SessionLog
+from engine.transcripts.importers.log import Kind, SessionLog, kind_of
 from engine.transcripts.places import find_session
 
 _ATTEMPTS = 5
+_FOLDERS: dict[Kind, tuple[str, str, str]] = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    "codex": ("CODEX_HOME", ".codex", "sessions"),
+}
+"""The variable that names an agent's folder, its name in the home folder, and where its logs are below it."""
 _NAMES: dict[object, str] = {"claude-code": "Claude Code", "codex": "Codex"}
 
 
-def discover(kind: Kind, home: Path | None = None) -> list[Path]:
-    """The session logs of an agent on this machine.
+def log_folder(kind: Kind, home: Path | None = None) -> Path:
+    """The folder below which an agent keeps its session logs; it need not exist.
 
     ``home`` is the agent's folder; where it is by default when ``None``.
     """
-    return claude_code.discover(home) if kind == "claude-code" else codex.discover(home)
+    variable, name, below = _FOLDERS[kind]
+    return (home or Path(os.environ.get(variable) or Path.home() / name)) / below
 
 
-def log_folder(kind: Kind, home: Path | None = None) -> Path:
-    """The folder below which an agent keeps its session logs; it need not exist."""
-    return claude_code.folder(home) if kind == "claude-code" else codex.folder(home)
+def discover(kind: Kind, home: Path | None = None) -> list[Path]:
+    """The session logs of an agent's main conversations; of Codex, those in use before the archived ones."""
+    folder = log_folder(kind, home)
+    if kind == "claude-code":
+        return sorted(path for path in folder.glob("*/*.jsonl") if not path.name.startswith("agent-"))
+    archived = folder.parent / "archived_sessions"
+    return [*sorted(folder.glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]
 
 
 def is_session_log(path: Path) -> bool:
