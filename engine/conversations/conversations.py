@@ -20,8 +20,7 @@ from engine.store.paths import Workspace, valid_session_id
 from engine.transcripts.chats.any import read_text
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
-from engine.transcripts.library import SUFFIXES
-from engine.transcripts.places import find_session, head_fields, read_head
+from engine.transcripts.places import SUFFIXES, find_session, head_fields, read_head
 from engine.transcripts.tail import Tail
 from engine.transcripts.turn import Turn
 

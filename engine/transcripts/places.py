@@ -1,4 +1,7 @@
-"""Where transcripts are: ``raw/conversations/YYYY/MM/DD/HHMM-{session_id}-{slug}.md`` (spec 2.1)."""
+"""Where transcripts are: ``raw/conversations/YYYY/MM/DD/HHMM-{session_id}-{slug}.md`` (spec 2.1).
+
+They are found, and listed, by the first kilobytes of each.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import contextlib
 import os
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +20,9 @@ from engine.store.yamltext import parse as parse_yaml
 from engine.transcripts.importers.lines import opened
 
 FOLDER = "raw/conversations"
+
+SUFFIXES = (".md", ".txt", ".jsonl")
+"""What a conversation's file name ends with."""
 
 _SLUG_LIMIT = 48
 _HEAD_BYTES = 8 * 1024
@@ -111,3 +118,58 @@ def _entries(folder: Path, *, folders: bool) -> list[Path]:
             ):
                 names.append(entry.name)
     return [folder / name for name in sorted(names, reverse=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptInfo:
+    """A transcript as a list shows it."""
+
+    path: str
+    session_id: str  # from the header; empty when it has none
+    started: str  # ISO 8601, UTC, as the header gives it; from the path when it does not
+    ended: str  # the same for the end; empty while the session runs
+    channel: str  # where the session took place
+    title: str  # the first heading; the slug when it lies too deep
+    size: int  # bytes
+    mtime_ns: int  # nanoseconds since the epoch
+
+
+def list_transcripts(workspace: Workspace) -> list[TranscriptInfo]:
+    """Every transcript, newest first. Only the first kilobytes of each are read."""
+    found = (_info(workspace, path) for path in session_files(workspace))
+    infos = [info for info in found if info is not None]
+    return sorted(infos, key=lambda info: (info.started, info.path), reverse=True)
+
+
+def _info(workspace: Workspace, path: Path) -> TranscriptInfo | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    head = read_head(path)
+    fields = head_fields(head, ("session_id", "started", "ended", "channel"))
+    relative = workspace.relative(path)
+    year, month, day, name = relative.split("/")[-4:]
+    return TranscriptInfo(
+        path=relative,
+        session_id=fields["session_id"],
+        started=fields["started"] or f"{year}-{month}-{day}T{name[:2]}:{name[2:4]}:00Z",
+        ended=fields["ended"],
+        channel=fields["channel"],
+        title=_title(head) or _slug_words(name, fields["session_id"]),
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+    )
+
+
+def _title(head: bytes) -> str:
+    for line in head.split(b"\n")[:-1]:
+        if line.startswith(b"# "):
+            return line[2:].decode("utf-8", "replace").strip()
+        if line.startswith(b"## "):
+            break
+    return ""
+
+
+def _slug_words(name: str, session_id: str) -> str:
+    return name[5:-3].removeprefix(f"{session_id}-").replace("-", " ")

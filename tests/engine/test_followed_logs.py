@@ -11,7 +11,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.events import Committed, TurnArrived, TurnTraced
-from engine.transcripts.library import list_transcripts
+from engine.transcripts.places import list_transcripts
 from engine.workspace.initialise import initialise
 from tests.engine.conftest import Witness
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript

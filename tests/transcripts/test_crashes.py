@@ -95,7 +95,7 @@ for number in range(60):
 
     from engine.store.files import Files
     from engine.store.paths import Workspace
-    from engine.transcripts.library import list_transcripts
+    from engine.transcripts.places import list_transcripts
     from tests.transcripts.logs import read_transcript
 
     workspace = Workspace.open(memory_folder)

@@ -20,7 +20,7 @@ from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.importers.drafts import ImportResult
 from engine.transcripts.importers.run import discover, import_file
-from engine.transcripts.library import list_transcripts
+from engine.transcripts.places import list_transcripts
 from engine.transcripts.turn import Text, ToolCall
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 

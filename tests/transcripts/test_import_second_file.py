@@ -17,7 +17,7 @@ from engine.transcripts.importers.log import Kind
 from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.importers.state import READER, STATE_FIELD, read_state
 from engine.transcripts.importers.text import Measured
-from engine.transcripts.library import list_transcripts
+from engine.transcripts.places import list_transcripts
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 
 NAME = f"{SESSION}.jsonl"

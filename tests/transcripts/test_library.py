@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
-from engine.transcripts.library import list_transcripts
+from engine.transcripts.places import list_transcripts
 from engine.transcripts.turn import KnowledgeChange
 from tests.transcripts.logs import read_transcript, remember
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from engine.conversations.sessions import end_session, new_session_id
-from engine.transcripts.library import list_transcripts
+from engine.transcripts.places import list_transcripts
 from engine.transcripts.turn import Role
 from tui.cli.base import (
     LateGroup,

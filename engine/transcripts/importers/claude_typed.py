@@ -49,10 +49,10 @@ class TypedAheadReader(SessionReader):
                 if record.get("type") == "queue-operation":
                     message = self._queued(record, offset)
                     message.state = _STATES[tag]
-                    self._queue.add(message)
+                    self._queue.append(message)
 
     def _open(self) -> str:
-        return ",".join(f"{each.state[:2]}{each.offset}" for each in self._queue) if self._queue else ""
+        return ",".join(f"{each.state[:2]}{each.offset}" for each in self._queue)
 
     def _heard(self, typed: str, others: list[Block], kind: str, *, has_words: bool) -> None:
         """A prompt: said now, unless it was typed ahead and stands there already."""
@@ -62,7 +62,7 @@ class TypedAheadReader(SessionReader):
             # The queue is emptied in order, so what was typed before and is still in it will not come.
             for message in self._queue.unheard:
                 self._say([Text(message.text)], self._kind_of(message.text))
-            for message in self._queue:
+            for message in tuple(self._queue):
                 if message.state == "waiting" and message.is_persons:
                     message.state = "said"
                 elif message.state in ("sent", "heard"):
@@ -91,7 +91,7 @@ class TypedAheadReader(SessionReader):
         moved = self._queued(record, self._offset)
         operation = text_of(record, "operation")
         if operation == "enqueue":
-            self._queue.add(moved)
+            self._queue.append(moved)
             return
         message = self._queue.leaves(moved.text)
         if operation == "popAll":
@@ -112,7 +112,7 @@ class TypedAheadReader(SessionReader):
             heard = message or moved
             self._say([Text(heard.text)], self._kind_of(heard.text))
             if message is None:
-                self._queue.add(moved)
+                self._queue.append(moved)
             heard.state, heard.at = "heard", moved.at
             heard.offset = moved.offset if moved.is_persons else heard.offset
 
