@@ -41,9 +41,7 @@ class Importing(Protocol):
     clock: Callable[[], datetime]
 
     @property
-    def repository(self) -> Repository:
-        """The workspace's repository."""
-        ...
+    def repository(self) -> Repository: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ def _info(workspace: Workspace, path: Path) -> TranscriptInfo | None:
         started=fields["started"] or f"{year}-{month}-{day}T{name[:2]}:{name[2:4]}:00Z",
         ended=fields["ended"],
         channel=fields["channel"],
-        title=_title(head) or _slug_words(name, fields["session_id"]),
+        title=_title(head) or name[5:-3].removeprefix(f"{fields['session_id']}-").replace("-", " "),
         size=status.st_size,
         mtime_ns=status.st_mtime_ns,
     )
@@ -169,7 +169,3 @@ def _title(head: bytes) -> str:
         if line.startswith(b"## "):
             break
     return ""
-
-
-def _slug_words(name: str, session_id: str) -> str:
-    return name[5:-3].removeprefix(f"{session_id}-").replace("-", " ")

@@ -154,8 +154,7 @@ class ClaudeCodeReader(TypedAheadReader):
             self._say([Text(words)], kind)
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
         if self._is_expansion(record):
-            for block in blocks:
-                self.turns.add(block)
+            self.turns.add(*blocks)
         elif not blocks:
             return
         elif record.get("isMeta") is True:

@@ -72,8 +72,7 @@ class TypedAheadReader(SessionReader):
         if not stands:
             self._say([Text(typed), *others], kind, is_question=has_words)
         elif self.turns.is_open("user", kind):
-            for block in others:
-                self.turns.add(block)
+            self.turns.add(*others)
 
     def _kind_of(self, text: str) -> str:
         return CORRECTION if self.acted and is_correction(text) else ""
@@ -140,8 +139,7 @@ class TypedAheadReader(SessionReader):
             if message.state == "heard":
                 self._queue.settled(message)
             if self.turns.is_open("user", self._kind_of(typed)):
-                for block in others:
-                    self.turns.add(block)
+                self.turns.add(*others)
         elif typed or others:
             self._say([Text(typed), *others], self._kind_of(typed))
             if message is not None and message.state == "sent":

@@ -84,10 +84,11 @@ class TurnBuilder:
         for block in kept:
             draft.add(block)
 
-    def add(self, block: Block) -> None:
+    def add(self, *blocks: Block) -> None:
         """Add to the current turn, whatever its role."""
         if self._draft is not None:
-            self._draft.add(_clean(block))
+            for block in blocks:
+                self._draft.add(_clean(block))
 
     def call(self, call_id: str, name: str, summary: str, kind: str = "") -> None:
         """Add a tool call of the agent; its result may follow."""
