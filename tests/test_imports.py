@@ -54,10 +54,10 @@ def test_a_trace_loads_nothing_heavy_and_nothing_that_only_a_face_shows(sample: 
     assert not loaded & (HEAVY | {"apsw", "numpy"}), "the preset of the specification does without numpy"
 
 
-def test_a_compile_loads_no_model_server_and_no_face(sample: Path) -> None:
+def test_a_compile_loads_no_model_server_and_no_face(indexed_sample: Path) -> None:
     loaded = loaded_by(
         f"from engine.engine import Engine\n"
-        f"with Engine.open({str(sample)!r}) as engine:\n"
+        f"with Engine.open({str(indexed_sample)!r}) as engine:\n"
         f"    engine.compile('What did Odile ask for?')"
     )
     assert not loaded & (HEAVY - {"asyncio"})

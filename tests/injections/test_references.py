@@ -176,7 +176,7 @@ def test_a_disk_or_lock_that_refuses_costs_only_the_cache(log: Log, monkeypatch:
     assert not (log.root / REFERENCES_PATH).exists()
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.sampled_from(["use", "cut", "drop", "keep", "back", "next"]))

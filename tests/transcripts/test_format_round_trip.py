@@ -160,5 +160,5 @@ def test_a_time_that_is_none_and_an_odd_kind_still_make_a_heading() -> None:
 
 def test_long_runs_of_anything_take_no_time_to_speak_of() -> None:
     for piece in ("\\", "`", "```a\n", "~~~\n```\n", "\n", " ", "→ ", "<!-- key:", "> [tool:", "u{0}\\"):
-        turn = Turn("agent", "10:00", (Text(piece * 20_000), ToolCall(piece * 5_000, piece * 5_000)))
+        turn = Turn("agent", "10:00", (Text(piece * 10_000), ToolCall(piece * 2_500, piece * 2_500)))
         assert read_back(render_turn(turn)).turns == (turn,)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ImportFailed, ReadOnly, WriteFailed
-from engine.store import faults
+from engine.store import faults, spool
 from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -343,6 +343,7 @@ def test_somebody_writes_while_the_log_is_read(following: Following, log: Claude
     assert following.said() == ["one", "two"]
 
 
+@pytest.mark.usefixtures("small_memory")
 def test_a_full_disk_leaves_what_was_there(following: Following, log: ClaudeCode) -> None:
     following.grow(log.user("one"))
     before = following.content()
@@ -353,9 +354,16 @@ def test_a_full_disk_leaves_what_was_there(following: Following, log: ClaudeCode
     assert following.said() == ["one", "two"]
 
 
-LONG = "a long text, over and over again\n" * 30_000
+LONG = "a long text, over and over again\n" * 3_000
 
 
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text as long as ``LONG`` finds no room in memory."""
+    monkeypatch.setattr(spool, "_BLOCK", 64 * 1024)
+
+
+@pytest.mark.usefixtures("small_memory")
 def test_a_long_log_that_grows(following: Following, log: ClaudeCode) -> None:
     once = Following(following.log.parent.parent / "once")
     parts = [
@@ -371,6 +379,7 @@ def test_a_long_log_that_grows(following: Following, log: ClaudeCode) -> None:
     ]
 
 
+@pytest.mark.usefixtures("small_memory")
 def test_somebody_writes_while_a_long_transcript_is_written(following: Following, log: ClaudeCode) -> None:
     target = following.grow(log.user(LONG), log.says(LONG), log.user("end")).target
     path = following.workspace.root / target
@@ -415,6 +424,7 @@ def test_a_transcript_that_vanishes_while_it_is_written(following: Following, lo
 
 
 @pytest.mark.parametrize("point", ["temp:create", "temp:write"])
+@pytest.mark.usefixtures("small_memory")
 def test_a_full_disk_while_a_long_log_is_read(following: Following, log: ClaudeCode, point: str) -> None:
     with faults.trip(point, faults.fail(28)), pytest.raises(WriteFailed):
         following.grow(log.user(LONG), log.says(LONG), log.user("end"))
@@ -423,6 +433,7 @@ def test_a_full_disk_while_a_long_log_is_read(following: Following, log: ClaudeC
     assert following.run().status == "new"
 
 
+@pytest.mark.usefixtures("small_memory")
 def test_a_dry_run_of_a_long_log_needs_no_room(following: Following, log: ClaudeCode) -> None:
     following.log.write_bytes(dump(log.user(LONG), log.says(LONG), log.user("end")))
     assert following.run(dry_run=True).turns_new == 3
