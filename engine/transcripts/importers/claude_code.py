@@ -8,21 +8,19 @@ from datetime import datetime
 from typing import Any
 
 from engine.transcripts.brief import one_line
-from engine.transcripts.importers.claude_parts import (
-    attachment_of,
-    content_of,
-    result_text,
-    sender_of,
-    text_in,
-)
 from engine.transcripts.importers.claude_said import (
     answers_of,
+    attachment_of,
     command_of,
+    content_of,
     edited_plan,
     interruptions,
     is_approval,
     is_plan,
     plan_of,
+    result_text,
+    sender_of,
+    text_in,
     typed_of,
     words_of_rejection,
 )

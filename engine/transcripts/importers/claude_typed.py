@@ -7,8 +7,7 @@ from typing import Any
 
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import moment
-from engine.transcripts.importers.claude_parts import attachment_of, sender_of
-from engine.transcripts.importers.claude_said import typed_of
+from engine.transcripts.importers.claude_said import attachment_of, sender_of, typed_of
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.queued import MessageQueue, Queued, State
 from engine.transcripts.importers.session import EPOCH, START, Checkpoint, SessionReader, text_of
