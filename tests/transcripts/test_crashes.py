@@ -36,7 +36,7 @@ def run(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_every_fault_point(memory_folder: Path, scenario: str, points: set[str], every: bool) -> None:
-    which = ("1",) if every else ("4", *sorted(points))
+    which = ("1",) if every else ("8", *sorted(points))
     done = run("-m", "tests.transcripts.crash_runner", str(memory_folder), scenario, *which)
     assert done.returncode == 0, done.stderr
     assert points <= set(json.loads(done.stdout))
