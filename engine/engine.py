@@ -349,12 +349,9 @@ class Engine(Parts):
         """The last ``limit`` things that happened, oldest first."""
         with self._filling:
             if not self._feed_filled:
-                from engine.live.feed import KEPT_ENTRIES  # noqa: PLC0415 — only a face with a feed needs it
-                from engine.live.history import recent_past  # noqa: PLC0415 — likewise
+                from engine.live.feed import KEPT_ENTRIES, recent_past  # noqa: PLC0415 — only a face with a feed needs it
 
-                self.lately.fill(
-                    recent_past(self.workspace, self.conversations, self.repository, KEPT_ENTRIES)
-                )
+                self.lately.fill(recent_past(self.conversations, self.repository, KEPT_ENTRIES))
                 self._feed_filled = True
                 if self._live is not None:
                     self._live.trace_the_past()

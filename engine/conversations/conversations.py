@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
 import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from engine.store.paths import Workspace, valid_session_id
 from engine.transcripts.chats.any import read_text
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
-from engine.transcripts.library import SUFFIXES, Tail, TailedTurn
-from engine.transcripts.places import find_session, head_fields, read_head
+from engine.transcripts.places import SUFFIXES, find_session, head_fields, read_head
+from engine.transcripts.tail import Tail
 from engine.transcripts.turn import Turn
 
 WINDOW = 4 * 1024 * 1024
@@ -129,8 +130,7 @@ class _Open:
     tail: Tail
     session_id: str
     started: datetime
-    turns: list[Turn]
-    times: list[datetime]
+    times: list[datetime] = field(default_factory=list)
 
 
 class Conversations:
@@ -156,33 +156,28 @@ class Conversations:
                 return None
             known = self._open.get(path)
             if known is None:
-                known = self._open[path] = _Open(Tail(real, window=WINDOW), *self._head(path), [], [])
+                known = self._open[path] = _Open(Tail(real, window=WINDOW), *self._head(path))
                 while len(self._open) > _KEPT_OPEN:
                     self._open.popitem(last=False)
             self._open.move_to_end(path)
-            for item in known.tail.read_new():
-                self._take(known, item)
-            count = known.tail.end - known.tail.first
-            return Conversation(
-                path,
-                known.session_id,
-                known.started,
-                tuple(known.turns[:count]),
-                tuple(known.times[:count]),
-                known.tail.first,
-            )
+            tail = known.tail
+            if news := tail.read_new():
+                self._date(known, news[0] - tail.first)
+            times = tuple(known.times[: len(tail.turns)])
+            return Conversation(path, known.session_id, known.started, tuple(tail.turns), times, tail.first)
 
     @staticmethod
-    def _take(known: _Open, item: TailedTurn) -> None:
-        place = item.ordinal - known.tail.first
-        if not place and known.tail.first:
+    def _date(known: _Open, place: int) -> None:
+        """Finds out when the turns from a place on were spoken."""
+        tail = known.tail
+        if not place and tail.first:
             # The day on which a long conversation began says nothing about its end.
-            day = moment(known.tail.day)
-            known.started = day or _day_of_last_change(known.tail.path, [item.turn])
-        before = known.times[place - 1] if place else known.started
-        # A turn that was edited further up comes alone: those behind it stay.
-        known.turns[place : place + 1] = [item.turn]
-        known.times[place : place + 1] = [following(before, item.turn.time, item.turn.day)]
+            known.started = moment(tail.day) or _day_of_last_change(tail.path, tail.turns[:1])
+        at = known.times[place - 1] if place else known.started
+        del known.times[place:]
+        for turn in tail.turns[place:]:
+            at = following(at, turn.time, turn.day)
+            known.times.append(at)
 
     def is_waiting(self, path: str) -> bool:
         """Whether the end of a conversation is still being written, so that it is worth another look."""
@@ -202,7 +197,14 @@ class Conversations:
 
     def sizes(self) -> dict[str, int]:
         """Every conversation there is, with its size in bytes."""
-        found: dict[str, int] = {}
+        return {path: status.st_size for path, status in self._all()}
+
+    def newest(self, limit: int) -> list[str]:
+        """The conversations that were written to last, newest first."""
+        times = ((status.st_mtime_ns, path) for path, status in self._all())
+        return [path for _, path in heapq.nlargest(limit, times)]
+
+    def _all(self) -> Iterator[tuple[str, os.stat_result]]:
         for folder in (self._workspace.transcripts, self._workspace.conversations):
             if not self._workspace.holds(self._workspace.relative(folder)):
                 continue
@@ -212,16 +214,7 @@ class Conversations:
                     relative = path.relative_to(self._workspace.root).as_posix()
                     if is_conversation(relative):
                         with contextlib.suppress(OSError):
-                            found[relative] = path.stat().st_size
-        return found
-
-    def newest(self, limit: int) -> list[str]:
-        """The conversations that were written to last, newest first."""
-        times: list[tuple[int, str]] = []
-        for path in self.sizes():
-            with contextlib.suppress(OSError):
-                times.append((self._workspace.root.joinpath(path).stat().st_mtime_ns, path))
-        return [path for _, path in sorted(times, reverse=True)[:limit]]
+                            yield relative, path.stat()
 
     def of_session(self, session_id: str) -> Conversation:
         """The conversation of a session.

@@ -19,12 +19,13 @@ from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.chats.importing import import_chats
-from engine.transcripts.importers import ImportResult, Kind, import_file
-from engine.transcripts.importers.convert import kind_of
-from engine.transcripts.importers.known import Known
+from engine.transcripts.days import iso
+from engine.transcripts.importers.drafts import ImportResult
+from engine.transcripts.importers.known import Known, is_imported
 from engine.transcripts.importers.lines import opened
-from engine.transcripts.importers.state import SOURCE_FIELD
-from engine.transcripts.places import FOLDER, head_fields, read_head
+from engine.transcripts.importers.log import Kind, kind_of
+from engine.transcripts.importers.run import import_file
+from engine.transcripts.places import FOLDER
 
 _TRAILER = "Import: "
 _UNDONE = "Undoes: "
@@ -40,9 +41,7 @@ class Importing(Protocol):
     clock: Callable[[], datetime]
 
     @property
-    def repository(self) -> Repository:
-        """The workspace's repository."""
-        ...
+    def repository(self) -> Repository: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +121,18 @@ def commit_imported(
     paths: list[str] = []
     held: list[Held] = []
     for path in changed:
-        if not _is_imported(engine.workspace, path):
+        if not is_imported(engine.workspace.root / path):
             continue
         found = _secrets(engine.files, compared, path)
-        held += [found] if found is not None else []
-        paths += [path] if found is None else []
+        if found is None:
+            paths.append(path)
+        else:
+            held.append(found)
     if not paths:
         return ChangeCommit(why="nothing new to commit"), (), tuple(held)
     made = {result.target: result.format for result in results}
     counts = Counter(made[path] for path in paths if path in made)
-    at = engine.clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+    at = iso(engine.clock())
     noun = "session" if len(paths) == 1 else "sessions"
     made_by = ", ".join(f"{name} {count}" for name, count in counts.most_common())
     body = f"From {made_by}.\n\n" if made_by else ""
@@ -143,50 +144,33 @@ def commit_imported(
 
 def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> Iterator[ImportResult]:
     known = Known(engine.workspace)
-
-    def now() -> float:
-        return engine.clock().timestamp()
-
     for source in sources:
         try:
-            kind = source.kind or _kind(source.path)
-            if kind is not None:
-                results: Iterable[ImportResult] = (
-                    import_file(
-                        kind,
-                        source.path,
-                        engine.workspace,
-                        engine.files,
-                        dry_run=dry_run,
-                        clock=now,
-                        find=known.transcripts.get,
-                        redact=engine.config.capture.redact,
-                    ),
-                )
-            else:
-                results = import_chats(
-                    source.path,
-                    engine.files,
-                    known,
-                    dry_run=dry_run,
-                    clock=now,
-                    redact=engine.config.capture.redact,
-                )
-            for result in results:
+            for result in _results(engine, source, known, dry_run):
                 if result.target:
                     known.transcripts.setdefault(result.session_id, result.target)
                 yield result
         except ImportFailed as error:
-            yield ImportResult(source.path, "", "", 0, 0, 0, "skipped", error.what)
+            yield ImportResult(source.path, status="skipped", why=error.what)
 
 
-def _kind(path: Path) -> Kind | None:
-    with opened(path) as stream:
-        return kind_of(stream)
+def _results(engine: Importing, source: Source, known: Known, dry_run: bool) -> Iterator[ImportResult]:
+    """What becomes of a file: one session of a log, or the conversations of a chat."""
+    path, kind, files, redact = source.path, source.kind, engine.files, engine.config.capture.redact
 
+    def now() -> float:
+        return engine.clock().timestamp()
 
-def _is_imported(workspace: Workspace, path: str) -> bool:
-    return bool(head_fields(read_head(workspace.root / path), (SOURCE_FIELD,))[SOURCE_FIELD])
+    if kind is None:
+        with opened(path) as stream:
+            kind = kind_of(stream)
+    if kind is None:
+        yield from import_chats(path, files, known, dry_run=dry_run, clock=now, redact=redact)
+    else:
+        find = known.transcripts.get
+        yield import_file(
+            kind, path, engine.workspace, files, dry_run=dry_run, clock=now, find=find, redact=redact
+        )
 
 
 def _secrets(files: Files, compared: Comparison, path: str) -> Held | None:
@@ -225,16 +209,15 @@ def last_import(engine: Importing) -> Undo | None:
         undone |= {line.removeprefix(_UNDONE) for line in trailers if line.startswith(_UNDONE)}
         if commit.revision in undone or not any(line.startswith(_TRAILER) for line in trailers):
             continue
-        removed: list[str] = []
-        restored: list[str] = []
-        blocked: list[str] = []
-        for letter, path in engine.repository.changes(commit.revision):
-            (removed if letter == "A" else restored).append(path)
-            if not _is_as_committed(engine, commit.revision, path, may_be_gone=letter == "A"):
-                blocked.append(path)
-        return Undo(
-            commit.revision, commit.at, commit.subject, tuple(removed), tuple(restored), tuple(blocked)
+        changes = engine.repository.changes(commit.revision)
+        blocked = tuple(
+            path
+            for letter, path in changes
+            if not _is_as_committed(engine, commit.revision, path, may_be_gone=letter == "A")
         )
+        removed = tuple(path for letter, path in changes if letter == "A")
+        restored = tuple(path for letter, path in changes if letter != "A")
+        return Undo(commit.revision, commit.at, commit.subject, removed, restored, blocked)
     return None
 
 

@@ -103,8 +103,7 @@ class Turns:
 
         A turn is recorded once: later calls get the trace that was made then.
         """
-        found = self.find(key)
-        message = found[0].message(found[1]) if found else None
+        message = self._message(key)
         if message is None:
             return None
         if not record:
@@ -123,8 +122,7 @@ class Turns:
         with self._guard:
             known = self._traces.get(key)
         if known is not None and (key.startswith(_SIGNAL) or known[0] == self._state()):
-            found = self.find(key)
-            message = found[0].message(found[1]) if found else None
+            message = self._message(key)
             # The turn may have grown since.
             if message is None or message.text == known[1].message.text:
                 return known[1]
@@ -132,6 +130,10 @@ class Turns:
 
     def _state(self) -> _State:
         return self._forgotten, self._version()
+
+    def _message(self, key: str) -> Message | None:
+        found = self.find(key)
+        return found[0].message(found[1]) if found is not None else None
 
     def find(self, key: str) -> tuple[Conversation, int] | None:
         """The conversation and ordinal that a key names."""
@@ -147,18 +149,12 @@ class Turns:
         Returns:
             Its text, its trace, and what stands before it; ``None`` when there is none.
         """
-        found = self.find(key)
-        if found is None:
+        asked = self._asked(key)
+        trace = self.trace_of(str(asked)) if asked is not None else None
+        found = self.find(str(asked)) if trace is not None else None
+        if trace is None or found is None:
             return None
-        conversation, ordinal = found
-        turn = conversation.turn(ordinal)
-        while turn is not None and (turn.role != "user" or not turn.is_dialogue):
-            ordinal -= 1
-            turn = conversation.turn(ordinal)
-        trace = self.trace_of(str(TurnKey(conversation.path, ordinal))) if turn is not None else None
-        if turn is None or trace is None:
-            return None
-        return turn.text, trace, self.before(conversation, ordinal)
+        return trace.message.text, trace, self.before(*found)
 
     def asked_before(self, key: str) -> tuple[str, Trace, Before] | None:
         """As ``asked_at`` for the person's message before that one; ``None`` when it is the first."""
@@ -167,15 +163,18 @@ class Turns:
 
     def question(self, key: str) -> str | None:
         """The key of the person's message at a key, or of the one that the agent's turn there answered."""
-        found = self.find(key)
-        asked = self._question(*found) if found is not None else None
-        return None if found is None or asked is None else str(TurnKey(found[0].path, asked))
+        asked = self._asked(key)
+        return None if asked is None else str(asked)
 
     def question_before(self, key: str) -> str | None:
         """As ``question`` for the person's message before that one; ``None`` when it is the first."""
+        asked = self._asked(key)
+        return None if asked is None else self.question(str(TurnKey(asked.path, asked.ordinal - 1)))
+
+    def _asked(self, key: str) -> TurnKey | None:
         found = self.find(key)
-        asked = self._question(*found) if found is not None else None
-        return None if found is None or not asked else self.question(str(TurnKey(found[0].path, asked - 1)))
+        ordinal = self._question(*found) if found is not None else None
+        return None if found is None or ordinal is None else TurnKey(found[0].path, ordinal)
 
     def exchanges(self, path: str, first: int) -> list[Exchange]:
         """The exchanges of a conversation whose answers gained something from a turn on, oldest first.

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.injections.log import FileUse, InjectionLog
+from engine.injections.log import InjectionLog
 from engine.injections.model import InjectedSection, Injection, message_hash
-from engine.injections.references import References, Use
+from engine.injections.references import References
 from engine.injections.use import Shown, were_useful
 from engine.store.documents import parse
 from engine.transcripts.days import moment
@@ -33,6 +33,9 @@ class Injections:
     Args:
         turns: Knows the exchanges of conversations.
         on_problem: Called when a prompt could not be recorded.
+
+    Attributes:
+        log: The prompts that were used, as they are recorded.
     """
 
     def __init__(
@@ -45,8 +48,8 @@ class Injections:
         self._files = files
         self._turns = turns
         self._on_problem = on_problem
-        self._log = InjectionLog(files, clock)
-        self._references = References(files, self._log.months)
+        self.log = InjectionLog(files, clock)
+        self._references = References(files, self.log.months)
         self._guard = threading.Lock()
 
     def record(self, compiled: Compiled, message: str, *, session_id: str = "", turn: str = "") -> str:
@@ -56,7 +59,7 @@ class Injections:
             Its id; empty when it could not be recorded, which is reported and stops nothing.
         """
         try:
-            return self._log.record(compiled, message, session_id=session_id, turn=turn).id
+            return self.log.record(compiled, message, session_id=session_id, turn=turn).id
         except AutopoiesisError as error:
             self._on_problem(f"the prompt was not recorded: {error}")
             return ""
@@ -73,7 +76,7 @@ class Injections:
         Raises:
             WriteFailed: A note was not recorded.
         """
-        if self._files.read_only or not self._log.waiting():
+        if self._files.read_only or not self.log.waiting():
             return 0
         exchanges = self._turns().exchanges(path, first)
         if not exchanges:
@@ -88,26 +91,14 @@ class Injections:
         """
         return self._references.counts()
 
-    def uses(self) -> Mapping[str, Use]:
-        """As ``references``, with the time of the last use."""
-        return self._references.uses()
-
-    def last(self, count: int) -> tuple[Injection, ...]:
-        """The last injections, newest first, with what is known of them."""
-        return self._log.last(count)
-
-    def by_file(self) -> tuple[FileUse, ...]:
-        """Every file that was injected, the most useful first; reads the whole log."""
-        return self._log.by_file()
-
     def _note(self, exchange: Exchange) -> bool:
-        injection = of_exchange(self._log.waiting(), exchange)
+        injection = of_exchange(self.log.waiting(), exchange)
         if injection is None:
             return False
         message = exchange.trace.message.text
         signs = were_useful(self._shown(injection.sections), message, exchange.reply, exchange.paths)
         states = [sign or (False if exchange.finished else None) for sign in signs]
-        noted = self._log.note(injection, exchange.key, states, finished=exchange.finished)
+        noted = self.log.note(injection, exchange.key, states, finished=exchange.finished)
         return noted != injection
 
     def _shown(self, sections: Sequence[InjectedSection]) -> list[Shown]:

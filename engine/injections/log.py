@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,6 @@ from engine.injections.model import (
     message_hash,
     noted,
     record_of_injection,
-    record_of_note,
 )
 from engine.store.monthly import MonthlyLog
 
@@ -103,9 +102,7 @@ class InjectionLog:
         before = {section.path for section in injection.useful}
         paths = dict.fromkeys(section.path for section in known.useful if section.path not in before)
         states = tuple(section.was_useful for section in known.sections)
-        self.months.append(
-            record_of_note(UseNote(note.injection, note.at, turn, states, tuple(paths), finished))
-        )
+        self.months.append(asdict(replace(note, was_useful=states, paths=tuple(paths))))
         return known
 
     def waiting(self) -> tuple[Injection, ...]:
@@ -127,20 +124,17 @@ class InjectionLog:
 
     def by_file(self) -> tuple[FileUse, ...]:
         """Every file that was injected, the most useful first; reads the whole log."""
-        injected_in: dict[str, int] = defaultdict(int)
-        tokens: dict[str, int] = defaultdict(int)
-        useful: dict[str, int] = defaultdict(int)
+        injected_in, tokens, useful = Counter[str](), Counter[str](), Counter[str]()
         last: dict[str, str] = defaultdict(str)
         for record in self.months.records():
             entry = entry_of(record)
             if isinstance(entry, Injection):
-                for path in {section.path for section in entry.sections}:
-                    injected_in[path] += 1
+                injected_in.update({section.path for section in entry.sections})
                 for section in entry.sections:
                     tokens[section.path] += section.tokens
             elif entry is not None:
+                useful.update(entry.paths)
                 for path in entry.paths:
-                    useful[path] += 1
                     last[path] = max(last[path], entry.at)
         found = (
             FileUse(path, useful[path], injected_in[path], tokens[path], last[path])

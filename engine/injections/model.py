@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 from engine.activation.decision import hash_of
+from engine.store.monthly import list_in, text_in, whole_in
 
 if TYPE_CHECKING:
     from engine.context.compiled import Section
@@ -96,27 +97,9 @@ def record_of_injection(injection: Injection) -> Record:
         "tokens": injection.tokens,
         "budget": injection.budget,
         "sections": [
-            {
-                "path": section.path,
-                "lines": section.lines,
-                "priority": section.priority,
-                "tokens": section.tokens,
-                "score": section.score,
-            }
+            {key: value for key, value in asdict(section).items() if key != "was_useful"}
             for section in injection.sections
         ],
-    }
-
-
-def record_of_note(note: UseNote) -> Record:
-    """The record of a note."""
-    return {
-        "injection": note.injection,
-        "at": note.at,
-        "turn": note.turn,
-        "was_useful": list(note.was_useful),
-        "paths": list(note.paths),
-        "finished": note.finished,
     }
 
 
@@ -146,53 +129,35 @@ def noted(injection: Injection, note: UseNote) -> Injection:
 
 def _injection(record: Record) -> Injection:
     return Injection(
-        id=_text(record["id"]),
-        at=_text(record["at"]),
-        session_id=_text(record["session"]),
-        turn=_text(record["turn"]),
-        message_hash=_text(record["message"]),
-        tokens=_whole(record["tokens"]),
-        budget=_whole(record["budget"]),
+        id=text_in(record["id"]),
+        at=text_in(record["at"]),
+        session_id=text_in(record["session"]),
+        turn=text_in(record["turn"]),
+        message_hash=text_in(record["message"]),
+        tokens=whole_in(record["tokens"]),
+        budget=whole_in(record["budget"]),
         sections=tuple(
             InjectedSection(
-                _text(section["path"]),
-                _text(section["lines"]),
-                _whole(section["priority"]),
-                _whole(section["tokens"]),
+                text_in(section["path"]),
+                text_in(section["lines"]),
+                whole_in(section["priority"]),
+                whole_in(section["tokens"]),
                 None if section["score"] is None else float(section["score"] + 0.0),
             )
-            for section in _list(record["sections"])
+            for section in list_in(record["sections"])
         ),
     )
 
 
 def _note(record: Record) -> UseNote:
-    states = _list(record["was_useful"])
+    states = list_in(record["was_useful"])
     if not all(state is None or isinstance(state, bool) for state in states):
         raise TypeError("a section was of use, was not, or it is not known")
     return UseNote(
-        injection=_text(record["injection"]),
-        at=_text(record["at"]),
-        turn=_text(record["turn"]),
+        injection=text_in(record["injection"]),
+        at=text_in(record["at"]),
+        turn=text_in(record["turn"]),
         was_useful=tuple(states),
-        paths=tuple(map(_text, _list(record["paths"]))),
+        paths=tuple(map(text_in, list_in(record["paths"]))),
         finished=record["finished"] is True,
     )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    return value
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError("no number")
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return value

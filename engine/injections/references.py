@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 REFERENCES_PATH = "scratch/references.json"
 
-_FORM = 1
+_FORM = 2
 _LIMIT = 64 * 1024 * 1024
 _LOCK_WAIT_S = 0.05
 _UNKEPT_LIMIT = 256 * 1024
@@ -39,18 +40,11 @@ _UNKEPT_LIMIT = 256 * 1024
 _MARK = b'"was_useful"'
 
 
-class Use(NamedTuple):
-    """How often a file was of use."""
-
-    times: int  # in how many prompts
-    last: str  # ISO 8601, UTC
-
-
 class _Counted(NamedTuple):
-    """What was counted, and of which part of the log."""
+    """In how many prompts each file was of use, and which part of the log says so."""
 
     marks: dict[str, Mark]
-    uses: dict[str, Use]
+    uses: Counter[str]
 
 
 class References:
@@ -62,7 +56,6 @@ class References:
         self._guard = threading.Lock()
         self._stamp: LogStamp | None = None
         self._counted: _Counted | None = None
-        self._uses: Mapping[str, Use] = MappingProxyType({})
         self._counts: Mapping[str, int] = MappingProxyType({})
 
     def counts(self) -> Mapping[str, int]:
@@ -70,17 +63,12 @@ class References:
 
         Never raises. A month's file that cannot be read counts as if it were not there.
         """
-        self.uses()
-        return self._counts
-
-    def uses(self) -> Mapping[str, Use]:
-        """As ``counts``, with the time of the last use."""
         with self._guard:
             stamp = self._log.stamp()
             if stamp != self._stamp:
                 self._update(stamp)
                 self._stamp = stamp
-            return self._uses
+            return self._counts
 
     def _update(self, stamp: LogStamp) -> None:
         known = self._kept() if self._counted is None else self._counted
@@ -88,16 +76,15 @@ class References:
         read = sum(mark.end for mark in found.marks.values())
         kept = sum(mark.end for mark in known.marks.values())
         self._counted = found
-        self._uses = MappingProxyType(found.uses)
-        self._counts = MappingProxyType({path: use.times for path, use in found.uses.items()})
+        self._counts = MappingProxyType(found.uses)
         if not 0 <= read - kept < _UNKEPT_LIMIT or known.marks.keys() - found.marks.keys():
             self._keep(found)
 
     def _grown(self, stamp: LogStamp, known: _Counted) -> _Counted:
         """What the log says now: what is known with what was added, or everything, where that cannot be."""
         if known.marks.keys() - {month.name for month in stamp}:
-            known = _Counted({}, {})
-        marks, uses = dict(known.marks), dict(known.uses)
+            known = _Counted({}, Counter())
+        marks, uses = dict(known.marks), known.uses.copy()
         for month in stamp:
             mark = marks.get(month.name)
             if mark is not None and mark.is_of(month):
@@ -109,11 +96,11 @@ class References:
                         _take(uses, line)
                 marks[month.name] = added.mark
             except AnotherFile:
-                return self._grown(stamp, _Counted({}, {}))
+                return self._grown(stamp, _Counted({}, Counter()))
             except (OSError, AutopoiesisError):
                 # Nothing it said may stay counted, or it would count twice once it can be read again.
                 others = tuple(other for other in stamp if other != month)
-                return self._grown(others, known if mark is None else _Counted({}, {}))
+                return self._grown(others, known if mark is None else _Counted({}, Counter()))
         return _Counted(marks, uses)
 
     def _kept(self) -> _Counted:
@@ -121,17 +108,12 @@ class References:
         try:
             tree = json.loads(self._files.read(REFERENCES_PATH, limit=_LIMIT))
             if tree["form"] == _FORM:
-                return _Counted(
-                    marks_in(tree["read"]),
-                    {
-                        path: Use(number_in(times), _text(last))
-                        for path, (times, last) in tree["uses"].items()
-                    },
-                )
+                uses = {path: number_in(times) for path, times in tree["uses"].items()}
+                return _Counted(marks_in(tree["read"]), Counter(uses))
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             # It is a cache: what cannot be read of it is counted anew.
             pass
-        return _Counted({}, {})
+        return _Counted({}, Counter())
 
     def _keep(self, counted: _Counted) -> None:
         if self._files.read_only:
@@ -145,21 +127,8 @@ class References:
             return
 
 
-def _take(uses: dict[str, Use], line: bytes) -> None:
+def _take(uses: Counter[str], line: bytes) -> None:
     record = record_of(line)
     entry = None if record is None else entry_of(record)
     if isinstance(entry, UseNote):
-        for path in dict.fromkeys(entry.paths):
-            _add(uses, path, Use(1, entry.at))
-
-
-def _add(uses: dict[str, Use], path: str, use: Use) -> None:
-    known = uses.get(path)
-    # A clock that was set back makes no use older than one before it.
-    uses[path] = use if known is None else Use(known.times + use.times, max(known.last, use.last))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
+        uses.update(set(entry.paths))

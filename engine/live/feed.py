@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.trace import Trace
+from engine.errors import RepositoryError
 from engine.events import (
     Committed,
     EngineEvent,
@@ -26,6 +27,8 @@ from engine.transcripts.turn import KnowledgeChange, Turn
 
 if TYPE_CHECKING:
     from engine.context.flush_record import FlushRecord
+    from engine.conversations.conversations import Conversations
+    from engine.store.repository import Repository
 
 FeedKind = Literal[
     "user",
@@ -43,6 +46,9 @@ FeedKind = Literal[
 ]
 
 KEPT_ENTRIES = 20_000
+
+_MOST_FILES = 40
+_MOST_COMMITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +220,29 @@ class FeedLog:
         """The line with a key."""
         with self._guard:
             return self._entries.get(key)
+
+
+def recent_past(conversations: Conversations, repository: Repository, limit: int) -> list[FeedEntry]:
+    """The last turns and commits, for a feed to begin with, oldest first.
+
+    ``limit`` is about the number of lines; of the newest 40 conversations at most.
+    """
+    entries: list[FeedEntry] = []
+    for path in conversations.newest(_MOST_FILES):
+        conversation = conversations.read(path)
+        if conversation is None:
+            continue
+        numbered = enumerate(zip(conversation.turns, conversation.times, strict=True), conversation.first)
+        entries += [entry_of_turn(turn, at, f"{path}#{ordinal}") for ordinal, (turn, at) in numbered]
+        if len(entries) >= limit:
+            break
+    try:
+        commits = repository.log(_MOST_COMMITS)
+    except RepositoryError:
+        commits = []
+    # Oldest first already here: commits of one second stay in their order.
+    entries += [
+        FeedEntry(commit.at, "commit", commit.subject, commit.revision[:7]) for commit in reversed(commits)
+    ]
+    entries.sort(key=lambda entry: entry.at)
+    return entries[-limit:]

@@ -12,7 +12,8 @@ from engine.store.watcher import Change, Watcher
 
 if TYPE_CHECKING:
     from engine.conversations.imports import Importing
-    from engine.transcripts.importers import ImportResult, Kind
+    from engine.transcripts.importers.drafts import ImportResult
+    from engine.transcripts.importers.log import Kind
 
 
 class FollowedLogs:
@@ -75,13 +76,13 @@ class FollowedLogs:
         settings = self._engine.config.imports
         if not settings.follow or self._engine.files.read_only:
             return {}
-        from engine.transcripts.importers import log_folder  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import log_folder  # noqa: PLC0415 — only where logs are followed
 
         named = [(log_folder(kind, settings.home(kind)), kind) for kind in settings.follow]
         return {folder.resolve(): (folder, kind) for folder, kind in named}
 
     def _all_logs(self) -> dict[Path, Kind]:
-        from engine.transcripts.importers import discover  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import discover  # noqa: PLC0415 — only where logs are followed
 
         settings = self._engine.config.imports
         found: list[tuple[float, Path, Kind]] = []
@@ -95,7 +96,7 @@ class FollowedLogs:
         self._soon(lambda: self._take_all(changes))
 
     def _take_all(self, changes: Iterable[Change]) -> None:
-        from engine.transcripts.importers import is_session_log  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only where logs are followed
 
         for change in changes:
             for real, (folder, kind) in self._folders.items():
@@ -118,7 +119,7 @@ class FollowedLogs:
             commit_imported(self._engine)
 
     def _take(self, path: Path, kind: Kind) -> None:
-        from engine.transcripts.importers import import_file  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers.run import import_file  # noqa: PLC0415 — only where logs are followed
 
         is_past = self._behind.pop(path, None) is not None
         with contextlib.suppress(ImportFailed):

@@ -37,6 +37,7 @@ from engine.live.index_worker import Indexing, IndexWorker
 from engine.settings.file import CONFIG_FILE
 from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
+from engine.transcripts.importers.known import is_imported
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
@@ -62,6 +63,9 @@ MOST_NEW_TURNS = 200
 
 LOCAL_TIMES = timedelta(hours=12)
 """How far behind a heading may be that an agent wrote in its local time instead of UTC."""
+
+IMPORTED_LATE = timedelta(hours=1)
+"""How long before it is imported something may be said in a session that is under way."""
 
 
 class LiveEngine(Indexing, Protocol):
@@ -181,7 +185,8 @@ class Live:
 
     def _work(self) -> None:
         self._watching()
-        self._guarded(self._clear_up)
+        if not self._engine.files.read_only:
+            self._guarded(lambda: sweep_temps(self._engine.workspace))
         self._guarded(self._know_logs)
         looked = time.monotonic()
         while not self._stop.is_set():
@@ -193,10 +198,6 @@ class Live:
             if time.monotonic() - looked >= IDLE_S:
                 self._guarded(self._look_around)
                 looked = time.monotonic()
-
-    def _clear_up(self) -> None:
-        if not self._engine.files.read_only:
-            sweep_temps(self._engine.workspace)
 
     def trace_the_past(self) -> None:
         """Traces the messages from before the start, for a face whose feed says what fired for them."""
@@ -227,7 +228,7 @@ class Live:
         if conversation is not None:
             self._known[path] = (conversation.end, conversation.turn(conversation.end - 1))
 
-    def _guarded(self, job: Callable[[], None]) -> None:
+    def _guarded(self, job: Callable[[], object]) -> None:
         try:
             job()
         except (AutopoiesisError, OSError) as error:
@@ -331,6 +332,9 @@ class Live:
         restored or imported is past."""
         removed = self._removed.pop(path, None)
         since = self._started - LOCAL_TIMES if removed is None else removed
+        if is_imported(self._engine.workspace.root / path):
+            # Its times are UTC. What a person imports was said long ago; what is followed, just now.
+            since = max(since, self._started, self._engine.clock() - IMPORTED_LATE)
         since = since.replace(second=0, microsecond=0)  # headings hold no seconds
         recent = (at >= since for at in conversation.times[first - conversation.first :])
         return next((number for number, it_is in enumerate(recent, first) if it_is), conversation.end)
@@ -370,8 +374,7 @@ class Live:
                     following = next(CronSim(trigger.schedule, now))
                 except (CronSimError, StopIteration):
                     continue
-                due = self._due.setdefault(name, following)
-                if due <= now:
+                if self._due.setdefault(name, following) <= now:
                     self._due[name] = following
                     self._signal(now, Event("cron", trigger.schedule))
         for name in self._due.keys() - seen:

@@ -58,13 +58,18 @@ def find_message(engine: HasConversations, name: str, session: str = "") -> Spok
     Raises:
         TranscriptError: There is none.
     """
-    if "#" in name and (key := TurnKey.of(name)) is not None:
-        return _of_turn(engine, _conversation(engine, key.path), key.ordinal + 1)
-    base, number = (match[1], int(match[2])) if (match := _NUMBERED.fullmatch(name)) else (name, 0)
-    if base == LAST:
-        return _last(engine, max(1, number), session)
-    conversation = _conversation(engine, base)
-    return _of_turn(engine, conversation, number) if match else _newest_of(engine, conversation, 1)
+    key = TurnKey.of(name) if "#" in name else None
+    match = _NUMBERED.fullmatch(name) if key is None else None
+    base, number = (match[1], int(match[2])) if match else (key.path if key else name, 0)
+    if base != LAST:
+        conversation = _conversation(engine, base)
+        if key or match:
+            return _of_turn(engine, conversation, key.ordinal + 1 if key else number)
+        return _newest(engine, conversation, 1)
+    if session:
+        return _newest(engine, _conversation(engine, session), max(1, number))
+    said = [entry.key for entry in engine.feed(KEPT_ENTRIES) if entry.kind == "user" and entry.key]
+    return _from_end(engine, said, max(1, number), "")
 
 
 def message_before(engine: HasConversations, message: SpokenMessage) -> SpokenMessage:
@@ -83,30 +88,23 @@ def message_before(engine: HasConversations, message: SpokenMessage) -> SpokenMe
     return _at(engine, key)
 
 
-def _last(engine: HasConversations, number: int, session: str) -> SpokenMessage:
-    if session:
-        return _newest_of(engine, _conversation(engine, session), number)
-    said = [entry.key for entry in engine.feed(KEPT_ENTRIES) if entry.kind == "user" and entry.key]
-    return _at(engine, _from_end(said, number, ""))
-
-
-def _newest_of(engine: HasConversations, conversation: Conversation, number: int) -> SpokenMessage:
+def _newest(engine: HasConversations, conversation: Conversation, number: int) -> SpokenMessage:
     said = [
         str(TurnKey(conversation.path, ordinal))
         for ordinal, turn in enumerate(conversation.turns, conversation.first)
         if turn.role == "user" and turn.is_dialogue
     ]
-    return _at(engine, _from_end(said, number, conversation.path))
+    return _from_end(engine, said, number, conversation.path)
 
 
-def _from_end(said: Sequence[str], number: int, where: str) -> str:
+def _from_end(engine: HasConversations, said: Sequence[str], number: int, where: str) -> SpokenMessage:
     if not said:
         raise TranscriptError("no person has said anything yet", where=where, cure=_LIST)
     if number > len(said):
         raise TranscriptError(
             f"there are {len(said):,} messages, no {number:,} to count back", where=where, cure=_LIST
         )
-    return said[-number]
+    return _at(engine, said[-number])
 
 
 def _of_turn(engine: HasConversations, conversation: Conversation, number: int) -> SpokenMessage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections.abc import Callable
@@ -65,9 +66,8 @@ class Questions:
         )
         answer: bool | None = None
         try:
-            answer = await asyncio.wait_for(future, timeout)
-        except TimeoutError:
-            answer = None
+            with contextlib.suppress(TimeoutError):
+                answer = await asyncio.wait_for(future, timeout)
         finally:
             with self._guard:
                 self._open.pop(question_id, None)

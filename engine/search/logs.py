@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.transcripts.chats.any import read_chat
-from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.importers.log import SessionLog
+from engine.transcripts.importers.log import SessionLog, kind_of
 from engine.transcripts.importers.session import START
 from engine.transcripts.turn import Turn
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.context.compiled import LAST_STABLE_LAYER
 from engine.context.stability import Boundary, Prefix, PrefixSection
+from engine.store.monthly import list_in, text_in, whole_in
 from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
@@ -58,22 +59,22 @@ def record_of(use: PrefixUse) -> Record:
 def use_of(record: Record) -> PrefixUse | None:
     """What a record holds; ``None`` when it is of another form."""
     try:
-        at = moment(_text(record["at"]))
+        at = moment(text_in(record["at"]))
         if at is None:
             return None
         return PrefixUse(
             at=at,
-            discussion=_text(record["discussion"]),
+            discussion=text_in(record["discussion"]),
             prefix=Prefix(
                 text=None,
-                sha256=_text(record["sha256"]),
-                characters=_whole(record["characters"]),
-                bytes=_whole(record["bytes"]),
-                tokens=_whole(record["tokens"]),
-                sections=tuple(map(_section, _list(record["sections"]))),
+                sha256=text_in(record["sha256"]),
+                characters=whole_in(record["characters"]),
+                bytes=whole_in(record["bytes"]),
+                tokens=whole_in(record["tokens"]),
+                sections=tuple(map(_section, list_in(record["sections"]))),
                 boundaries=tuple(
-                    Boundary(_whole(character), _whole(tokens))
-                    for character, tokens in _list(record["boundaries"])
+                    Boundary(whole_in(character), whole_in(tokens))
+                    for character, tokens in list_in(record["boundaries"])
                 ),
             ),
         )
@@ -82,35 +83,17 @@ def use_of(record: Record) -> PrefixUse | None:
 
 
 def _section(record: dict[str, Any]) -> PrefixSection:
-    layer = _whole(record["layer"])
+    layer = whole_in(record["layer"])
     if not 1 <= layer <= LAST_STABLE_LAYER:
         raise ValueError("no layer of the prefix")
     return PrefixSection(
-        label=_text(record["label"]),
+        label=text_in(record["label"]),
         layer=layer,
-        source=_text(record["source"]),
-        lines=_text(record["lines"]),
-        tokens=_whole(record["tokens"]),
-        sha256=_text(record["sha256"]),
-        first=None if record["first"] is None else _whole(record["first"]),
-        character=_whole(record["character"]),
-        byte=_whole(record["byte"]),
+        source=text_in(record["source"]),
+        lines=text_in(record["lines"]),
+        tokens=whole_in(record["tokens"]),
+        sha256=text_in(record["sha256"]),
+        first=None if record["first"] is None else whole_in(record["first"]),
+        character=whole_in(record["character"]),
+        byte=whole_in(record["byte"]),
     )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    return value
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError("no number")
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return value

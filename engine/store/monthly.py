@@ -235,6 +235,31 @@ def number_in(value: object) -> int:
     return value
 
 
+def text_in(value: object) -> str:
+    """A text of a record.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
+
+
+def whole_in(value: object) -> int:
+    """As ``text_in`` for a whole number."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("no number")
+    return value
+
+
+def list_in(value: object) -> list[Any]:
+    """As ``text_in`` for a list."""
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return value
+
+
 def _stamp(name: str, status: os.stat_result) -> MonthStamp:
     return MonthStamp(name, status.st_ino, status.st_size, status.st_mtime_ns)
 

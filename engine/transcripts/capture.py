@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
+from itertools import accumulate
 
 from engine.errors import TranscriptError
 from engine.redaction.detect import PLACEHOLDER, redacted
@@ -15,23 +16,22 @@ from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
-from engine.transcripts.changes import changes_field
 from engine.transcripts.corrections import is_correction
-from engine.transcripts.days import date_of, day_to_write, following, moment
+from engine.transcripts.days import date_of, day_to_write, following, iso, moment
 from engine.transcripts.format import (
     KEY_PREFIX,
     last_day,
     last_turn,
+    parse,
     render,
     render_blocks,
     render_turn,
     strip_injected,
 )
-from engine.transcripts.places import FOLDER, find_session, session_of, session_path
+from engine.transcripts.places import find_session, session_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import (
     CORRECTION,
-    MEMORY,
     Attachment,
     Block,
     KnowledgeChange,
@@ -48,6 +48,7 @@ _ROLES = ("user", "agent", "system")
 _TITLE_LIMIT = 80
 _NAME_LIMIT = 80
 _REPEAT_MINUTES = 1
+_CHANGES_BYTES = 8 * 1024
 
 
 def utc_now() -> datetime:
@@ -82,7 +83,6 @@ class ConversationCapture:
     gives whether it was written: not when its key was seen before.
 
     Args:
-        folder: Where transcripts go, workspace-relative.
         redact: Write ``[secret]`` in the place of what looks like a key or password. The header of a session
             that has ended then says in how many places.
     """
@@ -92,12 +92,10 @@ class ConversationCapture:
         files: Files,
         *,
         clock: Callable[[], datetime] = utc_now,
-        folder: str = FOLDER,
         redact: bool = True,
     ) -> None:
         self._files = files
         self._clock = clock
-        self._folder = folder
         self._clean: Callable[[str], str] = redacted if redact else str
         self._paths: dict[str, str] = {}
 
@@ -126,26 +124,22 @@ class ConversationCapture:
         _check_id(session_id)
         topic = one_line(self._clean(strip_injected(title)), _TITLE_LIMIT)
         at = (started or self._clock()).astimezone(UTC)
-        header: dict[str, object] = {"session_id": session_id, "started": _iso(at)}
-        header |= {
-            key: one_line(value)
-            for key, value in (("model", model), ("channel", channel), ("topic", topic))
-            if value
-        }
+        header: dict[str, object] = {"session_id": session_id, "started": iso(at)}
+        about = {"model": model, "channel": channel, "topic": topic}
+        header |= {key: one_line(value) for key, value in about.items() if value}
         header["tags"] = []
-        empty = Transcript("", session_id, _iso(at), "", topic or "Session", header, ())
-        data = render(empty).encode("utf-8")
+        data = render(Transcript("", "", "", "", topic or "Session", header, ())).encode("utf-8")
         with self._files.lock():
             found = self.find(session_id)
             if found is not None:
                 return found
-            path = session_path(session_id, at, topic, self._folder)
+            first = path = session_path(session_id, at, topic)
             # Where the file system ignores case, a session whose id differs in nothing else has the name.
             for number in range(2, 100):
                 if self._files.create(path, data):
                     self._paths[session_id] = path
                     return path
-                path = f"{session_path(session_id, at, topic, self._folder)[:-3]}-{number}.md"
+                path = f"{first[:-3]}-{number}.md"
         raise TranscriptError(
             "its file name is taken again and again", where=path, cure="use another session id"
         )
@@ -194,7 +188,7 @@ class ConversationCapture:
             return False
         now = (at or self._clock()).astimezone(UTC)
         turn = Turn(role, f"{now:%H:%M}", blocks, kind)
-        return self._append(session_id, turn, now, key, _continues_tools, repeats=_repeats)
+        return self._append(session_id, turn, now, key)
 
     def tool_call(
         self,
@@ -220,35 +214,7 @@ class ConversationCapture:
             one_line(self._clean(strip_injected(args_summary))),
             one_line(self._clean(strip_injected(result_summary))),
         )
-        turn = Turn("agent", f"{now:%H:%M}", (call,))
-        return self._append(session_id, turn, now, key, _same_speaker)
-
-    def knowledge_change(
-        self,
-        session_id: str,
-        action: str,
-        path: str,
-        summary: str = "",
-        at: datetime | None = None,
-        *,
-        key: str = "",
-    ) -> bool:
-        """Append a memory operation, such as ``updated``, in a turn ``agent [memory]``.
-
-        The summary is made one line of at most 200 characters.
-
-        Raises:
-            TranscriptError: There is no such session, or it has ended.
-            WriteFailed, ReadOnly: As ``Files.append``.
-        """
-        now = (at or self._clock()).astimezone(UTC)
-        change = KnowledgeChange(
-            one_line(action, _NAME_LIMIT),
-            one_line(self._clean(path), 1000),
-            one_line(self._clean(strip_injected(summary))),
-        )
-        turn = Turn("agent", f"{now:%H:%M}", (change,), MEMORY)
-        return self._append(session_id, turn, now, key, _same_speaker)
+        return self._append(session_id, Turn("agent", f"{now:%H:%M}", (call,)), now, key)
 
     def end(
         self,
@@ -257,12 +223,11 @@ class ConversationCapture:
         tokens_in: int = 0,
         tokens_out: int = 0,
         tags: Iterable[str] = (),
-        knowledge_changes: Iterable[KnowledgeChange | Mapping[str, str]] = (),
         at: datetime | None = None,
     ) -> str:
         """Finish a transcript: its header gets the end, the counts and the changes; no byte below it changes.
 
-        Without ``tags`` the header's stay; the changes are by default what the transcript's memory turns say.
+        Without ``tags`` the header's stay; the changes are what the transcript's memory turns say.
 
         Returns:
             The transcript's workspace-relative path.
@@ -275,23 +240,16 @@ class ConversationCapture:
         labels = [one_line(tag, _NAME_LIMIT) for tag in tags]
         with self._files.lock():
             session = self._read(session_id)
-            fields: dict[str, object] = {}
-            if labels:
-                fields["tags"] = labels
-            if tokens_in:
-                fields["tokens_in"] = tokens_in
-            if tokens_out:
-                fields["tokens_out"] = tokens_out
-            fields |= changes_field(knowledge_changes, session.data)
             taken_out = session.data.count(PLACEHOLDER.encode(), locate(session.data).body)
-            if taken_out:
-                fields[REDACTED_FIELD] = taken_out
+            counts = {"tags": labels, "tokens_in": tokens_in, "tokens_out": tokens_out}
+            found = {**counts, **_changes(session.data), REDACTED_FIELD: taken_out}
+            fields = {key: value for key, value in found.items() if value}
             if session.header.get("ended"):
                 if any(session.header.get(key) != _as_read(value) for key, value in fields.items()):
                     raise _ended(session.path)
                 return session.path
-            ended = {"ended": _iso((at or self._clock()).astimezone(UTC))}
-            self._files.replace(session.path, edit_header(session.data, {**ended, **fields}, session.path))
+            fields = {"ended": iso((at or self._clock()).astimezone(UTC)), **fields}
+            self._files.replace(session.path, edit_header(session.data, fields, session.path))
             return session.path
 
     def find(self, session_id: str) -> str | None:
@@ -299,21 +257,12 @@ class ConversationCapture:
         known = self._paths.get(session_id)
         if known is not None and session_of(self._files.workspace.root / known) == session_id:
             return known
-        found = find_session(self._files.workspace, session_id, self._folder)
+        found = find_session(self._files.workspace, session_id)
         if found is not None:
             self._paths[session_id] = found
         return found
 
-    def _append(
-        self,
-        session_id: str,
-        turn: Turn,
-        at: datetime,
-        key: str,
-        continues: Callable[[Turn, Turn], bool],
-        *,
-        repeats: Callable[[Turn, Turn], bool] | None = None,
-    ) -> bool:
+    def _append(self, session_id: str, turn: Turn, at: datetime, key: str) -> bool:
         marker = f"{KEY_PREFIX}{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:12]} -->\n"
         with self._files.lock():
             session = self._read(session_id)
@@ -326,9 +275,9 @@ class ConversationCapture:
             if key:
                 if f"\n{marker}".encode() in session.data:
                     return False
-            elif repeats is not None and last is not None and repeats(last, turn):
+            elif last is not None and _repeats(last, turn):
                 return False
-            if last is not None and continues(last, turn):
+            if last is not None and _continues(last, turn):
                 entry = render_blocks(turn.blocks, last.blocks[-1] if last.blocks else None)
             else:
                 entry = render_turn(replace(turn, day=_day_to_write(session, last, at)))
@@ -361,10 +310,6 @@ def _ended(path: str) -> TranscriptError:
     return TranscriptError("the session has ended", where=path, cure="start a session with another id")
 
 
-def _iso(at: datetime) -> str:
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
 def _day_to_write(session: _Session, last: Turn | None, at: datetime) -> str:
     """The date that a new heading needs: a reader knows the day from the last date above it."""
     started = moment(session.header.get("started"))
@@ -379,13 +324,15 @@ def _same_speaker(last: Turn, turn: Turn) -> bool:
     return last.role == turn.role and last.kind == turn.kind
 
 
-def _continues_tools(last: Turn, turn: Turn) -> bool:
-    is_open = bool(last.blocks) and not any(isinstance(block, Text) for block in last.blocks)
-    return turn.role == "agent" and is_open and _same_speaker(last, turn)
+def _continues(last: Turn, turn: Turn) -> bool:
+    """Whether both are one turn: calls follow each other, and a text calls that opened the turn."""
+    is_open = bool(last.blocks) and not last.text
+    return turn.role == "agent" and (is_open or bool(turn.tools)) and _same_speaker(last, turn)
 
 
 def _repeats(last: Turn, turn: Turn) -> bool:
-    if not _same_speaker(last, turn) or last.blocks[-len(turn.blocks) :] != turn.blocks or not last.time:
+    is_same = _same_speaker(last, turn) and last.blocks[-len(turn.blocks) :] == turn.blocks
+    if turn.tools or not is_same or not last.time:
         return False
     apart = abs(_minutes(turn.time) - _minutes(last.time))
     return min(apart, 24 * 60 - apart) <= _REPEAT_MINUTES
@@ -397,3 +344,23 @@ def _minutes(time: str) -> int:
 
 def _as_read(value: object) -> object:
     return str(value) if isinstance(value, int) else value
+
+
+def _changes(data: bytes) -> dict[str, object]:
+    """The memory operations in the turns, as many as a header takes; the rest is counted."""
+    blocks = (block for turn in parse(data, "").turns for block in turn.blocks)
+    listed = [
+        {
+            key: one_line(value)
+            for key, value in (("path", block.path), ("action", block.action), ("summary", block.summary))
+            if value
+        }
+        for block in blocks
+        if isinstance(block, KnowledgeChange)
+    ]
+    sizes = accumulate(
+        24 + sum(len(f"{key}{value}".encode("utf-8", "replace")) + 8 for key, value in each.items())
+        for each in listed
+    )
+    kept = listed[: sum(size <= _CHANGES_BYTES for size in sizes)]
+    return {"knowledge_changes": kept, "knowledge_changes_left_out": len(listed) - len(kept)}

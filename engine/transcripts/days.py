@@ -55,6 +55,11 @@ def moment(value: object) -> datetime | None:
         return None
 
 
+def iso(at: datetime) -> str:
+    """A time as headers hold it: ISO 8601, UTC, to the second."""
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 def date_of(day: str) -> date | None:
     """The date in a heading; ``None`` when there is none, or no calendar has it."""
     try:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from engine.errors import ImportFailed
-from engine.transcripts.importers import claude_code, codex
 from engine.transcripts.importers.known import Known
 from engine.transcripts.importers.lines import opened
+from engine.transcripts.importers.log import Kind
+from engine.transcripts.importers.run import discover, log_folder
+from engine.transcripts.importers.session import json_in, object_of
 from engine.transcripts.importers.state import shown_source
 from engine.transcripts.places import read_head
 
@@ -77,79 +79,49 @@ def discover_all(
         here: A project's folder that may have a history of SpecStory.
     """
     wanted = set(agents)
-    found: list[Found] = []
+    found: list[Found | None] = []
     looked_in: list[str] = []
-    sub_agents = 0
+    sub_agents: list[Path] = []
     projects = {here.absolute()}
-    for agent in AGENTS[:2]:
-        home = homes(agent)
-        module = claude_code if agent == "claude-code" else codex
-        logs = [_glance(agent, path, known) for path in module.discover(home)]
+    for kind in get_args(Kind):
+        folder = log_folder(kind, homes(kind))
+        logs = [_glance(kind, path, known) for path in discover(kind, homes(kind))]
         projects |= {Path(log.project) for log in logs if log is not None and log.project.startswith("/")}
-        if agent in wanted:
-            folder = module.folder(home)
+        if kind in wanted:
             looked_in.append(shown_source(folder))
-            found += [log for log in logs if log is not None]
-            if agent == "claude-code":
-                sub_agents += _count(folder.glob("*/agent-*.jsonl")) + _count(
-                    folder.glob("*/*/subagents/*.jsonl")
-                )
+            found += logs
+            # Codex has none.
+            sub_agents += [*folder.glob("*/agent-*.jsonl"), *folder.glob("*/*/subagents/*.jsonl")]
     if "gemini" in wanted:
-        folder = gemini_folder(homes("gemini"))
-        looked_in.append(shown_source(folder / "tmp"))
-        names = _gemini_projects(folder, projects)
-        for path in gemini_sessions(folder):
-            project = names.get(path.relative_to(folder / "tmp").parts[0], "")
-            log = _glance("gemini", path, known, project)
-            found += [log] if log is not None else []
-        sub_agents += _count((folder / "tmp").glob("*/chats/*/*.jsonl"))
+        home = homes("gemini") or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
+        folder = home / "tmp"
+        looked_in.append(shown_source(folder))
+        names = _gemini_projects(home, projects)
+        chats = sorted([*folder.glob("*/chats/session-*.json"), *folder.glob("*/chats/session-*.jsonl")])
+        # What was typed, which is less, comes behind whole sessions.
+        for path in [*chats, *sorted(folder.glob("*/logs.json"))]:
+            found.append(_glance("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
+        sub_agents += folder.glob("*/chats/*/*.jsonl")
     if "specstory" in wanted:
         looked_in.append(".specstory/history")
         for place in sorted(projects):
-            for path in specstory_files(place):
-                log = _glance("specstory", path, known, str(place))
-                found += [log] if log is not None else []
-    return Discovery(tuple(found), tuple(looked_in), sub_agents)
-
-
-def gemini_folder(home: Path | None = None) -> Path:
-    """Gemini CLI's folder; ``~/.gemini`` by default."""
-    return home or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
-
-
-def gemini_sessions(folder: Path) -> list[Path]:
-    """The sessions of Gemini CLI below its folder, and its lists of what was typed, behind them."""
-    tmp = folder / "tmp"
-    chats = (path for ending in ("json", "jsonl") for path in tmp.glob(f"*/chats/session-*.{ending}"))
-    return [*sorted(chats), *sorted(tmp.glob("*/logs.json"))]
-
-
-def specstory_files(project: Path) -> list[Path]:
-    """The histories of SpecStory in a project's folder."""
-    try:
-        return sorted((project / ".specstory" / "history").glob("*.md"))
-    except OSError:
-        return []
+            with contextlib.suppress(OSError):
+                histories = sorted((place / ".specstory" / "history").glob("*.md"))
+                found += [_glance("specstory", path, known, str(place)) for path in histories]
+    return Discovery(tuple(filter(None, found)), tuple(looked_in), len(sub_agents))
 
 
 def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
     """The projects by the name of their folder: listed, noted in it, or known by the hash of their path."""
     names = {sha256(str(project).encode()).hexdigest(): str(project) for project in projects}
-    try:
-        with opened(folder / "projects.json") as stream:
-            listed = json.loads(stream.read(_HEAD_BYTES) or b"")["projects"]
-        names |= {str(name): str(path) for path, name in listed.items()}
-    except (ImportFailed, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        pass
+    with contextlib.suppress(ImportFailed), opened(folder / "projects.json") as stream:
+        listed = object_of(json_in(stream.read(_HEAD_BYTES) or b""), "projects")
+        names |= {str(name): path for path, name in listed.items()}
     for note in (folder / "tmp").glob("*/.project_root"):
         noted = read_head(note).decode("utf-8", "replace").strip()
         if noted:
             names[note.parent.name] = noted
     return names
-
-
-def _count(paths: Iterator[Path]) -> int:
-    return sum(1 for _ in paths)
 
 
 def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found | None:
@@ -169,10 +141,7 @@ def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found 
     first, last = (days[0].decode(), days[-1].decode()) if days else ("", "")
     named = _CWD.search(head)
     if not project and named is not None:
-        try:
-            project = str(json.loads(named[1]))
-        except ValueError:
-            project = ""
+        project = str(json_in(named[1]) or "")
     news = _news(path, size, head, known)
     return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
 
@@ -186,10 +155,9 @@ def _news(path: Path, size: int, head: bytes, known: Known) -> News:
     return "second" if session_id.lower() in known.transcripts else "new"
 
 
-def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], tuple[Found, ...]]:
+def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], Sequence[Found]]:
     """What was found by agent and project, each in the order in which it was found."""
-    groups: dict[tuple[Agent, str], tuple[Found, ...]] = {}
+    groups: dict[tuple[Agent, str], list[Found]] = {}
     for each in found:
-        key = (each.agent, each.project)
-        groups[key] = (*groups.get(key, ()), each)
+        groups.setdefault((each.agent, each.project), []).append(each)
     return groups

@@ -10,6 +10,7 @@ ambiguous.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -24,6 +25,8 @@ _ENCODE_NAME = re.compile(rf"(?<!\\)(?:(\\*)([{_RAW}\n\]])|(\\+)(?={_CODE}))")
 _DECODE = re.compile(rf"(?<!\\)(\\+)({_CODE})")
 _MAY_NEED = re.compile(rf"[{_RAW}]|\\u\{{")
 
+_MOST_FENCES_LEFT_OPEN = 200
+_FENCE_LINE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 # Patterns for whole lines start with the line end before them: the engine then leaps from line to line, an
 # order of magnitude faster than asking at every character whether a line starts there.
 _FENCE = re.compile(r"\n {0,3}(`{3,}|~{3,})(.*)")
@@ -138,13 +141,37 @@ def escape_text(text: str) -> str:
         protected.add(0)
     if last and not text[last:].strip(" \t"):
         protected.add(last)
-    return _insert(text, sorted(protected))
+    pieces: list[str] = []
+    done = 0
+    for place in sorted(protected):
+        pieces += (text[done:place], "\\")
+        done = place
+    return "".join((*pieces, text[done:]))
 
 
-def _insert(text: str, places: Sequence[int]) -> str:
-    if not places:
-        return text
-    pieces = [text[: places[0]]]
-    for place, following in zip(places, [*places[1:], len(text)], strict=True):
-        pieces += ("\\", text[place:following])
-    return "".join(pieces)
+def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """Those of the matches, in order, that do not begin inside fenced code.
+
+    An unclosed fence would swallow the turns that follow. Such a block ends before the
+    first match in it: after the last one, as many fences are opened as are closed, while after a quoted one
+    there is the end of the quotation besides. The matches begin at the start of a line, in order.
+    """
+    starts = [mark.start() for mark in marks]
+    return list(outside(_spans(text, starts), marks, lambda mark: mark.start()))
+
+
+def _spans(text: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    offset = 0
+    for _ in range(_MOST_FENCES_LEFT_OPEN):
+        for start, end in Fences(text[offset:]).blocks():
+            start, end = start + offset, end + offset
+            first, after = bisect_right(places, start), bisect_left(places, end)
+            if first < after:
+                following = places[after] if after < len(places) else len(text)
+                if len(_FENCE_LINE.findall(text[places[after - 1] : following])) % 2 == 0:
+                    yield start, places[first]
+                    offset = places[first]
+                    break
+            yield start, end
+        else:
+            return

@@ -11,7 +11,7 @@ byte order mark, no header at all. The writer gives back what it was given: for 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.store.header import BOM, locate
@@ -138,21 +138,25 @@ def parse_turns(body: str, first_line: int = 1) -> tuple[str, tuple[Turn, ...]]:
     """
     title, above = "", _Draft("system", "", "", 0)
     drafts = [above]
-    text = _Gatherer(body)
-    line, counted = first_line, 0
-    for mark in _marks(body):
-        if mark.meaning == "escape":
-            text.drop(mark.start)
-            continue
-        text.flush(drafts[-1], mark.start)
-        if isinstance(mark.meaning, re.Match):
-            line += body.count("\n", counted, mark.start)
-            counted = mark.start
-            drafts.append(_heading(mark.meaning, line))
-        elif not isinstance(mark.meaning, str):
-            drafts[-1].blocks.append(mark.meaning)
-        text.restart(mark.end + 1)
-    text.flush(drafts[-1], len(body))
+    line, counted, start = first_line, 0, 0
+    escapes: list[int] = []  # places since ``start``
+    marks = _MARK.finditer("\n" + body)
+    for match in outside(Fences(body).blocks(), marks, lambda match: match.start()):
+        place, text = match.start(), match[0][1:]
+        heading, entry = HEADING.fullmatch(text), parse_entry(text)
+        if ESCAPED_LINE.match(text):
+            escapes.append(place)
+        elif heading or entry or text == SEPARATOR or text.startswith(KEY_PREFIX):
+            drafts[-1].blocks += _text(body, start, place, escapes)
+            start = match.end()
+            escapes.clear()
+            if heading:
+                line += body.count("\n", counted, place)
+                counted = place
+                drafts.append(_heading(heading, line))
+            elif entry:
+                drafts[-1].blocks.append(entry)
+    drafts[-1].blocks += _text(body, start, len(body), escapes)
     if above.blocks and isinstance(above.blocks[0], Text):
         title, rest = _title(above.blocks[0].text)
         # Text without a single turn is kept whole: what looks like a title may be a comment in a log.
@@ -175,66 +179,20 @@ class _Draft:
         return Turn(self.role, self.time, tuple(self.blocks), self.kind, self.line, self.day)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A line that means something: the match of a heading, an entry, ``"separator"`` or ``"escape"``."""
-
-    meaning: re.Match[str] | Block | str
-    start: int
-    end: int
-
-
-class _Gatherer:
-    """Collects the text between two marks, without blank lines at its edges and without escapes."""
-
-    def __init__(self, body: str) -> None:
-        self._body = body
-        self._start = 0
-        self._dropped: list[int] = []
-
-    def restart(self, start: int) -> None:
-        self._start = start
-        self._dropped.clear()
-
-    def drop(self, place: int) -> None:
-        self._dropped.append(place)
-
-    def flush(self, draft: _Draft, end: int) -> None:
-        body, start = self._body, self._start
-        raw = body[start:end]
-        kept = raw.strip(" \t\n")
-        if kept:
-            first = raw.rfind("\n", 0, raw.index(kept[0])) + 1
-            last = raw.find("\n", len(raw.rstrip(" \t\n")))
-            stop = start + (last if last >= 0 else len(raw))
-            pieces: list[str] = []
-            place = start + first
-            for dropped in self._dropped:
-                pieces.append(body[place:dropped])
-                place = dropped + 1
-            pieces.append(body[place:stop])
-            draft.blocks.append(Text(decode("".join(pieces))))
-        self.restart(end)
-
-
-def _marks(body: str) -> Iterator[_Mark]:
-    """The marks of a body in order; fenced code has none."""
-    lines = _MARK.finditer("\n" + body)
-    for match in outside(Fences(body).blocks(), lines, lambda match: match.start()):
-        line = match[0][1:]
-        meaning = _meaning(line)
-        if meaning is not None:
-            yield _Mark(meaning, match.start(), match.end() - 1)
-
-
-def _meaning(line: str) -> re.Match[str] | Block | str | None:
-    if line[0] == "#":
-        return HEADING.fullmatch(line)
-    if line[0] == ">":
-        return parse_entry(line)
-    if line[0] == "\\":
-        return "escape" if ESCAPED_LINE.match(line) else None
-    return "separator" if line == SEPARATOR or line.startswith(KEY_PREFIX) else None
+def _text(body: str, start: int, end: int, escapes: Sequence[int]) -> list[Text]:
+    """The text between two places, without blank lines at its edges and without escapes; at most one."""
+    raw = body[start:end]
+    kept = raw.strip(" \t\n")
+    if not kept:
+        return []
+    last = raw.find("\n", len(raw.rstrip(" \t\n")))
+    stop = start + (last if last >= 0 else len(raw))
+    place = start + raw.rfind("\n", 0, raw.index(kept[0])) + 1
+    pieces: list[str] = []
+    for escape in escapes:
+        pieces.append(body[place:escape])
+        place = escape + 1
+    return [Text(decode("".join((*pieces, body[place:stop]))))]
 
 
 def _heading(match: re.Match[str], line: int) -> _Draft:

@@ -1,20 +1,28 @@
-"""Where transcripts are: ``raw/conversations/YYYY/MM/DD/HHMM-{session_id}-{slug}.md`` (spec 2.1)."""
+"""Where transcripts are: ``raw/conversations/YYYY/MM/DD/HHMM-{session_id}-{slug}.md`` (spec 2.1).
+
+They are found, and listed, by the first kilobytes of each.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import stat
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.errors import PathRefused
+from engine.errors import ImportFailed, PathRefused
 from engine.store.paths import Workspace, slugify
 from engine.store.yamltext import YamlError
 from engine.store.yamltext import parse as parse_yaml
+from engine.transcripts.importers.lines import opened
 
 FOLDER = "raw/conversations"
+
+SUFFIXES = (".md", ".txt", ".jsonl")
+"""What a conversation's file name ends with."""
 
 _SLUG_LIMIT = 48
 _HEAD_BYTES = 8 * 1024
@@ -22,7 +30,7 @@ _PLAIN = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.:-]*")
 _NAME = re.compile(r"[0-9]{4}-(.+)\.md", re.DOTALL)
 
 
-def session_path(session_id: str, started: datetime, title: str, folder: str = FOLDER) -> str:
+def session_path(session_id: str, started: datetime, title: str) -> str:
     """The path of a new transcript, workspace-relative.
 
     Args:
@@ -33,21 +41,21 @@ def session_path(session_id: str, started: datetime, title: str, folder: str = F
     slug = slugify(title or "session", 2 * _SLUG_LIMIT)
     if len(slug) > _SLUG_LIMIT:
         slug = slug[: _SLUG_LIMIT + 1].rpartition("-")[0] or slug[:_SLUG_LIMIT]
-    return f"{folder}/{at:%Y/%m/%d/%H%M}-{session_id}-{slug}.md"
+    return f"{FOLDER}/{at:%Y/%m/%d/%H%M}-{session_id}-{slug}.md"
 
 
-def find_session(workspace: Workspace, session_id: str, folder: str = FOLDER) -> str | None:
+def find_session(workspace: Workspace, session_id: str) -> str | None:
     """The transcript of a session, newest first; ``None`` when there is none."""
-    for path in session_files(workspace, folder):
+    for path in session_files(workspace):
         if path.name[5:].startswith(f"{session_id}-") and session_of(path) == session_id:
             return workspace.relative(path)
     return None
 
 
-def session_files(workspace: Workspace, folder: str = FOLDER) -> Iterator[Path]:
+def session_files(workspace: Workspace) -> Iterator[Path]:
     """Every file that is named like a transcript, newest day first and latest start first within it."""
     try:
-        root = workspace.resolve(folder)
+        root = workspace.resolve(FOLDER)
     except PathRefused:
         return
     for year in _entries(root, folders=True):
@@ -63,17 +71,9 @@ def session_of(path: Path) -> str:
 
 def read_head(path: Path) -> bytes:
     """The first kilobytes of a regular file; nothing when it is not one or cannot be read."""
-    try:
-        # Opening a named pipe would wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, _HEAD_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(ImportFailed), opened(path) as stream:
+        return stream.read(_HEAD_BYTES)
+    return b""
 
 
 def head_fields(head: bytes, names: Collection[str]) -> dict[str, str]:
@@ -106,15 +106,66 @@ def _parsed(line: bytes, name: str) -> str:
 
 
 def _entries(folder: Path, *, folders: bool) -> list[Path]:
-    try:
-        with os.scandir(folder) as found:
-            names = [entry.name for entry in found if _wanted(entry, folders)]
-    except OSError:
-        return []
+    """The folders named by numbers, or the files, last first."""
+    names: list[str] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            is_number = entry.name.isascii() and entry.name.isdigit()
+            if (
+                (is_number and entry.is_dir(follow_symlinks=False))
+                if folders
+                else entry.is_file(follow_symlinks=False)
+            ):
+                names.append(entry.name)
     return [folder / name for name in sorted(names, reverse=True)]
 
 
-def _wanted(entry: os.DirEntry[str], folders: bool) -> bool:
-    if folders:
-        return entry.name.isascii() and entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
-    return entry.is_file(follow_symlinks=False)
+@dataclass(frozen=True, slots=True)
+class TranscriptInfo:
+    """A transcript as a list shows it."""
+
+    path: str
+    session_id: str  # from the header; empty when it has none
+    started: str  # ISO 8601, UTC, as the header gives it; from the path when it does not
+    ended: str  # the same for the end; empty while the session runs
+    channel: str  # where the session took place
+    title: str  # the first heading; the slug when it lies too deep
+    size: int  # bytes
+    mtime_ns: int  # nanoseconds since the epoch
+
+
+def list_transcripts(workspace: Workspace) -> list[TranscriptInfo]:
+    """Every transcript, newest first. Only the first kilobytes of each are read."""
+    found = (_info(workspace, path) for path in session_files(workspace))
+    infos = [info for info in found if info is not None]
+    return sorted(infos, key=lambda info: (info.started, info.path), reverse=True)
+
+
+def _info(workspace: Workspace, path: Path) -> TranscriptInfo | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    head = read_head(path)
+    fields = head_fields(head, ("session_id", "started", "ended", "channel"))
+    relative = workspace.relative(path)
+    year, month, day, name = relative.split("/")[-4:]
+    return TranscriptInfo(
+        path=relative,
+        session_id=fields["session_id"],
+        started=fields["started"] or f"{year}-{month}-{day}T{name[:2]}:{name[2:4]}:00Z",
+        ended=fields["ended"],
+        channel=fields["channel"],
+        title=_title(head) or name[5:-3].removeprefix(f"{fields['session_id']}-").replace("-", " "),
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+    )
+
+
+def _title(head: bytes) -> str:
+    for line in head.split(b"\n")[:-1]:
+        if line.startswith(b"# "):
+            return line[2:].decode("utf-8", "replace").strip()
+        if line.startswith(b"## "):
+            break
+    return ""

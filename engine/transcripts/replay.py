@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from engine.store.files import Files
 from engine.transcripts.capture import utc_now
-from engine.transcripts.days import day_to_write, following
+from engine.transcripts.days import day_to_write, following, iso
 from engine.transcripts.format import render, render_turn
 from engine.transcripts.turn import Text, Transcript, Turn
 
@@ -37,70 +37,44 @@ def human_pace(speed: float = 1.0) -> Callable[[Turn], float]:
     return pace
 
 
-class Replay:
-    """Plays one transcript, once.
+def replay(
+    files: Files,
+    source: Transcript,
+    target: str,
+    stop: threading.Event,
+    *,
+    pace: Callable[[Turn], float],
+    clock: Callable[[], datetime] = utc_now,
+) -> int:
+    """Play a transcript until its end, or until ``stop`` is set.
 
-    The target begins anew with an atomic replacement, so that a follower sees a new conversation; then
-    each turn is appended when its time comes, with the time of the clock in its heading.
+    The target begins anew with an atomic replacement, so that a follower sees a new conversation; then each
+    turn is appended when its time comes, with the time of the clock in its heading.
 
     Args:
         target: The conversation file to write, workspace-relative, such as ``conversations/demo.md``.
         pace: Seconds to wait before a turn.
-        sleep: Waits; by default until the time is over or the replay is stopped.
+
+    Returns:
+        The number of turns played.
+
+    Raises:
+        PathRefused, WriteFailed, ReadOnly: The target cannot be written.
     """
-
-    def __init__(
-        self,
-        files: Files,
-        source: Transcript,
-        target: str,
-        *,
-        pace: Callable[[Turn], float] | None = None,
-        sleep: Callable[[float], None] | None = None,
-        clock: Callable[[], datetime] = utc_now,
-    ) -> None:
-        self._files = files
-        self._source = source
-        self._target = target
-        self._pace = pace or human_pace()
-        self._sleep = sleep
-        self._clock = clock
-
-    def run(self, stop: threading.Event) -> int:
-        """Play until the end, or until ``stop`` is set.
-
-        Returns:
-            The number of turns played.
-
-        Raises:
-            PathRefused, WriteFailed, ReadOnly: The target cannot be written.
-        """
-        before = self._clock().astimezone(UTC)
-        self._files.replace(self._target, self._beginning(before).encode("utf-8"))
-        played = 0
-        for turn in self._source.turns:
-            self._wait(self._pace(turn), stop)
-            if stop.is_set():
-                break
-            now = self._clock().astimezone(UTC)
-            turn = replace(turn, time=f"{now:%H:%M}", day=day_to_write(now, before))
-            before = following(before, turn.time, turn.day)
-            self._files.append(self._target, f"\n{render_turn(turn)}".encode())
-            played += 1
-        return played
-
-    def _beginning(self, at: datetime) -> str:
-        started = at.isoformat(timespec="seconds").replace("+00:00", "Z")
-        header: dict[str, object] = {
-            "session_id": f"{self._source.session_id or 'session'}.replay",
-            "started": started,
-            "channel": "replay",
-        }
-        header |= {key: self._source.header[key] for key in ("model", "topic") if key in self._source.header}
-        return render(replace(self._source, title=self._source.title or "Replay", header=header, turns=()))
-
-    def _wait(self, seconds: float, stop: threading.Event) -> None:
-        if self._sleep is None:
-            stop.wait(seconds)
-        else:
-            self._sleep(seconds)
+    before = clock().astimezone(UTC)
+    header: dict[str, object] = {
+        "session_id": f"{source.session_id or 'session'}.replay",
+        "started": iso(before),
+        "channel": "replay",
+    }
+    header |= {key: source.header[key] for key in ("model", "topic") if key in source.header}
+    beginning = replace(source, title=source.title or "Replay", header=header, turns=())
+    files.replace(target, render(beginning).encode())
+    for played, turn in enumerate(source.turns):
+        if stop.wait(pace(turn)):
+            return played
+        now = clock().astimezone(UTC)
+        turn = replace(turn, time=f"{now:%H:%M}", day=day_to_write(now, before))
+        before = following(before, turn.time, turn.day)
+        files.append(target, f"\n{render_turn(turn)}".encode())
+    return len(source.turns)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from engine.errors import ImportFailed
 from engine.store.header import BOM, locate
 from engine.transcripts.chats.any import read_chat, read_text
 from engine.transcripts.escape import Fences
 from engine.transcripts.format import parse
-from engine.transcripts.importers.convert import LogFollower, kind_of
-from engine.transcripts.importers.lines import opened
+from engine.transcripts.importers.lines import opened, read_lines
+from engine.transcripts.importers.log import SessionLog, kind_of
+from engine.transcripts.importers.session import START, SessionReader
 from engine.transcripts.turn import Turn
 
 _MARK_BYTES = 512
@@ -26,14 +27,6 @@ _DATED_HEADING = re.compile(rb"\n##[ \t]+(\d{4}-\d\d-\d\d)[ \t]")
 _TURN_HEADING = re.compile(rb"^##[ \t]+(?:\d{4}-\d\d-\d\d[ \t]+)?\d{1,2}:\d\d\b", re.MULTILINE)
 _EDGE = 32
 _READ_LIMIT = 64 * 1024 * 1024
-
-
-class TailedTurn(NamedTuple):
-    """A turn that is new, or is longer than when it was given last."""
-
-    ordinal: int  # its place in the file, from 0; with the path it identifies the turn
-    turn: Turn
-    grown: bool  # whether an earlier form of it was given before
 
 
 @dataclass(slots=True)
@@ -50,13 +43,13 @@ class _Seen:
 
 
 class Tail:
-    """Gives the turns of one growing conversation file, each once, and again when it has grown.
+    """The turns of one growing conversation file, and which of them are news.
 
     Markdown and text are read from the beginning of the last turn on; agents' JSONL from the first byte not
     yet read. A file that was cut, replaced or edited further up is read again from its beginning, and only
-    turns that differ from those already given come out; all of them when it was begun anew. What has no line
-    end yet waits for it, or until the file was left alone for ``settle_s``: neither half a line nor half a
-    character is ever given.
+    turns that differ from those known are news; all of them when it was begun anew. What has no line end yet
+    waits for it, or until the file was left alone for ``settle_s``: neither half a line nor half a character
+    is ever taken in.
 
     Args:
         path: It need not exist yet.
@@ -67,7 +60,7 @@ class Tail:
 
     Attributes:
         first: Number of the first turn that was read: 0, or how many headings stand before the window.
-        end: Number of the turn that would come next: a file that was cut has fewer turns than were given.
+        turns: As far as the file was read, from that one on.
         day: The last date in a heading before the first turn that was read; empty without one.
         waiting: Whether something was left for the next reading although nothing may change until then.
     """
@@ -82,31 +75,32 @@ class Tail:
     ) -> None:
         self.path = path
         self.first = 0
-        self.end = 0
+        self.turns: list[Turn] = []
         self.day = ""
         self.waiting = False
         self._window = window
         self._settle_s = settle_s
         self._clock = clock
         self._seen = _Seen()
-        self._given: list[bytes] = []
-        self._log: LogFollower | None = None
+        self._log: SessionReader | None = None
+        self._finished: list[Turn] = []
 
-    def read_new(self) -> list[TailedTurn]:
-        """What was added since the last call; nothing when the file is gone or cannot be read."""
+    def read_new(self) -> list[int]:
+        """The numbers of the turns that are new, or other than at the last call; nothing when the file is
+        gone or cannot be read."""
         try:
             with opened(self.path) as stream:
                 return self._read(stream)
         except (ImportFailed, OSError):
             return []
 
-    def _read(self, stream: BinaryIO) -> list[TailedTurn]:
+    def _read(self, stream: BinaryIO) -> list[int]:
         status = os.fstat(stream.fileno())
         inode, seen = (status.st_dev, status.st_ino), self._seen
         is_same = (inode, status.st_size, status.st_mtime_ns) == (seen.inode, seen.size, seen.mtime_ns)
         if is_same and not self.waiting:
             return []
-        before = seen.inode
+        previous = seen.inode
         is_continued = seen.size >= 0 and inode == seen.inode and status.st_size >= seen.stable
         if not is_continued or _mark(stream, seen.stable) != seen.mark:
             self._seen = seen = _Seen()
@@ -115,15 +109,19 @@ class Tail:
         first, lines = seen.turns, seen.lines
         is_log = self.path.suffix.lower() == ".jsonl"
         turns = self._log_turns(stream) if is_log else self._text_turns(stream, status.st_mtime)
-        if inode != before and len(turns) < len(self._given):
+        if inode != previous and len(turns) < len(self.turns):
             # Fewer turns in another file under the same name: this is another conversation.
-            self._given.clear()
-        self.end = first + len(turns)
+            self.turns.clear()
         seen.inode, seen.size, seen.mtime_ns = inode, status.st_size, status.st_mtime_ns
         seen.mark = _mark(stream, seen.stable)
-        return self._news(
-            [replace(turn, line=turn.line + lines) if turn.line else turn for turn in turns], first
-        )
+        place = first - self.first
+        known = self.turns[place:]
+        self.turns[place:] = (replace(turn, line=turn.line + lines) if turn.line else turn for turn in turns)
+        return [
+            ordinal
+            for ordinal, (turn, before) in enumerate(zip_longest(self.turns[place:], known), first)
+            if turn is not None and turn != before
+        ]
 
     def _enter_window(self, stream: BinaryIO, size: int) -> None:
         """Begins at the end of a file that is too long to be read whole."""
@@ -132,7 +130,7 @@ class Tail:
         turns, lines, self.day = _headings_before(stream, start)
         if turns != self.first:
             self.first = turns
-            self._given.clear()
+            self.turns.clear()
         self._seen.stable, self._seen.turns, self._seen.lines = start, turns, lines
 
     def _text_turns(self, stream: BinaryIO, mtime: float) -> Sequence[Turn]:
@@ -153,9 +151,10 @@ class Tail:
             # Of another program's chat any later line may say who spoke an earlier one: it is read whole.
             return read_text(data, self.path.name).turns
         if turns and turns[-1].line > 1:
-            heading = _start_of(data, turns[-1].line)
+            heading = len(data) - len(data.split(b"\n", turns[-1].line - 1)[-1])
             # Below a fence that is not closed yet, what looks like a heading may turn out to be code.
-            if not _has_open_fence(data[:heading]):
+            above = data[:heading].decode("utf-8", "replace").replace("\r\n", "\n")
+            if not Fences(above).any_open():
                 seen.stable += heading
                 seen.turns += len(turns) - 1
                 seen.lines += turns[-1].line - 1
@@ -169,39 +168,19 @@ class Tail:
                 stream.seek(0)
                 chat = read_chat(_read_most(stream)[0], self.path.name)
                 return chat.turns if chat else ()
-            self._log = LogFollower(kind, self.path, stream)
-        finished, unfinished = self._log.follow(stream)
-        self._seen.stable = self._log.offset
-        self._seen.turns += len(finished)
-        return [*finished, *unfinished]
-
-    def _news(self, turns: Sequence[Turn], first: int) -> list[TailedTurn]:
-        """Those of ``turns`` that are new or differ from what was given, the first being number ``first``."""
-        found: list[TailedTurn] = []
-        for ordinal, turn in enumerate(turns, first):
-            digest = _digest(turn)
-            place = ordinal - self.first
-            is_known = place < len(self._given)
-            if is_known and self._given[place] == digest:
-                continue
-            found.append(TailedTurn(ordinal, turn, is_known))
-            self._given[place : place + 1] = [digest]
-        del self._given[first - self.first + len(turns) :]
-        return found
-
-
-def _start_of(data: bytes, line: int) -> int:
-    """Byte offset of a 1-based line."""
-    return len(data) - len(data.split(b"\n", line - 1)[-1])
+            self._log = SessionLog(kind, self.path, stream).reader(self._finished.append, START)
+        self._finished.clear()
+        for line in read_lines(stream, self._seen.stable):
+            for place, record in enumerate(line.records):
+                self._log.feed(record, line.start, place)
+            self._seen.stable = line.end
+        self._seen.turns += len(self._finished)
+        return [*self._finished, *self._log.unfinished]
 
 
 def _is_half_a_header(data: bytes) -> bool:
     first, _, rest = data.removeprefix(BOM).partition(b"\n")
     return first.rstrip() == b"---" and locate(data).mapping is None and b"\n---" not in b"\n" + rest
-
-
-def _has_open_fence(data: bytes) -> bool:
-    return Fences(data.decode("utf-8", "replace").replace("\r\n", "\n")).any_open()
 
 
 def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
@@ -249,10 +228,3 @@ def _mark(stream: BinaryIO, end: int) -> bytes:
     start = max(end - _MARK_BYTES, 0)
     stream.seek(start)
     return stream.read(end - start)
-
-
-def _digest(turn: Turn) -> bytes:
-    return hashlib.blake2b(
-        repr((turn.role, turn.day, turn.time, turn.kind, turn.blocks)).encode("utf-8", "backslashreplace"),
-        digest_size=16,
-    ).digest()

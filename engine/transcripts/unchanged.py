@@ -8,6 +8,7 @@ fingerprint of the new text, and the text is no shorter.
 from __future__ import annotations
 
 from engine.store.header import locate
+from engine.store.yamltext import Mapping
 from engine.transcripts.importers.state import STATE_FIELD, read_state
 from engine.transcripts.importers.text import Measured
 
@@ -17,25 +18,14 @@ def fault_of(before: bytes, after: bytes | None) -> str:
 
     ``before`` is what was committed; ``after`` is ``None`` where the file is gone.
     """
-    if before == after or not _field(before, "ended"):
+    was = locate(before)
+    if before == after or not (was.mapping or Mapping()).get("ended"):
         return ""
     if after is None:
         return "was deleted, though its session has ended"
-    if _is_imported(after) and _size(after) >= _size(before):
+    now = locate(after)
+    state = read_state((now.mapping or Mapping()).get(STATE_FIELD))
+    is_imported = state is not None and state.text == Measured([after[now.body :]]).fingerprint
+    if is_imported and len(after) - now.body >= len(before) - was.body:
         return ""
     return "was changed, though its session has ended"
-
-
-def _is_imported(data: bytes) -> bool:
-    """Whether the text below the header is the one that an import says it wrote."""
-    state = read_state(_field(data, STATE_FIELD))
-    return state is not None and state.text == Measured([data[locate(data).body :]]).fingerprint
-
-
-def _field(data: bytes, name: str) -> object:
-    header: dict[str, object] = dict(locate(data).mapping or {})
-    return header.get(name)
-
-
-def _size(data: bytes) -> int:
-    return len(data) - locate(data).body

@@ -22,7 +22,7 @@ from engine.store.files import Files, reported
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.format import parse
-from engine.transcripts.replay import Replay, human_pace
+from engine.transcripts.replay import human_pace, replay
 from engine.workspace import hooks
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> No
     journals = sorted(path.stem for path in files.workspace.journal.glob("????-??-??.md"))
     shift = date.fromisoformat(journals[-1]) - SAMPLE_LAST_DAY if journals else timedelta()
     source = parse(_shifted(data, shift), "replay.md")
-    Replay(files, source, "conversations/live-demo.md", pace=human_pace(speed)).run(stop)
+    replay(files, source, "conversations/live-demo.md", stop, pace=human_pace(speed))
 
 
 def _past(files: Files, shift: timedelta) -> Past:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers import import_file
+from engine.transcripts.importers.run import import_file
 
 
 def import_log(source: Path, root: Path) -> int:

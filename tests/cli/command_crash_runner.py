@@ -32,7 +32,6 @@ from engine.knowledge.review import Waiting
 from engine.settings import editing as configuration
 from engine.settings.trust import VARIABLE
 from engine.store import change, commits, faults
-from engine.transcripts import importers
 from engine.workspace import initialise
 from tests.store.write_steps import strays
 from tui.cli import cli, importing, review
@@ -42,7 +41,7 @@ from tui.cli.base import run
 
 LOADED = (
     filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, similarity, plan,
-    reviewing, change, commits, importers, config_commands, importing, review,
+    reviewing, change, commits, config_commands, importing, review,
     tune_commands,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""

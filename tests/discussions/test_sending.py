@@ -51,7 +51,7 @@ def test_a_message_is_said_answered_written_down_and_watched(engine: Engine) -> 
     (request,) = provider.asked
     assert "".join(request.prefix) + request.rest == sent.compiled.text
     assert sent.compiled.text.rstrip().endswith("Can you review the PR that just came in?")
-    assert engine.injections.last(1)[0].session_id == sent.session_id
+    assert engine.injections.log.last(1)[0].session_id == sent.session_id
     decided = [
         each for each in engine.decision_log.read().decisions if each.message.startswith("Can you review")
     ]

@@ -11,10 +11,10 @@ import pytest
 
 from engine.engine import Engine
 from engine.events import Committed, TurnArrived, TurnTraced
-from engine.transcripts.library import list_transcripts, read_transcript
+from engine.transcripts.places import list_transcripts
 from engine.workspace.initialise import initialise
 from tests.engine.conftest import Witness
-from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript
 
 OTHER = "1f0e0d0c-1111-4222-8333-444455556666"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.conversations.imports import Source, import_sessions
 from engine.discussions.sending import Sending
 from engine.engine import Engine
 from engine.events import (
@@ -27,6 +28,7 @@ from engine.events import (
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
+from tests.cli.test_sessions_and_import import claude_log
 from tests.discussions.scripted import Purse, Scripted
 from tests.engine.conftest import Witness
 
@@ -81,6 +83,16 @@ def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> N
     asked = {decision.message for decision in engine.decision_log.read().decisions}
     assert "Can you review the PR of today?" in asked
     assert not asked & {"Can you review the PR of March?", "And?", "Can you review the PR of that day?"}
+
+
+def test_what_a_person_imports_is_no_news_however_lately_it_was_said(live: Live, tmp_path: Path) -> None:
+    engine, seen = live
+    log = tmp_path / "0d9f2c1e-bbbb-4bbb-8ccc-1234567890ab.jsonl"
+    said = claude_log(("user", "Can you review the PR of an hour or two ago?"))
+    earlier = datetime.now(UTC) - timedelta(hours=2)
+    log.write_text(said.replace("2026-06-10T09:00", f"{earlier:%Y-%m-%dT%H:%M}"))
+    import_sessions(engine, [Source(log)], commit=False)
+    assert seen.wait(TurnArrived, lambda event: "an hour or two ago" in event.turn.text).past
 
 
 def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
@@ -272,8 +284,6 @@ def test_a_topic_with_an_exponential_pattern_is_reported_at_once(live: Live) -> 
 
 
 def test_the_sessions_of_another_agent_are_followed(sample: Path, tmp_path: Path) -> None:
-    from tests.cli.test_sessions_and_import import claude_log
-
     folder = tmp_path / "claude" / "projects" / "-home-robin-gauge"
     folder.mkdir(parents=True)
     config = (sample / "memory-config.yaml").read_text()
@@ -304,10 +314,12 @@ def test_the_past_is_traced_only_for_a_face_that_shows_it(live: Live) -> None:
     seen.wait(TurnTraced, lambda event: event.key.startswith("raw/") and not event.key.startswith(path))
 
 
-def test_every_message_of_the_past_is_traced(live: Live) -> None:
-    engine, seen = live
+def test_every_message_of_the_past_is_traced(engine: Engine, request: pytest.FixtureRequest) -> None:
+    for path in engine.conversations.newest(1_000)[2:]:
+        (engine.workspace.root / path).unlink()
+    _, seen = request.getfixturevalue("live")
     keys = {entry.key for entry in engine.feed(10_000) if entry.key}
-    assert len(keys) > 60
+    assert len(keys) > 4
     for key in keys:
         seen.wait(TurnTraced, partial(_is_of, key))
 

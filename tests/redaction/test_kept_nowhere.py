@@ -61,7 +61,6 @@ def speak(capture: ConversationCapture) -> str:
     capture.start("s1", title=f"deploy with {KEY}", started=datetime(2026, 2, 16, tzinfo=UTC))
     capture.message("s1", "user", f"Use {KEY} for the deploy", attachments=[f"a/{KEY}.png"])
     capture.tool_call("s1", "Bash", f"deploy --token {KEY}", f"sent {KEY}")
-    capture.knowledge_change("s1", "updated", "knowledge/facts.md", f"noted {KEY}")
     return capture.end("s1")
 
 

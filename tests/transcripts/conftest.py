@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,18 @@ class Clock:
 
     def forward(self, minutes: float) -> None:
         self.now += timedelta(minutes=minutes)
+
+
+class Pause(threading.Event):
+    """An event that is not waited for: what the waiting is told instead happens at once."""
+
+    def __init__(self, passes: Callable[[float], object] = lambda seconds: None) -> None:
+        super().__init__()
+        self._passes = passes
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._passes(timeout or 0)
+        return self.is_set()
 
 
 @pytest.fixture

@@ -18,12 +18,12 @@ import ahocorasick
 import filelock
 
 from engine.errors import WriteFailed
-from engine.store import faults
+from engine.store import faults, spool
 from engine.store.files import Files
 from engine.store.paths import TEMP_PREFIX, Workspace
 from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.format import parse
-from engine.transcripts.importers import import_file
+from engine.transcripts.importers.run import import_file
 
 AT = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 MOST_HITS = 60
@@ -40,7 +40,6 @@ def capture_steps(root: Path) -> list[Step]:
         lambda: capture.tool_call("s", "sh", "ls", "3 files", key="2"),
         lambda: capture.tool_call("s", "sh", "ls", "3 files", key="3"),
         lambda: capture.message("s", "agent", "without a key"),
-        lambda: capture.knowledge_change("s", "updated", "knowledge/a.md", "why", key="4"),
         lambda: capture.message("s", "user", "last", key="5"),
         lambda: capture.end("s", tokens_in=3, tags=["x"]),
     ]
@@ -87,14 +86,15 @@ def import_steps(root: Path) -> list[Step]:
 
 
 def long_import_steps(root: Path) -> list[Step]:
-    """A log whose turns find no room in memory, and then more of it."""
+    """A log whose turns find no room in memory, of which there is little here, and then more of it."""
+    spool._BLOCK = 16 * 1024
     log = root.parent / f"{root.name}.jsonl"
     workspace = Workspace.open(root)
     files = Files(workspace)
 
     def line(number: int) -> bytes:
         role = "assistant" if number % 2 else "user"
-        text = f"{number} " + "long " * 75_000
+        text = f"{number} " + "long " * 1_200
         return (
             f'{{"type": "{role}", "uuid": "u{number}", "sessionId": "s", '
             f'"timestamp": "2026-02-16T18:{number:02}:00.000Z", '

@@ -7,6 +7,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from engine.store.files import Files
+from engine.transcripts.chats.any import read_text
+from engine.transcripts.chats.read import read_chat
+from engine.transcripts.format import render_turn
+from engine.transcripts.turn import KnowledgeChange, Transcript, Turn
+
 SESSION = "0f0e0d0c-1111-4222-8333-444455556666"
 
 
@@ -112,3 +118,19 @@ def write(path: Path, *records: dict[str, Any] | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(dump(*records))
     return path
+
+
+def read_transcript(files: Files, path: str) -> Transcript:
+    return read_text(files.read(path), path)
+
+
+def read_log(path: Path) -> Transcript:
+    """A session log as it is followed in place, without an import."""
+    found = read_chat(path.read_bytes(), str(path))
+    assert found is not None
+    return found
+
+
+def remember(files: Files, path: str, *changes: KnowledgeChange) -> None:
+    """Writes memory operations into a transcript, as an agent does that edits it."""
+    files.append(path, f"\n{render_turn(Turn('agent', '18:52', changes, 'memory'))}".encode())

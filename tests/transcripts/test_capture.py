@@ -15,6 +15,7 @@ from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.format import parse
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Transcript
 from tests.transcripts.conftest import Clock
+from tests.transcripts.logs import remember
 
 
 def read(files: Files, path: str) -> Transcript:
@@ -27,7 +28,7 @@ def test_a_whole_session(capture: ConversationCapture, files: Files, clock: Cloc
     capture.tool_call("ses_a1", "exec", "gh issue list\n  --state open", "12 results")
     capture.message("ses_a1", "agent", "Here are all 12.")
     clock.forward(7)
-    capture.knowledge_change("ses_a1", "updated", "knowledge/a.md", "added plan")
+    remember(files, path, KnowledgeChange("updated", "knowledge/a.md", "added plan"))
     clock.forward(40)
     capture.end("ses_a1", tokens_in=45230, tokens_out=12840, tags=["coding", "git"])
     assert path == "raw/conversations/2026/02/16/1845-ses_a1-move-memory-to-files.md"
@@ -201,14 +202,13 @@ def test_tool_calls_belong_to_the_agent(capture: ConversationCapture, files: Fil
 def test_memory_operations_share_a_turn_of_their_own(capture: ConversationCapture, files: Files) -> None:
     path = capture.start("a")
     capture.message("a", "agent", "noted")
-    capture.knowledge_change("a", "updated", "knowledge/a.md")
-    capture.knowledge_change("a", "created", "knowledge/b.md", "why")
-    capture.tool_call("a", "sh", "x")
-    kinds = [(turn.kind, turn.blocks) for turn in read(files, path).turns]
     changes = (
         KnowledgeChange("updated", "knowledge/a.md"),
         KnowledgeChange("created", "knowledge/b.md", "why"),
     )
+    remember(files, path, *changes)
+    capture.tool_call("a", "sh", "x")
+    kinds = [(turn.kind, turn.blocks) for turn in read(files, path).turns]
     assert kinds == [("", (Text("noted"),)), ("memory", changes), ("", (ToolCall("sh", "x"),))]
 
 
@@ -229,12 +229,10 @@ class TestRepetition:
         path = capture.start("a")
         assert capture.message("a", "user", "hi", key="m1")
         assert capture.tool_call("a", "sh", "ls", key="t1")
-        assert capture.knowledge_change("a", "updated", "x.md", key="k1")
         before = files.read(path)
         clock.forward(600)
         assert not capture.message("a", "user", "hi", key="m1")
         assert not capture.tool_call("a", "sh", "ls", key="t1")
-        assert not capture.knowledge_change("a", "updated", "x.md", key="k1")
         assert files.read(path) == before
 
     def test_another_key_is_another_call(self, capture: ConversationCapture, files: Files) -> None:
@@ -295,7 +293,6 @@ class TestEnd:
         for call in (
             lambda: capture.message("a", "user", "hi"),
             lambda: capture.tool_call("a", "sh", "x"),
-            lambda: capture.knowledge_change("a", "updated", "x"),
             lambda: capture.end("a", tokens_in=5),
         ):
             with pytest.raises(TranscriptError, match="has ended"):
@@ -325,20 +322,6 @@ class TestEnd:
         assert b"tags: []  # to be filled in\nmood:   good\n" in ended
         assert b"tokens_in: 7\n" in ended
 
-    def test_changes_that_are_named_go_before_those_in_the_turns(
-        self, capture: ConversationCapture, files: Files
-    ) -> None:
-        path = capture.start("a")
-        capture.knowledge_change("a", "updated", "knowledge/a.md")
-        capture.end(
-            "a",
-            knowledge_changes=[KnowledgeChange("created", "knowledge/b.md"), {"path": "c", "action": "d"}],
-        )
-        assert read(files, path).header["knowledge_changes"] == [
-            {"path": "knowledge/b.md", "action": "created"},
-            {"path": "c", "action": "d"},
-        ]
-
     def test_a_thousand_changes_leave_a_header_that_can_be_read(
         self, capture: ConversationCapture, files: Files
     ) -> None:
@@ -346,13 +329,14 @@ class TestEnd:
         changes = [
             KnowledgeChange("updated", f"knowledge/{number}.md", "why " * 20) for number in range(1000)
         ]
-        capture.end("a", knowledge_changes=changes)
+        remember(files, path, *changes)
+        capture.end("a")
         header = read(files, path).header
         kept = header["knowledge_changes"]
         assert isinstance(kept, list)
         assert header["ended"]
         assert len(kept) + int(str(header["knowledge_changes_left_out"])) == 1000
-        assert capture.end("a", knowledge_changes=changes) == path
+        assert capture.end("a") == path
 
     def test_a_header_broken_by_hand_is_refused_and_kept(
         self, capture: ConversationCapture, files: Files

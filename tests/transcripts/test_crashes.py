@@ -36,7 +36,7 @@ def run(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_every_fault_point(memory_folder: Path, scenario: str, points: set[str], every: bool) -> None:
-    which = ("1",) if every else ("4", *sorted(points))
+    which = ("1",) if every else ("8", *sorted(points))
     done = run("-m", "tests.transcripts.crash_runner", str(memory_folder), scenario, *which)
     assert done.returncode == 0, done.stderr
     assert points <= set(json.loads(done.stdout))
@@ -80,10 +80,10 @@ capture = ConversationCapture(Files(Workspace.open(sys.argv[1])))
 name = sys.argv[2]
 capture.start("shared")
 capture.start(name)
-for number in range(200):
+for number in range(60):
     capture.message("shared", "user", f"{name} {number}\\n## 18:47 — user")
     capture.message(name, "agent", f"{number}")
-    if not number % 50:
+    if not number % 20:
         capture.tool_call("shared", "sh", f"{name} {number}")
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -95,7 +95,8 @@ for number in range(200):
 
     from engine.store.files import Files
     from engine.store.paths import Workspace
-    from engine.transcripts.library import list_transcripts, read_transcript
+    from engine.transcripts.places import list_transcripts
+    from tests.transcripts.logs import read_transcript
 
     workspace = Workspace.open(memory_folder)
     found = {
@@ -104,8 +105,8 @@ for number in range(200):
     assert set(found) == {"left", "right", "shared"}
     shared = found["shared"].turns
     for name in ("left", "right"):
-        assert [turn.text for turn in found[name].turns] == [str(number) for number in range(200)]
+        assert [turn.text for turn in found[name].turns] == [str(number) for number in range(60)]
         mine = [turn.text.split("\n")[0] for turn in shared if turn.text.startswith(name)]
-        assert mine == [f"{name} {number}" for number in range(200)]
+        assert mine == [f"{name} {number}" for number in range(60)]
         calls = [call.summary for turn in shared for call in turn.tools if call.summary.startswith(name)]
-        assert calls == [f"{name} {number}" for number in (0, 50, 100, 150)]
+        assert calls == [f"{name} {number}" for number in (0, 20, 40)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.days import day_to_write, following
 from engine.transcripts.format import parse, render_turn
 from engine.transcripts.importers.run import import_file
-from engine.transcripts.replay import Replay
+from engine.transcripts.replay import replay
 from engine.transcripts.turn import Text, Turn
 from tests.cases import each_case
+from tests.transcripts.conftest import Pause
 from tests.transcripts.logs import SESSION, ClaudeCode, dump
 
 START = datetime(2026, 2, 16, 18, 0, tzinfo=UTC)
@@ -172,6 +172,6 @@ def test_a_replay_over_midnight(workspace: Workspace, files: Files) -> None:
         clock.now += timedelta(hours=4)
 
     source = parse(b"## 2020-01-01 10:00 \xe2\x80\x94 user\nhi\n\n## 10:01 \xe2\x80\x94 agent\nho\n", "s.md")
-    Replay(files, source, "conversations/demo.md", sleep=pass_time, clock=clock).run(threading.Event())
+    replay(files, source, "conversations/demo.md", Pause(pass_time), pace=lambda turn: 1.0, clock=clock)
     text = (workspace.root / "conversations/demo.md").read_text()
     assert headings(text) == ["## 22:00 — user", "## 2026-02-17 02:00 — agent"]

@@ -11,8 +11,8 @@ import pytest
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.discovery import AGENTS, Agent, Discovery, discover_all
-from engine.transcripts.importers import import_file
 from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.run import import_file
 from tests.transcripts.logs import SESSION, ClaudeCode, dump, write
 
 NAME = f"{SESSION}.jsonl"

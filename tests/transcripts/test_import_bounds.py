@@ -12,10 +12,9 @@ from pathlib import Path
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers import import_file
 from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.library import read_transcript
-from tests.transcripts.logs import SESSION, ClaudeCode, dump
+from engine.transcripts.importers.run import import_file
+from tests.transcripts.logs import SESSION, ClaudeCode, dump, read_transcript
 
 ROOT = Path(__file__).parents[2]
 MB = 1_000_000
@@ -60,7 +59,7 @@ import sys
 from pathlib import Path
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers import import_file
+from engine.transcripts.importers.run import import_file
 from tests.benchmarks.worker import peak_bytes
 
 workspace = Workspace.open(sys.argv[1])
@@ -126,7 +125,7 @@ def talk(path: Path, size: int) -> None:
 
 def test_memory_does_not_grow_with_the_dialogue(memory_folder: Path) -> None:
     peaks: list[list[int]] = []
-    for size in (2 * MB, 20 * MB):
+    for size in (3 * MB, 7 * MB):
         root = memory_folder / str(size)
         root.mkdir()
         (root / "memory-config.yaml").write_bytes(b"")
@@ -151,4 +150,4 @@ def test_memory_does_not_grow_with_the_dialogue(memory_folder: Path) -> None:
         assert (below.status, below.turns) == ("grown", first.turns + 2)
         peaks.append([outcome.peak for outcome in (first, again, grown, below)])
     small, large = peaks
-    assert all(more - less < 8 * MB for less, more in zip(small, large, strict=True)), peaks
+    assert all(more - less < 2.5 * MB for less, more in zip(small, large, strict=True)), peaks

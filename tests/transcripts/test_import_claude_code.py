@@ -13,10 +13,10 @@ from engine.store.documents import parse as parse_document
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.schema import validate
-from engine.transcripts.importers import IDLE_S, ImportResult, discover, import_file
-from engine.transcripts.library import read_transcript
+from engine.transcripts.importers.drafts import IDLE_S, ImportResult
+from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript, Turn
-from tests.transcripts.logs import SESSION, ClaudeCode, write
+from tests.transcripts.logs import SESSION, ClaudeCode, read_transcript, write
 
 
 class Importing:

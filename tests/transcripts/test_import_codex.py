@@ -10,10 +10,9 @@ import pytest
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers import discover, import_file
-from engine.transcripts.library import read_transcript
+from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript
-from tests.transcripts.logs import SESSION, Codex, write
+from tests.transcripts.logs import SESSION, Codex, read_transcript, write
 
 
 class Importing:

@@ -13,15 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ImportFailed, ReadOnly, WriteFailed
-from engine.store import faults
+from engine.store import faults, spool
 from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
-from engine.transcripts.importers import ImportResult, import_all, import_file
-from engine.transcripts.library import list_transcripts, read_transcript
+from engine.transcripts.importers.drafts import ImportResult
+from engine.transcripts.importers.run import discover, import_file
+from engine.transcripts.places import list_transcripts
 from engine.transcripts.turn import Text, ToolCall
-from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, write
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 
 
 class Following:
@@ -342,6 +343,7 @@ def test_somebody_writes_while_the_log_is_read(following: Following, log: Claude
     assert following.said() == ["one", "two"]
 
 
+@pytest.mark.usefixtures("small_memory")
 def test_a_full_disk_leaves_what_was_there(following: Following, log: ClaudeCode) -> None:
     following.grow(log.user("one"))
     before = following.content()
@@ -352,9 +354,16 @@ def test_a_full_disk_leaves_what_was_there(following: Following, log: ClaudeCode
     assert following.said() == ["one", "two"]
 
 
-LONG = "a long text, over and over again\n" * 30_000
+LONG = "a long text, over and over again\n" * 3_000
 
 
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text as long as ``LONG`` finds no room in memory."""
+    monkeypatch.setattr(spool, "_BLOCK", 64 * 1024)
+
+
+@pytest.mark.usefixtures("small_memory")
 def test_a_long_log_that_grows(following: Following, log: ClaudeCode) -> None:
     once = Following(following.log.parent.parent / "once")
     parts = [
@@ -370,6 +379,7 @@ def test_a_long_log_that_grows(following: Following, log: ClaudeCode) -> None:
     ]
 
 
+@pytest.mark.usefixtures("small_memory")
 def test_somebody_writes_while_a_long_transcript_is_written(following: Following, log: ClaudeCode) -> None:
     target = following.grow(log.user(LONG), log.says(LONG), log.user("end")).target
     path = following.workspace.root / target
@@ -414,6 +424,7 @@ def test_a_transcript_that_vanishes_while_it_is_written(following: Following, lo
 
 
 @pytest.mark.parametrize("point", ["temp:create", "temp:write"])
+@pytest.mark.usefixtures("small_memory")
 def test_a_full_disk_while_a_long_log_is_read(following: Following, log: ClaudeCode, point: str) -> None:
     with faults.trip(point, faults.fail(28)), pytest.raises(WriteFailed):
         following.grow(log.user(LONG), log.says(LONG), log.user("end"))
@@ -422,6 +433,7 @@ def test_a_full_disk_while_a_long_log_is_read(following: Following, log: ClaudeC
     assert following.run().status == "new"
 
 
+@pytest.mark.usefixtures("small_memory")
 def test_a_dry_run_of_a_long_log_needs_no_room(following: Following, log: ClaudeCode) -> None:
     following.log.write_bytes(dump(log.user(LONG), log.says(LONG), log.user("end")))
     assert following.run(dry_run=True).turns_new == 3
@@ -465,8 +477,14 @@ def test_all_logs_of_a_machine(tmp_path: Path) -> None:
     (home / "projects" / "-p" / "88888888-1111-4222-8333-444455556666.jsonl").mkdir()
 
     def run() -> list[str]:
-        results = import_all("claude-code", following.workspace, following.files, home=home)
-        return [result.status for result in results]
+        found: list[str] = []
+        for source in discover("claude-code", home):
+            try:
+                result = import_file("claude-code", source, following.workspace, following.files)
+                found.append(result.status)
+            except ImportFailed:
+                found.append("skipped")
+        return found
 
     assert run() == ["new"] * 5 + ["skipped"] * 2
     assert run() == ["unchanged"] * 5 + ["skipped"] * 2
@@ -510,13 +528,13 @@ def script(kinds: list[str]) -> bytes:
                     json.dumps(log.says(f"left {number}")).encode() + dump(log.user(f"right {number}"))
                 )
             case "long":
-                lines.append(dump(log.user("x" * 300_000)))
+                lines.append(dump(log.user("x" * 30_000)))
             case _:
                 lines.append(dump(log.record("progress")))
     return b"".join(lines)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(steps, st.lists(st.integers(0, 10**7), max_size=5))
 def test_many_small_imports_come_to_the_same_as_one(kinds: list[str], places: list[int]) -> None:
     whole = script(kinds)

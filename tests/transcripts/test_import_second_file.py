@@ -12,11 +12,13 @@ from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import Workspace
-from engine.transcripts.importers import ImportResult, Kind, import_all, import_file
+from engine.transcripts.importers.drafts import ImportResult
+from engine.transcripts.importers.log import Kind
+from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.importers.state import READER, STATE_FIELD, read_state
 from engine.transcripts.importers.text import Measured
-from engine.transcripts.library import list_transcripts, read_transcript
-from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, write
+from engine.transcripts.places import list_transcripts
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 
 NAME = f"{SESSION}.jsonl"
 
@@ -166,7 +168,7 @@ def test_an_archived_rollout_is_imported_once(importing: Importing, tmp_path: Pa
     name = f"rollout-2026-02-16T18-00-30-{SESSION}.jsonl"
     write(tmp_path / "codex" / "sessions" / "2026" / "02" / "16" / name, *records)
     write(tmp_path / "codex" / "archived_sessions" / name, *records)
-    results = list(import_all("codex", importing.workspace, importing.files, home=tmp_path / "codex"))
+    results = [importing(log, "codex") for log in discover("codex", tmp_path / "codex")]
     assert [result.status for result in results] == ["new", "unchanged"]
     assert importing.said() == ["one", "two"]
 
@@ -179,7 +181,7 @@ def test_an_archived_rollout_alone_is_found(importing: Importing, tmp_path: Path
         log.meta(),
         log.event("user_message", message="one"),
     )
-    results = list(import_all("codex", importing.workspace, importing.files, home=tmp_path / "codex"))
+    results = [importing(log, "codex") for log in discover("codex", tmp_path / "codex")]
     assert [result.status for result in results] == ["new"]
 
 

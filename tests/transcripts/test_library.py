@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
-from engine.errors import PathRefused, TranscriptError
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
-from engine.transcripts.library import list_transcripts, read_transcript
-from engine.transcripts.turn import Text, Turn
+from engine.transcripts.places import list_transcripts
+from engine.transcripts.turn import KnowledgeChange
+from tests.transcripts.logs import read_transcript, remember
 
 
 def test_newest_first(capture: ConversationCapture, workspace: Workspace, files: Files) -> None:
@@ -57,40 +54,11 @@ def test_odd_files_are_no_obstacle(capture: ConversationCapture, workspace: Work
     )
 
 
-def test_a_header_longer_than_what_is_read(capture: ConversationCapture, workspace: Workspace) -> None:
-    capture.start("a", title="Long Story")
-    capture.end("a", knowledge_changes=[{"path": f"k/{n}.md", "action": "updated"} for n in range(150)])
+def test_a_header_longer_than_what_is_read(
+    capture: ConversationCapture, workspace: Workspace, files: Files
+) -> None:
+    path = capture.start("a", title="Long Story")
+    remember(files, path, *(KnowledgeChange("updated", f"k/{n}.md") for n in range(150)))
+    capture.end("a")
     (info,) = list_transcripts(workspace)
     assert (info.session_id, info.title.lower()) == ("a", "long story")
-
-
-def test_plain_text_and_agents_logs_are_read_as_well(files: Files) -> None:
-    files.replace("conversations/notes.txt", b"just\n\ntext\n")
-    line = {
-        "type": "user",
-        "uuid": "1",
-        "sessionId": "s",
-        "timestamp": "2026-02-16T18:45:00Z",
-        "message": {"content": "hi"},
-    }
-    files.replace("conversations/log.jsonl", json.dumps(line).encode() + b"\n")
-    files.replace("conversations/other.jsonl", b'{"some": "thing"}\n[1]\nno json\n')
-    assert read_transcript(files, "conversations/notes.txt").turns == (
-        Turn("system", "", (Text("just\n\ntext"),)),
-    )
-    log = read_transcript(files, "conversations/log.jsonl")
-    assert (log.session_id, log.started, log.title) == ("s", "2026-02-16T18:45:00Z", "hi")
-    assert log.turns == (Turn("user", "18:45", (Text("hi"),)),)
-    assert read_transcript(files, "conversations/other.jsonl").turns == ()
-
-
-@pytest.mark.parametrize("name", ["conversations/none.md", "conversations/none.jsonl"])
-def test_a_transcript_that_is_not_there(files: Files, name: str) -> None:
-    with pytest.raises(TranscriptError, match="there is no such transcript"):
-        read_transcript(files, name)
-
-
-@pytest.mark.parametrize("name", ["../out.md", "/etc/passwd", "../out.jsonl"])
-def test_paths_outside_are_refused(files: Files, name: str) -> None:
-    with pytest.raises(PathRefused):
-        read_transcript(files, name)

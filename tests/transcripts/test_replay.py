@@ -9,10 +9,10 @@ import pytest
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.format import parse
-from engine.transcripts.replay import Replay, human_pace
+from engine.transcripts.replay import human_pace, replay
 from engine.transcripts.tail import Tail
 from engine.transcripts.turn import Text, ToolCall, Transcript, Turn
-from tests.transcripts.conftest import Clock
+from tests.transcripts.conftest import Clock, Pause
 
 SOURCE = Transcript(
     path="raw/conversations/x.md",
@@ -35,13 +35,13 @@ def test_it_plays_turn_by_turn_at_its_pace(files: Files, clock: Clock, workspace
     heard: list[tuple[float, list[Turn]]] = []
 
     def sleep(seconds: float) -> None:
-        heard.append((seconds, [each.turn for each in tail.read_new()]))
+        heard.append((seconds, [tail.turns[number] for number in tail.read_new()]))
         clock.forward(seconds / 60)
 
-    replay = Replay(
-        files, SOURCE, TARGET, pace=lambda turn: 60.0 * len(turn.blocks), sleep=sleep, clock=clock
-    )
-    assert replay.run(threading.Event()) == 3
+    def pace(turn: Turn) -> float:
+        return 60.0 * len(turn.blocks)
+
+    assert replay(files, SOURCE, TARGET, Pause(sleep), pace=pace, clock=clock) == 3
     played = parse(files.read(TARGET), TARGET)
     assert [turn.time for turn in played.turns] == ["18:46", "18:48", "18:49"]
     assert [turn.blocks for turn in played.turns] == [turn.blocks for turn in SOURCE.turns]
@@ -49,7 +49,7 @@ def test_it_plays_turn_by_turn_at_its_pace(files: Files, clock: Clock, workspace
 
 
 def test_it_is_a_session_of_its_own(files: Files, clock: Clock) -> None:
-    Replay(files, SOURCE, TARGET, sleep=lambda seconds: None, clock=clock).run(threading.Event())
+    replay(files, SOURCE, TARGET, Pause(), pace=human_pace(), clock=clock)
     played = parse(files.read(TARGET), TARGET)
     assert played.title == "A talk"
     assert played.header == {
@@ -61,15 +61,13 @@ def test_it_is_a_session_of_its_own(files: Files, clock: Clock) -> None:
 
 
 def test_it_begins_anew(files: Files, clock: Clock) -> None:
-    replay = Replay(files, SOURCE, TARGET, sleep=lambda seconds: None, clock=clock)
-    replay.run(threading.Event())
+    replay(files, SOURCE, TARGET, Pause(), pace=human_pace(), clock=clock)
     first = files.read(TARGET)
-    replay.run(threading.Event())
+    replay(files, SOURCE, TARGET, Pause(), pace=human_pace(), clock=clock)
     assert files.read(TARGET) == first
 
 
 def test_it_can_be_stopped(files: Files, clock: Clock) -> None:
-    stop = threading.Event()
     waited: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -77,14 +75,15 @@ def test_it_can_be_stopped(files: Files, clock: Clock) -> None:
         if len(waited) == 2:
             stop.set()
 
-    assert Replay(files, SOURCE, TARGET, sleep=sleep, clock=clock).run(stop) == 1
+    stop = Pause(sleep)
+    assert replay(files, SOURCE, TARGET, stop, pace=human_pace(), clock=clock) == 1
     assert len(parse(files.read(TARGET), TARGET).turns) == 1
 
 
 def test_stopping_ends_the_wait(files: Files) -> None:
     stop = threading.Event()
-    threading.Timer(0.05, stop.set).start()
-    assert Replay(files, SOURCE, TARGET, pace=lambda turn: 3600.0).run(stop) == 0
+    stop.set()
+    assert replay(files, SOURCE, TARGET, stop, pace=lambda turn: 3600.0) == 0
 
 
 def test_the_human_pace() -> None:

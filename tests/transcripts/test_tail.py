@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.store.documents import edit_header
 from engine.transcripts.format import parse, render_turn
-from engine.transcripts.tail import Tail, TailedTurn
+from engine.transcripts.tail import Tail
 from engine.transcripts.turn import Text, ToolCall, Turn
 from tests.transcripts.strategies import turns
 
@@ -36,8 +36,12 @@ def append(path: Path, data: bytes) -> None:
         stream.write(data)
 
 
-def said(found: list[TailedTurn]) -> list[tuple[int, str, bool]]:
-    return [(each.ordinal, each.turn.text, each.grown) for each in found]
+def news(tail: Tail) -> list[tuple[int, Turn]]:
+    return [(ordinal, tail.turns[ordinal]) for ordinal in tail.read_new()]
+
+
+def said(tail: Tail) -> list[tuple[int, str]]:
+    return [(ordinal, turn.text) for ordinal, turn in news(tail)]
 
 
 @pytest.fixture
@@ -49,10 +53,10 @@ def test_each_turn_once(path: Path) -> None:
     tail = Tail(path)
     assert tail.read_new() == []
     path.write_bytes(HEADER + user("one"))
-    assert said(tail.read_new()) == [(0, "one", False)]
+    assert said(tail) == [(0, "one")]
     assert tail.read_new() == []
     append(path, user("two") + user("three"))
-    assert said(tail.read_new()) == [(1, "two", False), (2, "three", False)]
+    assert said(tail) == [(1, "two"), (2, "three")]
 
 
 @pytest.mark.parametrize(
@@ -68,13 +72,13 @@ def test_a_chat_of_another_program_is_followed_too(tmp_path: Path, name: str, ch
     path.write_bytes(chat)
     os.utime(path, (0, 0))
     tail = Tail(path)
-    assert [(each.turn.role, each.turn.text) for each in tail.read_new()] == [
+    assert [(turn.role, turn.text) for _, turn in news(tail)] == [
         ("user", "one"),
         ("agent", "two"),
     ]
     append(path, chat.replace(b"one", b"three").replace(b"two", b"four"))
     os.utime(path, (9, 9))
-    assert [(each.turn.role, each.turn.text) for each in tail.read_new()] == [
+    assert [(turn.role, turn.text) for _, turn in news(tail)] == [
         ("user", "three"),
         ("agent", "four"),
     ]
@@ -86,8 +90,8 @@ def test_turns_know_their_line_in_the_file(path: Path) -> None:
     tail.read_new()
     append(path, user("two") + user("three"))
     lines = path.read_text().split("\n")
-    for each in tail.read_new():
-        assert lines[each.turn.line] == each.turn.text
+    for _, turn in news(tail):
+        assert lines[turn.line] == turn.text
 
 
 def test_a_turn_that_grows_is_given_again(path: Path) -> None:
@@ -95,8 +99,7 @@ def test_a_turn_that_grows_is_given_again(path: Path) -> None:
     tail = Tail(path)
     tail.read_new()
     append(path, b"\nDone.\n")
-    (grown,) = tail.read_new()
-    assert grown == (0, Turn("agent", "10:00", (ToolCall("sh", "ls"), Text("Done."))), True)
+    assert news(tail) == [(0, Turn("agent", "10:00", (ToolCall("sh", "ls"), Text("Done."))))]
 
 
 def test_half_a_line_and_half_a_character_wait(path: Path) -> None:
@@ -107,7 +110,7 @@ def test_half_a_line_and_half_a_character_wait(path: Path) -> None:
         path.write_bytes(HEADER + whole[:end])
         os.utime(path, (0, end))
         now.seconds = end + 0.5
-        texts = [text for _, text, _ in said(tail.read_new())]
+        texts = [text for _, text in said(tail)]
         assert texts in ([], [""], ["Grüße"])
         assert (texts == ["Grüße"]) == (end == len(whole))
         assert tail.waiting == (not whole[:end].endswith(b"\n"))
@@ -119,9 +122,9 @@ def test_a_last_line_without_an_end_is_taken_when_nobody_goes_on(path: Path) -> 
     os.utime(path, (100, 100))
     now.seconds = 101
     tail = Tail(path, settle_s=2, clock=now)
-    assert said(tail.read_new()) == [(0, "", False)]
+    assert said(tail) == [(0, "")]
     now.seconds = 103
-    assert said(tail.read_new()) == [(0, "one", True)]
+    assert said(tail) == [(0, "one")]
     assert not tail.waiting
     assert tail.read_new() == []
 
@@ -129,7 +132,7 @@ def test_a_last_line_without_an_end_is_taken_when_nobody_goes_on(path: Path) -> 
 def test_a_time_stamp_from_the_future_is_not_waited_for(path: Path) -> None:
     path.write_bytes(HEADER + user("one").rstrip(b"\n"))
     os.utime(path, (10**9, 10**9))
-    assert said(Tail(path, clock=Now()).read_new()) == [(0, "one", False)]
+    assert said(Tail(path, clock=Now())) == [(0, "one")]
 
 
 def test_a_header_that_changes_says_nothing_new(path: Path) -> None:
@@ -141,7 +144,7 @@ def test_a_header_that_changes_says_nothing_new(path: Path) -> None:
     other.replace(path)
     assert tail.read_new() == []
     append(path, user("three"))
-    assert said(tail.read_new()) == [(2, "three", False)]
+    assert said(tail) == [(2, "three")]
 
 
 def test_an_edit_further_up_gives_that_turn_again(path: Path) -> None:
@@ -151,7 +154,7 @@ def test_an_edit_further_up_gives_that_turn_again(path: Path) -> None:
     other = path.with_name("new")
     other.write_bytes(path.read_bytes().replace(b"two", b"2"))
     other.replace(path)
-    assert said(tail.read_new()) == [(1, "2", True)]
+    assert said(tail) == [(1, "2")]
 
 
 def test_a_file_that_was_cut(path: Path) -> None:
@@ -161,7 +164,7 @@ def test_a_file_that_was_cut(path: Path) -> None:
     os.truncate(path, len(HEADER + user("one")))
     assert tail.read_new() == []
     append(path, user("four"))
-    assert said(tail.read_new()) == [(1, "four", False)]
+    assert said(tail) == [(1, "four")]
 
 
 def test_a_conversation_that_begins_anew_under_the_same_name(path: Path) -> None:
@@ -171,7 +174,7 @@ def test_a_conversation_that_begins_anew_under_the_same_name(path: Path) -> None
     other = path.with_name("new")
     other.write_bytes(HEADER + user("one"))
     other.replace(path)
-    assert said(tail.read_new()) == [(0, "one", False)]
+    assert said(tail) == [(0, "one")]
 
 
 def test_a_file_that_goes_and_comes_back(path: Path) -> None:
@@ -181,7 +184,7 @@ def test_a_file_that_goes_and_comes_back(path: Path) -> None:
     path.unlink()
     assert tail.read_new() == []
     path.write_bytes(HEADER + user("one") + user("two"))
-    assert said(tail.read_new()) == [(1, "two", False)]
+    assert said(tail) == [(1, "two")]
 
 
 def test_code_that_shows_a_heading_while_it_is_being_written(path: Path) -> None:
@@ -191,16 +194,16 @@ def test_code_that_shows_a_heading_while_it_is_being_written(path: Path) -> None
     append(path, b"```\nafter\n" + user("two"))
     tail.read_new()
     append(path, user("three"))
-    assert said(tail.read_new())[-1] == (2, "three", False)
+    assert said(tail)[-1] == (2, "three")
 
 
 def test_plain_text(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(b"one\n")
     tail = Tail(path)
-    assert tail.read_new() == [(0, Turn("system", "", (Text("one"),)), False)]
+    assert news(tail) == [(0, Turn("system", "", (Text("one"),)))]
     append(path, b"\ntwo\n")
-    assert tail.read_new() == [(0, Turn("system", "", (Text("one\n\ntwo"),)), True)]
+    assert news(tail) == [(0, Turn("system", "", (Text("one\n\ntwo"),)))]
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
@@ -223,7 +226,7 @@ def test_however_it_is_written_the_same_turns_come_out(data: st.DataObject) -> N
         seen: dict[int, Turn] = {}
         for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
             append(path, whole[start:end])
-            seen.update({ordinal: turn for ordinal, turn, _ in tail.read_new()})
+            seen.update(news(tail))
     assert tuple(seen[ordinal] for ordinal in sorted(seen)) == parse(whole, "").turns
 
 
@@ -248,18 +251,18 @@ class TestAgentsLogs:
         log.write_bytes(b"")
         assert tail.read_new() == []
         append(log, claude(1, "user", "go"))
-        assert said(tail.read_new()) == [(0, "go", False)]
+        assert said(tail) == [(0, "go")]
         append(
             log,
             claude(
                 2, "assistant", [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}]
             ),
         )
-        assert tail.read_new() == [(1, Turn("agent", "18:02", (ToolCall("Bash", "ls"),)), False)]
+        assert news(tail) == [(1, Turn("agent", "18:02", (ToolCall("Bash", "ls"),)))]
         append(log, claude(3, "user", [{"type": "tool_result", "tool_use_id": "t", "content": "a"}]))
-        assert tail.read_new() == [(1, Turn("agent", "18:02", (ToolCall("Bash", "ls", "a"),)), True)]
+        assert news(tail) == [(1, Turn("agent", "18:02", (ToolCall("Bash", "ls", "a"),)))]
         append(log, claude(4, "user", "thanks"))
-        assert said(tail.read_new()) == [(2, "thanks", False)]
+        assert said(tail) == [(2, "thanks")]
 
     def test_half_a_line_waits(self, log: Path) -> None:
         tail = Tail(log)
@@ -267,21 +270,21 @@ class TestAgentsLogs:
         log.write_bytes(line[:-10])
         assert tail.read_new() == []
         append(log, line[-10:])
-        assert said(tail.read_new()) == [(0, "Grüße", False)]
+        assert said(tail) == [(0, "Grüße")]
 
     def test_a_log_that_is_replaced(self, log: Path) -> None:
         log.write_bytes(claude(1, "user", "one") + claude(2, "user", "two"))
         tail = Tail(log)
         tail.read_new()
         log.write_bytes(claude(1, "user", "one") + claude(2, "user", "2"))
-        assert said(tail.read_new()) == [(1, "2", True)]
+        assert said(tail) == [(1, "2")]
 
     def test_the_log_of_codex(self, log: Path) -> None:
         log.write_bytes(
             b'{"timestamp":"2026-02-16T18:45:00Z","type":"session_meta","payload":{"id":"x"}}\n'
             b'{"timestamp":"2026-02-16T18:46:00Z","type":"event_msg","payload":{"type":"user_message","message":"hi"}}\n'
         )
-        assert said(Tail(log).read_new()) == [(0, "hi", False)]
+        assert said(Tail(log)) == [(0, "hi")]
 
     def test_other_logs_say_nothing(self, log: Path) -> None:
         log.write_bytes(b'{"level": "info"}\nplain\n')

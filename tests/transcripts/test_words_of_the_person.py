@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers import import_file
-from engine.transcripts.importers.convert import read_log
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog
+from engine.transcripts.importers.run import import_file
 from engine.transcripts.importers.session import START
-from engine.transcripts.library import read_transcript
 from engine.transcripts.turn import Turn
-from tests.transcripts.logs import SESSION, ClaudeCode, Codex, write
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, read_log, read_transcript, write
 from tests.transcripts.words_of_the_person import compare
 
 Record = dict[str, Any]
@@ -192,7 +190,7 @@ def test_what_is_left_out_is_counted(importing: Importing, log: ClaudeCode) -> N
     write(importing.log, *everything(log))
     with importing.log.open("rb", buffering=0) as stream:
         session = SessionLog("claude-code", importing.log, stream)
-        whole = session.read(START, lambda turn: None).reader
+        whole = session.read(START, lambda turn: None)
         assert {"thinking": 1, "sub-agents": 1, "tool-output": 1, "system-records": 1}.items() <= (
             whole.left_out.items()
         )
@@ -204,7 +202,7 @@ def test_what_is_left_out_is_counted(importing: Importing, log: ClaudeCode) -> N
             for record in line.records:
                 reader.feed(record, line.start)
         for since in places:
-            assert session.read(since, lambda turn: None).reader.left_out == whole.left_out
+            assert session.read(since, lambda turn: None).left_out == whole.left_out
 
 
 @settings(max_examples=8, deadline=None)
@@ -216,7 +214,7 @@ def test_any_number_of_imports_comes_to_the_same(stops: list[int]) -> None:
         for stop in sorted(stop % len(records) for stop in stops):
             importing(*records[: stop + 1])
         turns = importing.turns(*records)
-        assert turns == read_log(importing.log, "x.jsonl").turns
+        assert turns == read_log(importing.log).turns
 
 
 def _workspace(root: Path) -> tuple[Workspace, Files]:
@@ -320,7 +318,7 @@ def test_messages_typed_ahead_stand_once(
     for end in range(2, len(records)):
         importing(*records[:end])
     in_steps = [text for _, text in importing.persons(*records)]
-    at_once = read_log(importing.log, "x.jsonl").turns
+    at_once = read_log(importing.log).turns
     assert [turn.text for turn in at_once if turn.role == "user"] == ["go", *said]
     if not any(each[0] == "^" for each in movements):
         assert in_steps == ["go", *said]
@@ -368,7 +366,7 @@ def test_any_course_of_the_queue(moves: list[tuple[str, str, bool]], stops: list
         for stop in sorted(2 + stop % len(records) for stop in stops):
             importing(*records[:stop])
         turns = importing.turns(*records)
-        assert turns == read_log(importing.log, "x.jsonl").turns
+        assert turns == read_log(importing.log).turns
         text = (importing.workspace.root / importing(*records)).read_text()
         assert compare("claude-code", importing.log, text).is_equal
 

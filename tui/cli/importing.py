@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from engine.conversations.imports import Held, ImportRun, Source
     from engine.engine import Engine
     from engine.transcripts.discovery import Agent, Discovery, Found
-    from engine.transcripts.importers import ImportResult, Kind
+    from engine.transcripts.importers.drafts import ImportResult
+    from engine.transcripts.importers.log import Kind
 
 _AGENTS = ("claude-code", "codex", "gemini", "specstory")
 _SHOWN = 20
@@ -100,7 +101,7 @@ def _parted(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 def _files(path: Path, is_log: bool) -> list[Path]:
     """A named file as it is; of a folder, the files below it that can hold a conversation."""
     from engine.transcripts.chats.read import CHAT_SUFFIXES  # noqa: PLC0415 — likewise
-    from engine.transcripts.importers import is_session_log  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
     if not path.is_dir():
         return [path]

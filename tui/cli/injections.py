@@ -29,7 +29,7 @@ def injections() -> None:
 )
 def injections_list(engine: Engine, limit: int, sections: bool, as_json: bool) -> None:
     """List the latest prompts that were used, newest first."""
-    found = engine.injections.last(limit)
+    found = engine.injections.log.last(limit)
     if as_json:
         emit_json(found)
     elif not found:
@@ -58,7 +58,7 @@ def injections_list(engine: Engine, limit: int, sections: bool, as_json: bool) -
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
 def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
     """List the files that were of use most often, in how many of the prompts that held them."""
-    everything = engine.injections.by_file()
+    everything = engine.injections.log.by_file()
     found = everything[:limit]
     if as_json:
         emit_json(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.conversations.sessions import end_session, new_session_id
-from engine.transcripts.library import list_transcripts
+from engine.transcripts.places import list_transcripts
 from engine.transcripts.turn import Role
 from tui.cli.base import emit, emit_json, group, minute, read_text, table
 

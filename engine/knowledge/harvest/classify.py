@@ -18,8 +18,7 @@ from engine.errors import AutopoiesisError, PathRefused
 from engine.knowledge.harvest.parts import PART_BYTES, SUMMARIZE_THRESHOLD_BYTES
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.ledger import MARKERS
-from engine.transcripts.library import SUFFIXES
-from engine.transcripts.places import head_fields, read_head
+from engine.transcripts.places import SUFFIXES, head_fields, read_head
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import State

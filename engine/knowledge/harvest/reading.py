@@ -23,9 +23,8 @@ from engine.knowledge.harvest.prompt import said_in
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat
 from engine.transcripts.format import parse
-from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.importers.log import Kind, SessionLog
+from engine.transcripts.importers.log import Kind, SessionLog, kind_of
 from engine.transcripts.importers.session import START
 from engine.transcripts.turn import MEMORY, QUOTED, KnowledgeChange, Text, ToolCall, Turn
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import day_to_write, following, moment
-from engine.transcripts.injected import strip_injected
-from engine.transcripts.turn import CORRECTION, Attachment, Block, Role, Text, ToolCall, Turn
+from engine.transcripts.importers.turns import TurnDraft, clean
+from engine.transcripts.turn import CORRECTION, Attachment, Role, Text, ToolCall, Turn
 
 _MOMENT = re.compile(
     r"(?P<date>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})[T ,]+(?P<time>\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?)"
@@ -54,7 +54,7 @@ class ChatBuilder:
         self.cwd = ""
         self.model = ""
         self.left_out: Counter[str] = Counter()
-        self._turns: list[_Draft] = []
+        self._turns: list[tuple[datetime | str | None, TurnDraft]] = []
 
     def say(
         self, role: Role, text: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
@@ -68,21 +68,21 @@ class ChatBuilder:
         """
         said = clean(text)
         if said:
-            self._draft(role, at, kind, line).blocks.append(Text(said))
+            self._draft(role, at, kind, line).add(Text(said))
 
     def call(
         self, name: str, summary: str, result: str = "", at: datetime | str | None = None, *, line: int = 0
     ) -> None:
         """Add what the agent had a tool do."""
-        self._draft("agent", at, "", line).blocks.append(ToolCall(name, summary, result))
+        self._draft("agent", at, "", line).add(ToolCall(name, summary, result))
 
     def attach(
         self, role: Role, path: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
         """Add a reference to something that is not text, to the turn of that speaker that is under way."""
-        last = self._turns[-1] if self._turns else None
+        last = self._turns[-1][1] if self._turns else None
         draft = last if last is not None and last.role == role else self._draft(role, at, kind, line)
-        draft.blocks.append(Attachment(path))
+        draft.add(Attachment(path))
 
     def drop(self, reason: str, number: int = 1) -> None:
         """Count something that is not taken."""
@@ -91,15 +91,16 @@ class ChatBuilder:
 
     def chat(self, format: str) -> Chat:
         """The conversation."""
-        moments = [draft.at for draft in self._turns if isinstance(draft.at, datetime)]
+        moments = [at for at, _ in self._turns if isinstance(at, datetime)]
         turns: list[Turn] = []
         acted = False
         before = moments[0] if moments else None
-        for draft in self._turns:
-            time = f"{draft.at:%H:%M}" if isinstance(draft.at, datetime) else draft.at or ""
-            day = day_to_write(draft.at, before) if before and isinstance(draft.at, datetime) else ""
-            before = following(before, time, day) if before else None
-            turn = Turn(draft.role, time, tuple(_joined(draft.blocks)), draft.kind, draft.line, day)
+        for at, draft in self._turns:
+            if isinstance(at, datetime):
+                draft.time = f"{at:%H:%M}"
+                draft.day = day_to_write(at, before) if before else ""
+            before = following(before, draft.time, draft.day) if before else None
+            turn = draft.turn()
             if acted and turn.role == "user" and not turn.kind and is_correction(turn.text):
                 turn = replace(turn, kind=CORRECTION)
             acted = acted or turn.role == "agent"
@@ -116,26 +117,13 @@ class ChatBuilder:
             dict(self.left_out),
         )
 
-    def _draft(self, role: Role, at: datetime | str | None, kind: str, line: int) -> _Draft:
-        last = self._turns[-1] if self._turns else None
+    def _draft(self, role: Role, at: datetime | str | None, kind: str, line: int) -> TurnDraft:
+        last = self._turns[-1][1] if self._turns else None
         if last is not None and role == last.role == "agent" and kind == last.kind:
             return last
-        self._turns.append(_Draft(role, at, kind, line))
-        return self._turns[-1]
-
-
-@dataclass(slots=True)
-class _Draft:
-    role: Role
-    at: datetime | str | None
-    kind: str
-    line: int
-    blocks: list[Block] = field(default_factory=list)
-
-
-def clean(text: str) -> str:
-    """A text as a turn holds it: nothing that was injected, no blank lines at its edges."""
-    return strip_injected(text.replace("\r\n", "\n")).strip("\ufeff\n").rstrip(" \t\n").lstrip("\n")
+        draft = TurnDraft(role, "", at if isinstance(at, str) else "", kind, line=line)
+        self._turns.append((at, draft))
+        return draft
 
 
 def moment_in(text: str) -> datetime | None:
@@ -143,14 +131,12 @@ def moment_in(text: str) -> datetime | None:
     found = _MOMENT.search(text)
     if found is None:
         return None
-    year, month, day = (int(part) for part in re.split(r"[-/.]", found["date"]))
-    hour, minute, second = (*(int(part) for part in found["time"].partition(".")[0].split(":")), 0)[:3]
-    zone = (found["zone"] or "").replace("UTC", "Z").replace("Z", "+0000").replace(":", "")
+    day = "-".join(part.zfill(2) for part in re.split(r"[-/.]", found["date"]))
+    clock = found["time"].partition(".")[0]
+    clock = clock.zfill(8 if clock.count(":") > 1 else 5)
+    zone = (found["zone"] or "").replace("UTC", "Z")
     try:
-        at = datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 — its zone comes next
-        if zone:
-            return datetime.strptime(f"{at:%Y-%m-%dT%H:%M:%S}{zone}", "%Y-%m-%dT%H:%M:%S%z").astimezone(UTC)
-        return at.astimezone(UTC)
+        return datetime.fromisoformat(f"{day}T{clock}{zone}").astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -179,15 +165,3 @@ def stamp(value: object) -> datetime | None:
         except (ValueError, OverflowError, OSError):
             return None
     return None
-
-
-def _joined(blocks: list[Block]) -> list[Block]:
-    """Texts that stand next to each other as one."""
-    joined: list[Block] = []
-    for block in blocks:
-        last = joined[-1] if joined else None
-        if isinstance(block, Text) and isinstance(last, Text):
-            joined[-1] = Text(f"{last.text}\n\n{block.text}")
-        else:
-            joined.append(block)
-    return joined

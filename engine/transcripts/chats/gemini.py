@@ -10,7 +10,7 @@ from typing import Any
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import text_of
+from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
 
 NAME = "gemini"
@@ -35,15 +35,13 @@ def read(records: Iterable[Record]) -> Chat:
     chat = ChatBuilder()
     messages: dict[str, Record] = {}
     for record in records:
-        changes = record.get("$set")
-        about = changes if isinstance(changes, dict) else record
+        about = object_of(record, "$set") or record
         chat.session_id = chat.session_id or text_of(about, "sessionId")
         chat.title = text_of(about, "summary") or chat.title
-        folders = about.get("directories")
-        if not chat.cwd and isinstance(folders, list) and folders and isinstance(folders[0], str):
+        folders = list_of(about, "directories")
+        if not chat.cwd and folders and isinstance(folders[0], str):
             chat.cwd = folders[0]
-        listed = about.get("messages")
-        for message in listed if isinstance(listed, list) else [record]:
+        for message in list_of(about, "messages") if "messages" in about else [record]:
             if isinstance(message, dict) and "type" in message:
                 messages[text_of(message, "id") or f"#{len(messages)}"] = message
     for message in messages.values():
@@ -79,11 +77,9 @@ def _message(chat: ChatBuilder, message: Record) -> None:
             chat.attach("user", path, at)
     elif kind == "gemini":
         chat.model = chat.model or text_of(message, "model")
-        thoughts = message.get("thoughts")
-        chat.drop("thinking", len(thoughts) if isinstance(thoughts, list) else 0)
+        chat.drop("thinking", len(list_of(message, "thoughts")))
         chat.say("agent", "\n".join(_texts(content)), at)
-        calls = message.get("toolCalls")
-        for call in calls if isinstance(calls, list) else []:
+        for call in list_of(message, "toolCalls"):
             if isinstance(call, dict):
                 _call(chat, call, at)
     elif kind == "error":
@@ -109,9 +105,8 @@ def _output(value: Any) -> Iterator[str]:
         if isinstance(part, str):
             yield part
         elif isinstance(part, dict):
-            answer = part.get("functionResponse")
-            response = answer.get("response") if isinstance(answer, dict) else None
-            if isinstance(response, dict):
+            answer = object_of(part, "functionResponse")
+            if isinstance(response := answer.get("response"), dict):
                 found = response.get("output", response.get("error", response))
                 yield found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
             elif isinstance(part.get("text"), str):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in, when_in
-from engine.transcripts.chats.code import outside_code
+from engine.transcripts.escape import outside_code
 from engine.transcripts.turn import Role
 
 NAME = "chat"

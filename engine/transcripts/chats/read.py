@@ -13,10 +13,11 @@ from typing import Any
 from engine.store.header import BOM
 from engine.transcripts.chats import aider, claude_export, gemini, labelled, records, specstory
 from engine.transcripts.chats.chat import Chat
-from engine.transcripts.days import moment
+from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
-from engine.transcripts.importers.convert import kind_of, read_stream
 from engine.transcripts.importers.lines import Record, read_lines
+from engine.transcripts.importers.log import SessionLog, kind_of
+from engine.transcripts.importers.session import START
 from engine.transcripts.turn import Transcript, Turn
 
 CHAT_SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson")
@@ -41,7 +42,7 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
     stream = BytesIO(data)
     kind = kind_of(stream)
     if kind is not None:
-        return read_stream(kind, Path(name), stream, name)
+        return _log(SessionLog(kind, Path(name), stream), name)
     if not data.strip():
         return Transcript(name, "", "", "", "", {}, ())
     if _is_own(data):
@@ -55,6 +56,17 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
     header |= {key: value for key, value in {"model": first.model, "cwd": first.cwd}.items() if value}
     turns = tuple(turn for chat in chats for turn in _dated(chat, chats[0]))
     return Transcript(name, first.session_id, started, "", first.title, header, turns)
+
+
+def _log(log: SessionLog, name: str) -> Transcript:
+    turns: list[Turn] = []
+    reader = log.read(START, turns.append)
+    turns += reader.unfinished
+    started = iso(reader.first) if reader.first else ""
+    header: dict[str, object] = {"session_id": log.session_id(), "started": started}
+    header |= {"model": reader.model, "channel": log.kind, "cwd": reader.cwd}
+    title = reader.topic or reader.question.strip().partition("\n")[0]
+    return Transcript(name, log.session_id(), started, "", title, header, tuple(turns))
 
 
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:

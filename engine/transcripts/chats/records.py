@@ -13,7 +13,7 @@ from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.chats.labelled import NAME, ROLES
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import text_of
+from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
 from engine.transcripts.turn import Role
 
@@ -39,21 +39,17 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
     """
     loose = ChatBuilder()
     for record, line in records:
-        tree = record.get("mapping")
-        if isinstance(tree, dict):
-            yield from _whole(record, _in_tree(tree), line, "chatgpt")
-            continue
-        requests = record.get("requests")
-        if isinstance(requests, list) and "responderUsername" in record:
-            yield from _whole(record, _of_copilot(requests), line, "copilot")
-            continue
         listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
-        if listed is not None and role_of(record) is None:
+        if isinstance(tree := record.get("mapping"), dict):
+            yield from _whole(record, _in_tree(tree), line, "chatgpt")
+        elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
+            yield from _whole(record, _of_copilot(requests), line, "copilot")
+        elif listed is not None and role_of(record) is None:
             name = "claude-ai" if "chat_messages" in record else NAME
             yield from _whole(record, (each for each in listed if isinstance(each, dict)), line, name)
-            continue
-        _message(loose, record, line)
-        loose.session_id = loose.session_id or _first(record, _IDS[:4])
+        else:
+            _message(loose, record, line)
+            loose.session_id = loose.session_id or _first(record, _IDS[:4])
     chat = loose.chat(NAME)
     if chat.turns:
         yield chat
@@ -74,12 +70,12 @@ def _whole(record: Record, messages: Iterable[Record], line: int, name: str) -> 
 
 def _in_tree(tree: Record) -> list[Record]:
     """The messages of a tree in the order in which they were written, those of branches left among them."""
+    every = [object_of(node, "message") for node in tree.values()]
     found = [
-        node["message"]
-        for node in tree.values()
-        if isinstance(node, dict) and isinstance(node.get("message"), dict)
+        message
+        for message in every
+        if message and object_of(message, "metadata").get("is_visually_hidden_from_conversation") is not True
     ]
-    found = [message for message in found if not _is_hidden(message)]
     times = [message.get("create_time") for message in found]
     if all(isinstance(time, int | float) for time in times):
         return sorted(found, key=lambda message: message["create_time"])
@@ -93,25 +89,18 @@ def _of_copilot(requests: list[Any]) -> Iterator[Record]:
             continue
         at = request.get("timestamp")
         yield {"role": "user", "content": request.get("message"), "timestamp": at}
-        answer = request.get("response")
         parts = [
             part
-            for part in (answer if isinstance(answer, list) else [])
+            for part in list_of(request, "response")
             if isinstance(part, dict) and part.get("kind") in (None, "markdownContent", "markdown")
         ]
         texts = [text_of(part, "value") or text_of(part.get("value"), "value") for part in parts]
         yield {"role": "assistant", "content": "".join(texts), "timestamp": at}
 
 
-def _is_hidden(message: Record) -> bool:
-    metadata = message.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation") is True
-
-
 def role_of(message: Any) -> Role | None:
     """Who a message says it is from."""
-    author = message.get("author") if isinstance(message, dict) else None
-    nested = message.get("message") if isinstance(message, dict) else None
+    author, nested = object_of(message, "author"), object_of(message, "message")
     for value, key in (
         (message, "role"), (author, "role"), (message, "sender"), (message, "from"), (message, "author"),
         (message, "speaker"), (nested, "role"), (message, "type"),
@@ -127,8 +116,7 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     role = role_of(message)
     if role is None:
         return
-    inner = message.get("message")
-    body = inner if isinstance(inner, dict) else message
+    body = object_of(message, "message") or message
     at = next((found for key in _TIMES if (found := stamp(message.get(key) or body.get(key)))), None)
     chat.model = chat.model or text_of(body, "model")
     if role == "system" and text_of(message, "role") in ("tool", "function"):
@@ -147,8 +135,7 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
         parts = [text_of(body, "text")]
     chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, line=line)
     for call in body.get("tool_calls") or ():
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict):
+        if function := object_of(call, "function"):
             name = one_line(text_of(function, "name"), 80) or "tool"
             chat.call(name, summary_of(name, function.get("arguments")), at=at, line=line)
 
@@ -173,8 +160,8 @@ def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
             output = "\n".join(_parts(content.get("content"), ChatBuilder()))
             if result_of("tool", output):
                 chat.drop("tool-output")
-        elif isinstance(content.get("parts"), list) and content["parts"]:
-            yield from _parts(content["parts"], chat)
+        elif parts := list_of(content, "parts"):
+            yield from _parts(parts, chat)
         else:
             yield text_of(content, "text") or text_of(content, "content")
 

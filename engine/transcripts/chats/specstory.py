@@ -10,7 +10,7 @@ from datetime import datetime
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
-from engine.transcripts.chats.code import outside_code
+from engine.transcripts.escape import outside_code
 from engine.transcripts.importers.claude_said import (
     answers_of,
     command_of,

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from engine.transcripts.brief import one_line
-from engine.transcripts.importers.claude_parts import (
-    attachment_of,
-    content_of,
-    result_text,
-    sender_of,
-    text_in,
-)
 from engine.transcripts.importers.claude_said import (
     answers_of,
+    attachment_of,
     command_of,
+    content_of,
     edited_plan,
     interruptions,
     is_approval,
     is_plan,
     plan_of,
+    result_text,
+    sender_of,
+    text_in,
     typed_of,
     words_of_rejection,
 )
@@ -34,6 +30,7 @@ from engine.transcripts.importers.session import (
     START,
     Checkpoint,
     number_of,
+    object_of,
     text_of,
 )
 from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
@@ -46,19 +43,6 @@ _BETWEEN = frozenset({"attachment", "progress", "system"})
 _CONTINUED = "This session is being continued from a previous conversation"
 _EMPTY_REPLIES = frozenset({"(no content)", "No response requested."})
 _SYNTHETIC = "<synthetic>"
-
-
-def discover(home: Path | None = None) -> list[Path]:
-    """The session logs of the main conversations, in the order of their paths.
-
-    ``home`` is ``$CLAUDE_CONFIG_DIR`` or ``~/.claude`` by default.
-    """
-    return sorted(path for path in folder(home).glob("*/*.jsonl") if not path.name.startswith("agent-"))
-
-
-def folder(home: Path | None = None) -> Path:
-    """Where the session logs are; ``home`` as for ``discover``."""
-    return (home or Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")) / "projects"
 
 
 def looks_like(record: Record) -> bool:
@@ -168,8 +152,7 @@ class ClaudeCodeReader(TypedAheadReader):
             self._say([Text(words)], kind)
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
         if self._is_expansion(record):
-            for block in blocks:
-                self.turns.add(block)
+            self.turns.add(*blocks)
         elif not blocks:
             return
         elif record.get("isMeta") is True:
@@ -294,9 +277,8 @@ class ClaudeCodeReader(TypedAheadReader):
 
     def _count(self, message: Any) -> None:
         """One reply is logged in several lines that repeat its usage, the last one with the final figures."""
-        usage = message.get("usage") if isinstance(message, dict) else None
-        message_id = text_of(message, "id")
-        if not isinstance(usage, dict) or not message_id:
+        usage, message_id = object_of(message, "usage"), text_of(message, "id")
+        if not usage or not message_id:
             return
         sent = sum(
             number_of(usage, key)

@@ -7,8 +7,7 @@ from typing import Any
 
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import moment
-from engine.transcripts.importers.claude_parts import attachment_of, sender_of
-from engine.transcripts.importers.claude_said import typed_of
+from engine.transcripts.importers.claude_said import attachment_of, sender_of, typed_of
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.queued import MessageQueue, Queued, State
 from engine.transcripts.importers.session import EPOCH, START, Checkpoint, SessionReader, text_of
@@ -49,10 +48,10 @@ class TypedAheadReader(SessionReader):
                 if record.get("type") == "queue-operation":
                     message = self._queued(record, offset)
                     message.state = _STATES[tag]
-                    self._queue.add(message)
+                    self._queue.append(message)
 
     def _open(self) -> str:
-        return ",".join(f"{each.state[:2]}{each.offset}" for each in self._queue) if self._queue else ""
+        return ",".join(f"{each.state[:2]}{each.offset}" for each in self._queue)
 
     def _heard(self, typed: str, others: list[Block], kind: str, *, has_words: bool) -> None:
         """A prompt: said now, unless it was typed ahead and stands there already."""
@@ -62,7 +61,7 @@ class TypedAheadReader(SessionReader):
             # The queue is emptied in order, so what was typed before and is still in it will not come.
             for message in self._queue.unheard:
                 self._say([Text(message.text)], self._kind_of(message.text))
-            for message in self._queue:
+            for message in tuple(self._queue):
                 if message.state == "waiting" and message.is_persons:
                     message.state = "said"
                 elif message.state in ("sent", "heard"):
@@ -72,14 +71,7 @@ class TypedAheadReader(SessionReader):
         if not stands:
             self._say([Text(typed), *others], kind, is_question=has_words)
         elif self.turns.is_open("user", kind):
-            for block in others:
-                self.turns.add(block)
-
-    def _say(self, blocks: list[Block], kind: str, *, is_question: bool = True) -> None:
-        self.turns.say("user", blocks, kind)
-        if is_question and not self.question and self.turns.current is not None:
-            current = self.turns.current
-            self.question = current.text if current.role == "user" else ""
+            self.turns.add(*others)
 
     def _kind_of(self, text: str) -> str:
         return CORRECTION if self.acted and is_correction(text) else ""
@@ -97,7 +89,7 @@ class TypedAheadReader(SessionReader):
         moved = self._queued(record, self._offset)
         operation = text_of(record, "operation")
         if operation == "enqueue":
-            self._queue.add(moved)
+            self._queue.append(moved)
             return
         message = self._queue.leaves(moved.text)
         if operation == "popAll":
@@ -118,7 +110,7 @@ class TypedAheadReader(SessionReader):
             heard = message or moved
             self._say([Text(heard.text)], self._kind_of(heard.text))
             if message is None:
-                self._queue.add(moved)
+                self._queue.append(moved)
             heard.state, heard.at = "heard", moved.at
             heard.offset = moved.offset if moved.is_persons else heard.offset
 
@@ -146,8 +138,7 @@ class TypedAheadReader(SessionReader):
             if message.state == "heard":
                 self._queue.settled(message)
             if self.turns.is_open("user", self._kind_of(typed)):
-                for block in others:
-                    self.turns.add(block)
+                self.turns.add(*others)
         elif typed or others:
             self._say([Text(typed), *others], self._kind_of(typed))
             if message is not None and message.state == "sent":

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import START, Checkpoint, SessionReader, number_of, text_of
+from engine.transcripts.importers.session import (
+    START,
+    Checkpoint,
+    SessionReader,
+    json_in,
+    list_of,
+    number_of,
+    object_of,
+    text_of,
+)
 from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
 from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
@@ -37,20 +43,6 @@ _WAS_REJECTED = "rejected"
 _CALLS = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"}
 )
-
-
-def discover(home: Path | None = None) -> list[Path]:
-    """The session logs, those in use before those that were archived, each in the order of their start.
-
-    ``home`` is ``$CODEX_HOME`` or ``~/.codex`` by default.
-    """
-    archived = folder(home).parent / "archived_sessions"
-    return [*sorted(folder(home).glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]
-
-
-def folder(home: Path | None = None) -> Path:
-    """Where the session logs are; ``home`` as for ``discover``."""
-    return (home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")) / "sessions"
 
 
 def looks_like(record: Record) -> bool:
@@ -96,8 +88,7 @@ class CodexReader(SessionReader):
                 self._is_rejected = True
             elif part.isdecimal():
                 for record in read(int(part)):
-                    payload = record.get("payload")
-                    item = payload if isinstance(payload, dict) else record
+                    item = object_of(record, "payload") or record
                     self._note_question(item, int(part))
                     if text_of(item, "type") == "item_completed":
                         self._plan, self._plan_at = text_of(item.get("item"), "text").strip(), int(part)
@@ -110,8 +101,8 @@ class CodexReader(SessionReader):
         return ",".join(places + [_WAS_REJECTED] * self._is_rejected)
 
     def _take(self, record: Record) -> None:
-        payload = record.get("payload")
-        if not isinstance(payload, dict):
+        payload = object_of(record, "payload")
+        if "payload" not in record:
             # The first versions wrote the items bare, below a line with the session's id.
             if "instructions" in record and not self.session_id:
                 self._meta(record)
@@ -140,13 +131,11 @@ class CodexReader(SessionReader):
     def _event(self, event: Record) -> None:
         match event.get("type"):
             case "user_message" if self._by_events:
-                images = event.get("images")
+                images, paths = list_of(event, "images"), list_of(event, "local_images")
                 blocks: list[Block] = [Text(_typed(text_of(event, "message")))]
-                blocks += [_image(image) for image in images] if isinstance(images, list) else []
-                local = event.get("local_images")
-                paths = local if isinstance(local, list) else []
+                blocks += map(_image, images)
                 blocks += [Attachment(one_line(path)) for path in paths if isinstance(path, str)]
-                self._leave_out("images", len(images) if isinstance(images, list) else 0)
+                self._leave_out("images", len(images))
                 self._said(blocks)
             case "agent_message" if self._by_events:
                 self._answered(text_of(event, "message"))
@@ -158,8 +147,7 @@ class CodexReader(SessionReader):
             case "error" | "stream_error":
                 self.turns.say("system", [Text(text_of(event, "message"))], "error")
             case "token_count":
-                info = event.get("info")
-                total = info.get("total_token_usage") if isinstance(info, dict) else None
+                total = object_of(object_of(event, "info"), "total_token_usage")
                 # The totals are those of the whole session, so the last ones hold.
                 self.tokens_in = number_of(total, "input_tokens") or self.tokens_in
                 self.tokens_out = number_of(total, "output_tokens") or self.tokens_out
@@ -176,9 +164,7 @@ class CodexReader(SessionReader):
             kind = CORRECTION
         if text:
             self._is_rejected, self._plan = False, ""
-        self.turns.say("user", blocks, kind)
-        if not self.question and self.turns.current is not None and self.turns.current.role == "user":
-            self.question = self.turns.current.text
+        self._say(blocks, kind)
 
     def _answered(self, text: str) -> None:
         """What the agent says; a plan in it stands by itself, once."""
@@ -232,18 +218,13 @@ class CodexReader(SessionReader):
     def _note_question(self, item: Record, offset: int) -> None:
         if text_of(item, "name") != _QUESTION:
             return
-        try:
-            arguments = json.loads(text_of(item, "arguments"))
-        except (ValueError, RecursionError):
-            return
-        asked = arguments.get("questions") if isinstance(arguments, dict) else None
-        if isinstance(asked, list):
+        arguments = json_in(text_of(item, "arguments"))
+        if isinstance(arguments, dict) and isinstance(asked := arguments.get("questions"), list):
             questions = {text_of(each, "id"): text_of(each, "question") for each in asked}
             self._asked[text_of(item, "call_id")] = (offset, questions)
 
     def _message(self, item: Record) -> None:
-        content = item.get("content")
-        parts = content if isinstance(content, list) else []
+        parts = list_of(item, "content")
         texts = [text_of(part, "text") for part in parts]
         shell = [match[1].strip() for text in texts if (match := _SHELL.match(text))]
         if shell and item.get("role") == "user":
@@ -268,13 +249,8 @@ class CodexReader(SessionReader):
 
 def _answers(questions: dict[str, str], output: str) -> str:
     """The questions with the person's answers, whole; empty when nothing was answered."""
-    try:
-        data = json.loads(output)
-    except (ValueError, RecursionError):
-        return ""
-    answers = data.get("answers") if isinstance(data, dict) else None
     said: list[str] = []
-    for key, value in answers.items() if isinstance(answers, dict) else ():
+    for key, value in object_of(json_in(output), "answers").items():
         given = value.get("answers") if isinstance(value, dict) else value
         words = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
         chosen = ", ".join(each for each in words if not each.startswith(_NOTE))
@@ -298,9 +274,8 @@ def _image(value: Any) -> Attachment:
 
 def _call(kind: str, item: Record) -> tuple[str, str]:
     if kind == "local_shell_call":
-        action = item.get("action")
-        command = action.get("command") if isinstance(action, dict) else None
-        parts = [part for part in command if isinstance(part, str)] if isinstance(command, list) else []
+        command = list_of(item.get("action"), "command")
+        parts = [part for part in command if isinstance(part, str)]
         return "shell", one_line(command_line(parts))
     if kind == "web_search_call":
         action = item.get("action")
@@ -308,10 +283,8 @@ def _call(kind: str, item: Record) -> tuple[str, str]:
     name = one_line(text_of(item, "name"), 80) or kind.removesuffix("_call")
     arguments: Any = item.get("arguments", item.get("input"))
     if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return name, summary_of(name, arguments)
+        found = json_in(arguments)
+        arguments = arguments if found is None else found
     return name, summary_of(name, arguments)
 
 
@@ -320,13 +293,12 @@ def _output(value: Any) -> tuple[str, bool]:
     if isinstance(value, list):
         return "\n".join(text_of(part, "text") for part in value), False
     if isinstance(value, str) and value.startswith("{"):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return str(value), False
+        found = json_in(value)
+        if found is None:
+            return value, False
+        value = found
     if isinstance(value, dict):
-        metadata = value.get("metadata")
-        code = metadata.get("exit_code") if isinstance(metadata, dict) else None
+        code = object_of(value, "metadata").get("exit_code")
         text = text_of(value, "output") or text_of(value, "content")
         return _with_code(text, code if isinstance(code, int) else 0, value.get("success") is False)
     if not isinstance(value, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 
 from engine.store.header import locate
 from engine.store.paths import Workspace
@@ -20,6 +21,11 @@ class Entry:
     session_id: str
     taken: Taken  # how far the file was taken in
     turns: int  # in the transcript then
+
+
+def is_imported(path: Path) -> bool:
+    """Whether a file is a transcript that an import wrote."""
+    return bool(head_fields(read_head(path), (SOURCE_FIELD,))[SOURCE_FIELD])
 
 
 class Known:

@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal
 
 from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.lines import Record, read_lines
+from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.session import Checkpoint, SessionReader
 from engine.transcripts.importers.state import ImportState, fingerprint
 from engine.transcripts.turn import Turn
@@ -24,12 +24,22 @@ _UUID_AT_END = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Part of a log, read."""
+_LOOK_AT = 50
+_WHOLE = frozenset({"projectHash", "messages", "messageId"})
 
-    reader: SessionReader  # what was learned, its last turn among it
-    end: int  # byte offset after the last line read
+
+def kind_of(stream: BinaryIO) -> Kind | None:
+    """Whose log a file is, by its first lines; ``None`` while they do not tell."""
+    for number, line in enumerate(read_lines(stream)):
+        for record in line.records:
+            if codex.looks_like(record):
+                return "codex"
+            # Gemini CLI's sessions and exports of whole conversations have session ids as well.
+            if claude_code.looks_like(record) and not _WHOLE & record.keys():
+                return "claude-code"
+        if number == _LOOK_AT:
+            break
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +66,14 @@ class SessionLog:
             return reader.session_id
         return f"{self.kind}-{hashlib.sha256(reader.session_id.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
-    def read(
-        self, since: Checkpoint, finished: Callable[[Turn], None], *, dates_all: bool = False
-    ) -> Reading:
+    def read(self, since: Checkpoint, finished: Callable[[Turn], None]) -> SessionReader:
         """Everything from a checkpoint on.
 
         ``finished`` is called with each turn before the last one, in order; none of them is held.
-        ``dates_all`` gives every turn its date, not only where the day changes.
         """
         reader = self.reader(finished, since)
-        reader.dates_all = dates_all
         self._recall(reader, since)
-        reader.resume(self._records_at)
-        end = since.offset
+        reader.resume(lambda offset: next((line.records for line in read_lines(self.stream, offset)), ()))
         for line in read_lines(self.stream, since.offset):
             for place, record in enumerate(line.records):
                 if line.start == since.offset and place < since.skip:
@@ -76,8 +81,8 @@ class SessionLog:
                 else:
                     reader.feed(record, line.start, place)
             reader.odd += line.odd
-            end = line.end
-        return Reading(reader, end)
+            reader.end = line.end
+        return reader
 
     def holds(self, state: ImportState) -> bool:
         """Whether the log still begins with what was imported."""
@@ -99,10 +104,6 @@ class SessionLog:
             return claude_code.ClaudeCodeReader(finished, since)
         by_events = codex.tells_dialogue_as_events(self.stream)
         return codex.CodexReader(finished, since, by_events=by_events)
-
-    def _records_at(self, offset: int) -> tuple[Record, ...]:
-        """What stands on the line at an offset."""
-        return next((line.records for line in read_lines(self.stream, offset)), ())
 
     def _recall(self, reader: SessionReader, since: Checkpoint) -> None:
         """Let the reader recognise what is repeated from shortly before the checkpoint."""

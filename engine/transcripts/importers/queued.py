@@ -9,7 +9,6 @@ Nothing ties these records together but the text and the order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -34,25 +33,12 @@ class Queued:
     state: State = "waiting"  # what became of it
 
 
-class MessageQueue:
+class MessageQueue(list[Queued]):
     """The messages that were typed ahead and are still unsettled."""
-
-    def __init__(self) -> None:
-        self._messages: list[Queued] = []
-
-    def __iter__(self) -> Iterator[Queued]:
-        return iter(tuple(self._messages))
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def add(self, message: Queued) -> None:
-        """A message enters the queue."""
-        self._messages.append(message)
 
     def leaves(self, text: str) -> Queued | None:
         """The message that leaves the queue: the first of this text, or the first of all when it is empty."""
-        queue = [each for each in self._messages if each.state in ("waiting", "said")]
+        queue = [each for each in self if each.state in ("waiting", "said")]
         if text:
             return next((each for each in queue if _plain(each.text) == _plain(text)), None)
         return next(iter(queue), None)
@@ -60,15 +46,15 @@ class MessageQueue:
     @property
     def unheard(self) -> list[Queued]:
         """What a person typed and nothing has repeated yet."""
-        return [each for each in self._messages if each.is_persons and each.state in ("waiting", "sent")]
+        return [each for each in self if each.is_persons and each.state in ("waiting", "sent")]
 
     def settled(self, message: Queued) -> None:
         """A message needs no more attention."""
-        self._messages = [each for each in self._messages if each is not message]
+        self[:] = [each for each in self if each is not message]
 
     def repeated(self, text: str) -> Queued | None:
         """The message that an attachment repeats: one of this text, said already if there is one."""
-        same = [each for each in self._messages if each.is_persons and delivers(text, each.text)]
+        same = [each for each in self if each.is_persons and delivers(text, each.text)]
         return min(same, key=lambda each: each.state != "heard", default=None)
 
     def delivered(self, text: str, at: datetime | None, within_s: float) -> list[Queued]:
@@ -85,7 +71,7 @@ class MessageQueue:
                 return True
             return at is not None and message.at is not None and (at - message.at).total_seconds() <= within_s
 
-        possible = [each for each in self._messages if can_be(each)]
+        possible = [each for each in self if can_be(each)]
         exact = next((each for each in possible if _plain(each.text) == _plain(text)), None)
         return [exact] if exact else [each for each in possible if delivers(text, each.text)]
 

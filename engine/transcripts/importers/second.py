@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from engine.errors import ImportFailed
 from engine.transcripts.days import moment
 from engine.transcripts.importers.lines import Record, opened, read_lines
 from engine.transcripts.importers.log import SessionLog
-from engine.transcripts.importers.session import START, Checkpoint, SessionReader, text_of
-from engine.transcripts.importers.state import READER, ImportState, fingerprint, shown_source
+from engine.transcripts.importers.session import START, SessionReader, text_of
+from engine.transcripts.importers.state import fingerprint, shown_source
 from engine.transcripts.turn import Turn
 
 ALSO_FIELD = "also_imported_from"
@@ -115,22 +115,3 @@ def _name(record: Record) -> str:
         return uuid
     said = {key: value for key, value in record.items() if key not in _SURROUNDINGS}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def changed_state(
-    state: ImportState, union: Union, first: str, *, turns: int, text: str, size: int
-) -> ImportState:
-    """What the header records after turns were put in.
-
-    ``first`` is the file that the transcript was made from, by its path as it is shown. ``text`` is the
-    fingerprint of the transcript below its header; ``size`` is that of the transcript, in bytes.
-    """
-    state = replace(state, turns=turns, odd=max(union.odd, state.odd), text=text, kept=size)
-    taken = union.taken.get(first)
-    if taken is None:
-        return state
-    reader = union.reader
-    since = Checkpoint(
-        taken.read, turns=turns, odd=union.odd, tokens_in=reader.tokens_in, tokens_out=reader.tokens_out
-    )
-    return replace(state, read=taken.read, source=taken.source, checkpoint=since, reader=READER)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.turns import TurnBuilder
-from engine.transcripts.turn import Turn
+from engine.transcripts.turn import Block, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class SessionReader(ABC):
     that could not be read whole; ``tokens_in`` and ``tokens_out`` are totals so far. ``checkpoint`` is where
     the last turn begins. ``memory_bytes`` is the distance within which a repeated record is recognised.
     ``acted`` says that the agent has said or done anything yet. ``dates_all`` gives every turn its date, not
-    only where the day changes.
+    only where the day changes. ``end`` is the byte offset after the last line read by ``SessionLog.read``.
     """
 
     memory_bytes = 0
@@ -69,6 +70,7 @@ class SessionReader(ABC):
         self.renamed = False
         self.question = ""
         self.odd = since.odd
+        self.end = since.offset
         self.tokens_in = since.tokens_in
         self.tokens_out = since.tokens_out
         self.checkpoint = since
@@ -143,6 +145,13 @@ class SessionReader(ABC):
     def _take(self, record: Record) -> None:
         """Take in one record whose time is noted."""
 
+    def _say(self, blocks: Sequence[Block], kind: str, *, is_question: bool = True) -> None:
+        """What the person says; the first of it is what the session is about."""
+        self.turns.say("user", blocks, kind)
+        current = self.turns.current
+        if is_question and not self.question and current is not None and current.role == "user":
+            self.question = current.text
+
     def _note_time(self, value: Any) -> None:
         at = moment(value)
         if at is not None:
@@ -200,6 +209,26 @@ def text_of(value: Any, key: str) -> str:
     """A text field of a JSON object; empty when it is missing or of another type."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""
+
+
+def object_of(value: Any, key: str) -> Record:
+    """An object in a JSON object; an empty one when it is missing or of another type."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def list_of(value: Any, key: str) -> list[Any]:
+    """A list in a JSON object; an empty one when it is missing or of another type."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def json_in(text: str | bytes) -> Any:
+    """What a text says in JSON; ``None`` where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def number_of(value: Any, key: str) -> int:

@@ -56,10 +56,10 @@ class Measured:
         """Identifies the text, as it is recorded in a header."""
         return self._digest.hexdigest()[:16]
 
-
-def counted(left_out: Mapping[str, int], redacted: int) -> Mapping[str, int]:
-    """What was not taken of a source, by reason, with the secrets among it."""
-    return {**left_out, REDACTED_FIELD: redacted} if redacted else left_out
+    def counted(self, left_out: Mapping[str, int], *, also: int = 0) -> Mapping[str, int]:
+        """What was not taken of a source, by reason, with the secrets of this text and ``also`` others."""
+        number = self.redacted + also
+        return {**left_out, REDACTED_FIELD: number} if number else left_out
 
 
 class NewText:
@@ -76,21 +76,14 @@ class NewText:
         self._spool = spool
         self._redact = redact
 
-    def add(self, turn: Turn | None) -> None:
-        """Go on with a turn, if there is one."""
-        if turn is None:
-            return
+    def add(self, turn: Turn) -> None:
+        """Go on with a turn."""
         piece = f"\n{render_turn(clean_turn(turn) if self._redact else turn)}".encode()
         if not self.measured.ends_line:
             piece = b"\n" + piece
         self.measured.take(piece)
         if self._spool is not None:
             self._spool.write(piece)
-
-    def add_all(self, turns: Iterable[Turn]) -> None:
-        """Go on with some turns."""
-        for turn in turns:
-            self.add(turn)
 
     def added(self) -> Iterator[bytes]:
         """What was added, piece by piece."""

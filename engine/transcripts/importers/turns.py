@@ -10,16 +10,20 @@ from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
 
 
 @dataclass(slots=True)
-class _Draft:
+class TurnDraft:
+    """A turn that may still grow."""
+
     role: Role
     day: str
     time: str
     kind: str
     blocks: list[Block] = field(default_factory=list)
+    line: int = 0
     # What becomes the next text: joined once, since an agent may go on for thousands of lines of its log.
     texts: list[str] = field(default_factory=list)
 
     def add(self, block: Block) -> None:
+        """Go on with a block; texts that follow each other are one."""
         if isinstance(block, Text):
             self.texts.append(block.text)
             return
@@ -28,7 +32,9 @@ class _Draft:
         self.blocks.append(block)
 
     def turn(self) -> Turn:
-        return Turn(self.role, self.time, (*self.blocks, *self._open_text()), self.kind, day=self.day)
+        """The turn as it is now."""
+        blocks = (*self.blocks, *self._open_text())
+        return Turn(self.role, self.time, blocks, self.kind, self.line, self.day)
 
     def _open_text(self) -> list[Block]:
         return [Text("\n\n".join(self.texts))] if self.texts else []
@@ -45,7 +51,7 @@ class TurnBuilder:
     def __init__(self, finished: Callable[[Turn], None], opened: Callable[[], tuple[str, str]]) -> None:
         self._finished = finished
         self._opened = opened
-        self._draft: _Draft | None = None
+        self._draft: TurnDraft | None = None
         self._waiting: dict[str, tuple[int, ToolCall]] = {}
         self.ops = self._skip = 0
 
@@ -78,10 +84,11 @@ class TurnBuilder:
         for block in kept:
             draft.add(block)
 
-    def add(self, block: Block) -> None:
+    def add(self, *blocks: Block) -> None:
         """Add to the current turn, whatever its role."""
         if self._draft is not None:
-            self._draft.add(_clean(block))
+            for block in blocks:
+                self._draft.add(_clean(block))
 
     def call(self, call_id: str, name: str, summary: str, kind: str = "") -> None:
         """Add a tool call of the agent; its result may follow."""
@@ -109,19 +116,21 @@ class TurnBuilder:
             place, call = found
             self._draft.blocks[place] = ToolCall(call.name, call.summary, result)
 
-    def _turn_of(self, role: Role, kind: str) -> _Draft:
+    def _turn_of(self, role: Role, kind: str) -> TurnDraft:
         draft = self._draft
         if draft is not None and role == draft.role == "agent" and kind == draft.kind:
             return draft
         if draft is not None:
             self._finished(draft.turn())
         self._waiting.clear()
-        self._draft = _Draft(role, *self._opened(), kind)
+        self._draft = TurnDraft(role, *self._opened(), kind)
         return self._draft
 
 
 def _clean(block: Block) -> Block:
-    if isinstance(block, Text):
-        text = strip_injected(block.text.replace("\r\n", "\n")).strip("\n").rstrip(" \t\n")
-        return Text(text)
-    return block
+    return Text(clean(block.text)) if isinstance(block, Text) else block
+
+
+def clean(text: str) -> str:
+    """A text as a turn holds it: nothing that was injected, no blank lines at its edges."""
+    return strip_injected(text.replace("\r\n", "\n")).strip("\ufeff\n").rstrip(" \t\n")
