@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,7 +33,7 @@ _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
 _IDENTITY_CURE = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
-_LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
+_LOG_FORMAT = "%H%n%cI%n%s%n%b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,6 @@ class Commit:
     """Its full object name."""
     at: datetime
     """When it was committed, UTC."""
-    author: str
     subject: str
     """The first line of its message."""
     body: str = ""
@@ -82,11 +81,11 @@ class Repository:
         blocked = self._blocked()
         if blocked is not None and blocked.kind in ("none", "no-git"):
             return blocked
-        branch, dirty, ahead, behind, conflicts = self.branch(), 0, 0, 0, False
+        branch, dirty, conflicts = self.branch(), 0, False
         try:
             if count:
-                listing = self.git.run("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
-                dirty, ahead, behind, conflicts = read_status(listing.output)
+                listing = self.git.run("status", "--porcelain=v2", "-z", "--untracked-files=all")
+                dirty, conflicts = read_status(listing.output)
             elif blocked is None:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
@@ -98,8 +97,8 @@ class Repository:
                 "conflicts", why="files with conflicts are waiting", cure="resolve them and git add them"
             )
         if blocked is None:
-            return RepositoryState("ok", branch, dirty, ahead, behind)
-        return RepositoryState(blocked.kind, branch, dirty, ahead, behind, blocked.why, blocked.cure)
+            return RepositoryState("ok", branch, dirty)
+        return replace(blocked, branch=branch, dirty=dirty)
 
     def commit(self, paths: Sequence[str], message: str) -> str | None:
         """Commit the named files as they are on disk, and nothing else; what others have staged stays staged.
@@ -163,11 +162,8 @@ class Repository:
     def branch(self) -> str:
         """The current branch; empty when there is none. Two file reads at most."""
         name = git_folder.head(self.folder)
-        return (
-            name.removeprefix("refs/heads/")
-            if name.startswith("refs/") and git_folder.is_readable(name)
-            else ""
-        )
+        is_known = name.startswith("refs/") and git_folder.is_readable(name)
+        return name.removeprefix("refs/heads/") if is_known else ""
 
     def revision(self) -> str | None:
         """The newest commit's object name without starting git; ``None`` before the first commit."""
@@ -175,7 +171,9 @@ class Repository:
         name = git_folder.head(folder)
         if not name.startswith("refs/"):
             return name if git_folder.REVISION.fullmatch(name) else None
-        return git_folder.revision(folder, name) if git_folder.is_readable(name) else self._resolved("HEAD")
+        return (
+            git_folder.revision(folder, name) if git_folder.is_readable(name) else commit_of(self.git, "HEAD")
+        )
 
     def head(self) -> tuple[str, str] | None:
         """The newest commit's object name and subject; ``None`` before the first commit.
@@ -188,20 +186,6 @@ class Repository:
         if revision not in self._subjects:
             self._subjects = {revision: self.git.run("log", "-1", "--format=%s", revision).text}
         return revision, self._subjects[revision]
-
-    def resolve(self, revision: str) -> str | None:
-        """The object name of the commit that a revision, tag, branch or date means; ``None`` when none does.
-
-        A date (``2026-02-16`` or ISO 8601 with a time) means the last commit until then; a bare date includes
-        its whole day, UTC.
-        """
-        found = self._resolved(revision)
-        if found is not None:
-            return found
-        moment = _moment(revision)
-        if moment is None or not self.has_commits:
-            return None
-        return self.git.run("rev-list", "-1", f"--before={int(moment.timestamp())}", "HEAD").text or None
 
     def show(self, revision: str, path: str) -> bytes:
         """A file's bytes as of a revision, unconverted.
@@ -281,25 +265,24 @@ class Repository:
         """
         self.git.run("config", "--local", "--unset-all", name, reading=False, accept=(0, 5))
 
-    def log(self, limit: int = 50, *, path: str = "", revision: str = "HEAD") -> list[Commit]:
+    def log(self, limit: int = 50, *, path: str = "") -> list[Commit]:
         """The newest commits, newest first; with ``path`` those that changed it.
 
         Raises:
-            RepositoryError: Git failed, or there is no such revision.
+            RepositoryError: Git failed.
         """
         if not self.has_commits:
             return []
         paths = ["/".join(split_relative(path))] if path else []
-        start = self._known(revision)
-        listed = self.git.run(
-            "log", "-z", f"--max-count={max(limit, 0)}", f"--format={_LOG_FORMAT}", start, paths=paths
-        )
+        options = ("-z", f"--max-count={max(limit, 0)}", f"--format={_LOG_FORMAT}")
         commits = []
-        for entry in listed.text.split("\0"):
-            fields = entry.split("\n", 4)
-            if len(fields) == 5:
-                at = datetime.fromisoformat(fields[1]).astimezone(UTC)
-                commits.append(Commit(fields[0], at, fields[2], fields[3], fields[4].strip()))
+        for entry in self.git.run("log", *options, self._known("HEAD"), paths=paths).text.split("\0"):
+            revision, *rest = entry.split("\n", 3)
+            if len(rest) == 3:
+                at, subject, body = rest
+                commits.append(
+                    Commit(revision, datetime.fromisoformat(at).astimezone(UTC), subject, body.strip())
+                )
         return commits
 
     @property
@@ -337,28 +320,22 @@ class Repository:
                 )
         return None
 
-    def _resolved(self, revision: str) -> str | None:
-        if not revision or "\0" in revision:
-            return None
-        wanted = f"{revision}^{{commit}}"
-        answer = self.git.run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, accept=(0, 1, 128, 129)
-        )
-        found = answer.text.strip().splitlines()
-        return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None
-
     def _known(self, revision: str) -> str:
-        found = self._resolved(revision)
+        found = commit_of(self.git, revision)
         if found is None:
             raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
         return found
 
 
-def _moment(text: str) -> datetime | None:
+def commit_of(git: Git, name: str, environment: Mapping[str, str] | None = None) -> str | None:
+    """The object name of the commit that git knows as a revision, tag, branch or hash; ``None`` for none."""
     try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        is_name = bool(name) and "\0" not in name and bool(os.fsencode(name))
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
         return None
-    if len(text.strip()) == 10:
-        moment = moment.replace(hour=23, minute=59, second=59)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    options = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    answer = git.run("rev-parse", *options, accept=(0, 1, 128, 129), environment=environment)
+    found = answer.text.strip().splitlines()
+    return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None

@@ -21,10 +21,6 @@ class RepositoryState:
     """The branch; empty when there is none."""
     dirty: int = 0
     """Files that differ from the newest commit, new ones included."""
-    ahead: int = 0
-    """Commits the upstream branch lacks; 0 without an upstream."""
-    behind: int = 0
-    """Commits of the upstream branch not yet here."""
     why: str = ""
     """Why it is not ``ok``, in one clause."""
     cure: str = ""
@@ -35,18 +31,12 @@ class RepositoryState:
         return self.kind == "ok"
 
 
-def read_status(output: bytes) -> tuple[int, int, int, bool]:
-    """Changed files, ahead, behind, and whether there are conflicts."""
-    dirty = ahead = behind = 0
-    conflicts = False
-    entries = iter(output.decode("utf-8", "surrogateescape").split("\0"))
+def read_status(output: bytes) -> tuple[int, bool]:
+    """How many files have changed, and whether there are conflicts."""
+    entries = iter(output.split(b"\0"))
+    kinds = []
     for entry in entries:
-        if entry.startswith("# branch.ab "):
-            plus, minus = entry.split()[2:4]
-            ahead, behind = int(plus), -int(minus)
-        elif entry[:2] in ("1 ", "2 ", "u ", "? "):
-            dirty += 1
-            conflicts = conflicts or entry.startswith("u ")
-            if entry.startswith("2 "):
-                next(entries, None)
-    return dirty, ahead, behind, conflicts
+        kinds.append(entry[:2])
+        if entry.startswith(b"2 "):
+            next(entries, None)  # what it was called before
+    return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds

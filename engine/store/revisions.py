@@ -6,17 +6,16 @@ attribute and no hook has a say (G5). Names go to git as one argument behind ``-
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from engine.errors import RepositoryError
-from engine.store import git_folder, moments
+from engine.store import moments
 from engine.store.git import Git, GitResult
 from engine.store.paths import shown
-from engine.store.repository import Commit, Repository
+from engine.store.repository import Commit, Repository, commit_of
 
 NOW = "now"
 """The working tree, as opposed to any commit."""
@@ -32,7 +31,7 @@ _ENVIRONMENT = {
     # What a partial clone lacks is not fetched: the address and its helpers are the repository's own words.
     "GIT_ALLOW_PROTOCOL": "",
 }
-_FORMAT = "%H%n%ct%n%an%n%s"
+_FORMAT = "%H%n%ct%n%s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,9 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
         raise RepositoryError(
             f"there is no past to go back to: {state.why}", where=place, cure=f"{state.cure}, and commit"
         )
-    revision = _named(git, text)
+    revision = commit_of(git, text, _ENVIRONMENT)
     moment = moments.moment(text, now, zone) if revision is None else None
-    if moment is not None and _named(git, "HEAD") is not None:
+    if moment is not None and commit_of(git, "HEAD", _ENVIRONMENT) is not None:
         until = f"--before=@{int(moment.timestamp())} +0000"
         revision = _run(git, "rev-list", "-1", "--first-parent", until, "HEAD").text or None
         if revision is None:
@@ -144,33 +143,16 @@ def _groups(files: Sequence[TreeEntry]) -> Iterator[list[TreeEntry]]:
         yield group
 
 
-def _named(git: Git, text: str) -> str | None:
-    """The commit that git knows under a name."""
-    try:
-        is_name = bool(text) and "\0" not in text and bool(os.fsencode(text))
-    except UnicodeEncodeError:
-        is_name = False
-    if not is_name:
-        return None
-    answer = _run(
-        git,
-        *("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"),
-        accept=(0, 1, 128, 129),
-    )
-    found = answer.text.strip().splitlines()
-    return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None
-
-
 def _commit(git: Git, revision: str) -> Commit:
     told = _run(git, "log", "-1", f"--format={_FORMAT}", revision).output.decode("utf-8", "replace")
-    name, seconds, author, subject = (*told.rstrip("\n").split("\n", 3), "", "", "")[:4]
+    name, seconds, subject = (*told.rstrip("\n").split("\n", 2), "", "")[:3]
     try:
         at = datetime.fromtimestamp(max(int(seconds), 0), UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise RepositoryError(
             "the commit has no date that can be used", where=shown(revision[:8]), cure="choose another one"
         ) from error
-    return Commit(name, at, author, subject)
+    return Commit(name, at, subject)
 
 
 def _too_early(git: Git, moment: datetime) -> RepositoryError:
@@ -215,5 +197,5 @@ def day_and_time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _run(git: Git, *arguments: str, stdin: bytes | None = None, accept: Sequence[int] = (0,)) -> GitResult:
-    return git.run(*arguments, stdin=stdin, accept=accept, environment=_ENVIRONMENT)
+def _run(git: Git, *arguments: str, stdin: bytes | None = None) -> GitResult:
+    return git.run(*arguments, stdin=stdin, environment=_ENVIRONMENT)
