@@ -139,8 +139,8 @@ def indexed_sample(sample: Path, _derived_of_sample: list[Path]) -> Path:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """More workers than processors: a test of a screen or of a process waits for half of its time."""
-    return 2 * (os.cpu_count() or 1)
+    """One more than processors: some tests wait, but each worker collects all, and makes its own sample."""
+    return 1 + (os.cpu_count() or 1)
 
 
 def pytest_collection_finish() -> None:
