@@ -239,10 +239,7 @@ class Files:
         with reported(LOCK_NAME):
             if not lock.is_locked:
                 reach("lock:acquire")
-                with descriptors.open_folder(
-                    self.workspace.root, folder.relative_to(self.workspace.root).parts, create=True
-                ) as inside:
-                    descriptors.refuse_odd(Path(LOCK_NAME).name, inside, LOCK_NAME)
+                lock_place(self.workspace, LOCK_NAME)
             try:
                 lock.acquire(timeout=timeout, poll_interval=_LOCK_POLL_S)
             except Timeout as error:
@@ -344,6 +341,23 @@ def sweep_temps(workspace: Workspace) -> int:
     return removed
 
 
+def lock_place(workspace: Workspace, relative: str) -> Path:
+    """The path of a lock file, free of symlinks; its folder is made if it is missing.
+
+    What opens it must follow no symlink either, should one be put there meanwhile: filelock does not.
+
+    Raises:
+        PathRefused: It is not a regular file, or a symlink on the way leads out of the workspace.
+        OSError: Its folder cannot be made.
+    """
+    *parents, name = split_relative(relative)
+    folder = workspace.resolve("/".join(parents))
+    parts = folder.relative_to(workspace.root).parts
+    with descriptors.open_folder(workspace.root, parts, create=True) as inside:
+        descriptors.refuse_odd(name, inside, relative)
+    return folder / name
+
+
 def _replaced_again(relative: str) -> WriteFailed:
     return WriteFailed(
         "is being replaced again and again by another program",
@@ -379,10 +393,7 @@ def reported(relative: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in _READ_ONLY:
-            raise ReadOnly(
-                f"cannot be written ({reason})",
-                where=shown(relative),
-                cure="check the permissions of its folder",
-            ) from error
+            cure = "check the permissions of its folder"
+            raise ReadOnly(f"cannot be written ({reason})", where=shown(relative), cure=cure) from error
         cure = _CURES.get(error.errno or 0, "the old content is intact")
         raise WriteFailed(f"was not written ({reason})", where=shown(relative), cure=cure) from error

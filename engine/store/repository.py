@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
@@ -20,7 +21,11 @@ from engine.store.commits import Guard, commit
 from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
-from engine.store.repository_state import RepositoryKind, RepositoryState, read_status
+
+RepositoryKind = Literal[
+    "ok", "none", "no-git", "no-identity", "detached", "merging", "rebasing", "picking", "reverting",
+    "bisecting", "conflicts", "locked", "broken",
+]  # fmt: skip
 
 _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
     ("rebase-merge", "rebasing", "a rebase"),
@@ -34,6 +39,26 @@ _IDENTITY_CURE = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
 _LOG_FORMAT = "%H%n%cI%n%s%n%b"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryState:
+    """What the repository is busy with."""
+
+    kind: RepositoryKind
+    """``ok`` when commits can be made."""
+    branch: str = ""
+    """The branch; empty when there is none."""
+    dirty: int = 0
+    """Files that differ from the newest commit, new ones included."""
+    why: str = ""
+    """Why it is not ``ok``, in one clause."""
+    cure: str = ""
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether a commit would be accepted."""
+        return self.kind == "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +110,7 @@ class Repository:
         try:
             if count:
                 listing = self.git.run("status", "--porcelain=v2", "-z", "--untracked-files=all")
-                dirty, conflicts = read_status(listing.output)
+                dirty, conflicts = _read_status(listing.output)
             elif blocked is None:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
@@ -325,6 +350,17 @@ class Repository:
         if found is None:
             raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
         return found
+
+
+def _read_status(output: bytes) -> tuple[int, bool]:
+    """How many files have changed, and whether there are conflicts."""
+    entries = iter(output.split(b"\0"))
+    kinds = []
+    for entry in entries:
+        kinds.append(entry[:2])
+        if entry.startswith(b"2 "):
+            next(entries, None)  # what it was called before
+    return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds
 
 
 def commit_of(git: Git, name: str, environment: Mapping[str, str] | None = None) -> str | None:

@@ -113,21 +113,30 @@ def contents(git: Git, files: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, 
         RepositoryError: A file is damaged, or the clone lacks it.
     """
     for group in _groups(files):
-        names = "".join(f"{entry.name}\n" for entry in group).encode()
-        output = _run(git, "cat-file", "--batch", stdin=names).output
-        place = 0
-        for entry in group:
-            end = output.find(b"\n", place)
-            fields = output[place : max(end, place)].split()
-            if end < 0 or len(fields) != 3 or fields[1] != b"blob":
+        for entry, data in zip(group, blobs(git, [entry.name for entry in group]), strict=True):
+            if data is None:
                 raise RepositoryError(
                     "is not in this clone, or damaged",
                     where=shown(entry.path),
                     cure="look at it with: git fsck; a partial clone is completed with: git fetch --refetch",
                 )
-            place = end + 1 + int(fields[2])
-            yield entry, output[end + 1 : place]
-            place += 1
+            yield entry, data
+
+
+def blobs(git: Git, names: Sequence[str]) -> Iterator[bytes | None]:
+    """The bytes of objects by name, all in memory at once; ``None`` for one that is no file, or not there."""
+    output = _run(git, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()).output
+    place = 0
+    for _ in names:
+        end = output.find(b"\n", place)
+        fields = output[place : max(end, place)].split()
+        if end < 0 or len(fields) != 3:
+            yield None
+            place = max(end + 1, place)
+            continue
+        place = end + 1 + int(fields[2])
+        yield output[end + 1 : place] if fields[1] == b"blob" else None
+        place += 1
 
 
 def _groups(files: Sequence[TreeEntry]) -> Iterator[list[TreeEntry]]:

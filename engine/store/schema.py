@@ -26,27 +26,19 @@ def _text(value: object) -> str:
     return "" if isinstance(value, str) and value.strip() else "must be a text"
 
 
-def _moment(value: object) -> str:
-    message = "must be a date or an ISO 8601 time such as 2026-02-16T18:00:00Z"
-    if not isinstance(value, str):
-        return message
-    try:
-        # The full form is tried first: a date alone is valid as well.
-        datetime.fromisoformat(value.strip())
-    except ValueError:
-        return message
-    return ""
+def _read_by(reader: Callable[[str], object], message: str) -> Check:
+    def check(value: object) -> str:
+        try:
+            reader(value.strip() if isinstance(value, str) else "")
+        except ValueError:
+            return message
+        return ""
+
+    return check
 
 
-def _day(value: object) -> str:
-    message = "must be a date such as 2026-02-16"
-    if not isinstance(value, str):
-        return message
-    try:
-        date.fromisoformat(value.strip())
-    except ValueError:
-        return message
-    return ""
+_moment = _read_by(datetime.fromisoformat, "must be a date or an ISO 8601 time such as 2026-02-16T18:00:00Z")
+_day = _read_by(date.fromisoformat, "must be a date such as 2026-02-16")
 
 
 def _count(value: object) -> str:
@@ -67,15 +59,11 @@ def _texts(value: object) -> str:
 
 
 def _changes(value: object) -> str:
-    message = "must be a list of mappings with 'path' and 'action'"
-    if value == "":
-        return ""
-    if not isinstance(value, Sequence):
-        return message
-    for item in value:
-        if not isinstance(item, Mapping) or not isinstance(item.get("path"), str) or "action" not in item:
-            return message
-    return ""
+    good = value == "" or (
+        isinstance(value, Sequence)
+        and all(isinstance(i, Mapping) and isinstance(i.get("path"), str) and "action" in i for i in value)
+    )
+    return "" if good else "must be a list of mappings with 'path' and 'action'"
 
 
 def _one_of(*allowed: str) -> Check:

@@ -77,7 +77,7 @@ def probe_add(
     question: str, expected: tuple[str, ...], budget: int | None, note: str, force: bool, as_json: bool
 ) -> None:
     """Add a probe to probes.yaml and commit it: the prompt for QUESTION should hold what is expected."""
-    from engine.probes.shorthand import typed  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.probes.places import typed  # noqa: PLC0415 — `--help` must not load the engine
 
     with invocation().engine() as engine:
         expect = [typed(engine.workspace, text) for text in expected]
