@@ -239,7 +239,7 @@ class Files:
         with reported(LOCK_NAME):
             if not lock.is_locked:
                 reach("lock:acquire")
-                lock_place(self.workspace, LOCK_NAME)
+                _check_lock(self.workspace, folder, LOCK_NAME)
             try:
                 lock.acquire(timeout=timeout, poll_interval=_LOCK_POLL_S)
             except Timeout as error:
@@ -260,10 +260,9 @@ class Files:
 
     def _parts(self, relative: str) -> tuple[str, ...]:
         real = self.workspace.resolve(relative)
-        parts = real.relative_to(self.workspace.root).parts
-        if not parts:
+        if real == self.workspace.root:
             raise PathRefused("is the workspace itself", where=shown(relative))
-        return parts
+        return real.relative_to(self.workspace.root).parts
 
     def _entry(self, relative: str) -> tuple[str, ...]:
         *parents, name = split_relative(relative)
@@ -319,11 +318,7 @@ class Files:
 
 
 def sweep_temps(workspace: Workspace) -> int:
-    """Remove temporary files that a killed process left more than an hour ago.
-
-    Returns:
-        How many were removed.
-    """
+    """Remove temporary files that a killed process left more than an hour ago; gives how many there were."""
     removed = 0
     horizon = time.time() - _STALE_TEMP_S
     for folder, folders, names in os.walk(workspace.root):
@@ -352,10 +347,14 @@ def lock_place(workspace: Workspace, relative: str) -> Path:
     """
     *parents, name = split_relative(relative)
     folder = workspace.resolve("/".join(parents))
+    _check_lock(workspace, folder, relative)
+    return folder / name
+
+
+def _check_lock(workspace: Workspace, folder: Path, relative: str) -> None:
     parts = folder.relative_to(workspace.root).parts
     with descriptors.open_folder(workspace.root, parts, create=True) as inside:
-        descriptors.refuse_odd(name, inside, relative)
-    return folder / name
+        descriptors.refuse_odd(relative.rpartition("/")[2], inside, relative)
 
 
 def _replaced_again(relative: str) -> WriteFailed:

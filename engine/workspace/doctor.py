@@ -361,8 +361,7 @@ def _links(workspace: Workspace) -> Iterator[Finding]:
     from engine.store.strays import strays  # noqa: PLC0415 — not needed for --staged
 
     found = list(strays(workspace))
-    for each in found[:_MOST_LINKS]:
-        yield Finding("warning", f"{each.path}: {each.what}", each.cure)
+    yield from map(Finding.of, found[:_MOST_LINKS])
     if len(found) > _MOST_LINKS:
         yield Finding("warning", f"{len(found) - _MOST_LINKS:,} more symlinks of this kind")
     if not found:
