@@ -78,6 +78,9 @@ class Commit:
 class Repository:
     """The repository whose top folder is the workspace.
 
+    What starts git raises ``RepositoryError`` where git is missing or fails, there is no repository, or no
+    such revision in it; and ``PathRefused`` for a path that leaves the workspace.
+
     Args:
         guard: Asked about every file before it is committed.
     """
@@ -89,11 +92,7 @@ class Repository:
         self._subjects: dict[str, str] = {}
 
     def init(self) -> None:
-        """Make the repository, with the branch ``main``; one that exists is left as it is.
-
-        Raises:
-            RepositoryError: Git is missing or cannot write here.
-        """
+        """Make the repository, with the branch ``main``; one that exists is left as it is."""
         if not (self.workspace.root / ".git").exists():
             self.git.run("init", "--quiet", "--template=", "--initial-branch=main", reading=False)
 
@@ -217,8 +216,6 @@ class Repository:
 
         Raises:
             FileNotFoundError: The commit holds no such file.
-            RepositoryError: There is no such revision.
-            PathRefused: The path leaves the workspace.
         """
         name = "/".join(split_relative(path))
         found = self._known(revision)
@@ -228,11 +225,7 @@ class Repository:
         return answer.output
 
     def files(self, revision: str, under: str = "") -> list[str]:
-        """The paths of all regular files a commit holds, optionally below a folder.
-
-        Raises:
-            RepositoryError: There is no such revision.
-        """
+        """The paths of all regular files a commit holds, optionally below a folder."""
         paths = ["/".join(split_relative(under))] if under else []
         listed = self.git.run("ls-tree", "-r", "-z", "--full-tree", self._known(revision), paths=paths)
         return [
@@ -242,39 +235,22 @@ class Repository:
         ]
 
     def setting(self, name: str) -> str:
-        """A setting of this repository alone; empty where it has none.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-        """
+        """A setting of this repository alone; empty where it has none."""
         return self.git.run("config", "--local", "--get", name, accept=(0, 1)).text
 
     def set_up(self, name: str, value: str) -> None:
-        """Gives this repository a setting.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-        """
+        """Gives this repository a setting."""
         self.git.run("config", "--local", name, value, reading=False)
 
     def changed(self, under: str) -> list[str]:
-        """The files below a folder that differ from the newest commit, new ones included, and not ignored.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-            PathRefused: The folder leaves the workspace.
-        """
+        """The files below a folder that differ from the newest commit, new ones included, and not ignored."""
         name = "/".join(split_relative(under))
         options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
         listed = self.git.run("status", *options, paths=[name]).output.split(b"\0")
         return [os.fsdecode(line[3:]) for line in listed if line]
 
     def changes(self, revision: str) -> list[tuple[str, str]]:
-        """The files a commit added (``A``), changed (``M``) or deleted (``D``), each behind that letter.
-
-        Raises:
-            RepositoryError: There is no such revision.
-        """
+        """The files a commit added (``A``), changed (``M``) or deleted (``D``), each behind that letter."""
         options = ("--root", "--no-commit-id", "--name-status", "--no-renames", "-r", "-z")
         listed = self.git.run("diff-tree", *options, self._known(revision)).output.split(b"\0")
         return [
@@ -283,19 +259,11 @@ class Repository:
         ]
 
     def forget(self, name: str) -> None:
-        """Takes a setting away from this repository; one that it does not have is ignored.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-        """
+        """Takes a setting away from this repository; one that it does not have is ignored."""
         self.git.run("config", "--local", "--unset-all", name, reading=False, accept=(0, 5))
 
     def log(self, limit: int = 50, *, path: str = "") -> list[Commit]:
-        """The newest commits, newest first; with ``path`` those that changed it.
-
-        Raises:
-            RepositoryError: Git failed.
-        """
+        """The newest commits, newest first; with ``path`` those that changed it."""
         if not self.has_commits:
             return []
         paths = ["/".join(split_relative(path))] if path else []

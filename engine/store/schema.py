@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
 
 from engine.errors import Problem
 from engine.store.documents import Document
@@ -164,11 +163,13 @@ def _fields(document: Document, schema: Schema) -> list[Problem]:
             is_missing = header[key] == "" and key in schema.required
             wrong = "is empty" if is_missing else check(header[key]) if header[key] != "" else ""
             if wrong:
-                problems.append(_problem(document, header.line_of(key), f"'{key}' {wrong}", "correct it"))
+                problems.append(Problem(document.path, header.line_of(key), f"'{key}' {wrong}", "correct it"))
         elif key in schema.required:
             line = 1 if document.has_header else 0
             problems.append(
-                _problem(document, line, f"the header has no '{key}'", f"add a line '{key}: …' to the header")
+                Problem(
+                    document.path, line, f"the header has no '{key}'", f"add a line '{key}: …' to the header"
+                )
             )
     return problems
 
@@ -179,17 +180,11 @@ def _size(document: Document) -> list[Problem]:
     cure = "condense it or move detail to other files"
     if lines > MEMORY_MAX_LINES:
         what = f"has {lines} lines; agents read no further than {MEMORY_MAX_LINES}"
-        return [_problem(document, MEMORY_MAX_LINES + 1, what, cure)]
+        return [Problem(document.path, MEMORY_MAX_LINES + 1, what, cure)]
     if size > MEMORY_MAX_BYTES:
         what = f"has {size} bytes; agents read no further than {MEMORY_MAX_BYTES}"
-        return [_problem(document, 0, what, cure)]
+        return [Problem(document.path, 0, what, cure)]
     if lines >= MEMORY_WARN_LINES:
         what = f"has {lines} of at most {MEMORY_MAX_LINES} lines"
-        return [_problem(document, 0, what, cure, "warning")]
+        return [Problem(document.path, 0, what, cure, "warning")]
     return []
-
-
-def _problem(
-    document: Document, line: int, what: str, cure: str, severity: Literal["error", "warning"] = "error"
-) -> Problem:
-    return Problem(document.path, line, what, cure, severity)
