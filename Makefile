@@ -36,8 +36,9 @@ setup-dev: $(VENV)/.installed-dev
 run: setup
 	@$(BIN)/autopoiesis demo build/sample $(ARGS)
 
+# Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
 test: lint
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 sweep: setup-dev
 	@$(BIN)/python -m pytest -n 0 -s -m thorough

@@ -349,22 +349,24 @@ class Parts:
     @part
     def flush(self) -> Flusher:
         """Takes notes of turns before they leave the window."""
-        from engine.pipeline.assembly import assemble_flusher  # noqa: PLC0415 — only where turns leave it
+        from engine.flush.flush import Flusher  # noqa: PLC0415 — only where turns leave it
+        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
         from engine.store.change import commit_change  # noqa: PLC0415 — likewise
 
-        return assemble_flusher(
+        return Flusher(
             self.files,
             self.conversations,
             self.flush_log,
             lambda: self.config.flush,
+            completer_for,
             commit=lambda paths, message: commit_change(
                 lambda: self.repository, paths, message, wanted=self.config.git.auto_commit
             ),
             clock=self.clock,
             on_problem=self.trouble,
-            costs=lambda: self.costs,
-            zone=lambda: self.config.days.time_zone,
             review=lambda: self.knowledge.review.queue,
+            spending=lambda completer: self.costs.account("flush", completer),
+            zone=lambda: self.config.days.time_zone,
         )
 
 

@@ -1,7 +1,8 @@
 """A run of the program that tells what it opened and started, for ``test_openers.py``.
 
-``python opening_run.py WORKSPACE REPORT`` runs commands as a person would, with an audit hook of the
-interpreter, and writes what that saw as JSON. It is a program of its own, so that nothing of pytest is seen.
+``python opening_run.py WORKSPACE REPORT [--sample]`` runs commands as a person would, with an audit hook of
+the interpreter, and writes what that saw as JSON, in a new workspace or in the sample one. It is a program of
+its own, so that nothing of pytest is seen.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+if __name__ == "__main__":
+    # The program under test is the one that lies beside the tests, whatever is installed.
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
 COMMANDS = (
-    "init --sample {root}",
     "init --hooks {root}",
     "-C {root} doctor",
     "-C {root} index --verify",
@@ -78,8 +82,8 @@ async def shown(root: Path) -> Iterable[str]:
     seen = []
     with Engine.open(root) as engine:
         app = WorkbenchApp(engine)
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.press("i", *"deploy", "ctrl+s")
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("i", "d", "ctrl+s")
             await until(lambda: len(app.screen_stack) > 1)
             for key in ("", *SCREENS):
                 if key:
@@ -93,7 +97,7 @@ async def shown(root: Path) -> Iterable[str]:
     return seen
 
 
-def main(root: str, report: str) -> None:
+def main(root: str, report: str, *sample: str) -> None:
     """Runs the commands and writes the report: lists of ``[kind, what, flags]``."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
     seen: list[tuple[str, str, int]] = []
@@ -174,7 +178,7 @@ def main(root: str, report: str) -> None:
             file.write("- seen\n")
         return "watched.md" in said()
 
-    for command in COMMANDS:
+    for command in (" ".join(("init", *sample, "{root}")), *COMMANDS):
         typed(command)
     typed("-C {root} serve --port 0 --show-token", asked)
     typed("-C {root} watch --json", changed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -42,13 +42,20 @@ def test_no_file_is_in_a_circle_not_even_for_types() -> None:
         pytest.fail(" → ".join(error.args[1]))
 
 
+_IMPORTS = re.compile(
+    r"^[ \t]*(?:from[ ]((?:engine|tui)[\w.]*)[ ]import[ ](\([^)]*\)|[^\n#]*)|import[ ]([^\n#]*))",
+    re.MULTILINE,
+)
+"""The statements as ruff formats them: parsing nine hundred files takes seconds."""
+
+
 def _imported(name: str, path: Path) -> set[str]:
     """The modules of ours that a file imports, wherever in it."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {each.name for each in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            inside = {f"{node.module}.{each.name}" for each in node.names}
-            found |= inside & FILES.keys() or {node.module}
+    for module, names, modules in _IMPORTS.findall(path.read_text()):
+        if modules:
+            found.update(re.findall(r"[\w.]+", modules))
+        else:
+            inside = {f"{module}.{each}" for each in re.findall(r"\w+", names)}
+            found |= inside & FILES.keys() or {module}
     return (found & FILES.keys()) - {name}

@@ -61,8 +61,9 @@ class Watched:
 pytestmark = pytest.mark.timeout(600)  # everything runs in the first one, below strace
 
 
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+@pytest.fixture(scope="module", params=[(), pytest.param(("--sample",), marks=pytest.mark.thorough)])
+def watched(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Watched:
+    """The run in a new workspace, and in the sample one, whose whole past the workbench then traces."""
     place = tmp_path_factory.mktemp("openers").resolve()
     for name in ("home", "tmp", "here", "neighbour", "trace"):
         (place / name).mkdir()
@@ -77,11 +78,13 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     session_log(place / "home" / ".claude" / "projects" / "-shop" / f"{SESSION}.jsonl")
     report = place / "tmp" / "report.json"
     line = [sys.executable, "-P", str(ROOT / "tests" / "opening_run.py"), str(place / "memory"), str(report)]
+    line += request.param
     if strace := shutil.which("strace"):
         calls = f"/^(open|creat|exec|chdir|{CHANGES})"
         line = [
             strace,
             "-ff",
+            "--seccomp-bpf",  # stops at the calls that are recorded, not at all
             "-y",
             "-qq",
             "-s",
@@ -100,6 +103,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
             "HOME": str(place / "home"),
             "TMPDIR": str(place / "tmp"),
             "PYTHONDONTWRITEBYTECODE": "1",
+            **({"PYTHONPYCACHEPREFIX": sys.pycache_prefix} if sys.pycache_prefix else {}),
             "GIT_CONFIG_NOSYSTEM": "1",
             "TZ": "UTC",
         },
@@ -215,7 +219,7 @@ class Call:
         return self.named[-1:] if self.name.startswith("symlink") else self.named
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def calls(watched: Watched) -> list[Call]:
     if not watched.traces:
         pytest.skip("there is no strace")
@@ -244,7 +248,7 @@ OPENING = re.compile(r"open|openat|openat2|creat")
 
 def test_the_system_saw_nothing_opened_outside(watched: Watched, calls: list[Call]) -> None:
     wrong = []
-    for call in calls:
+    for call in dict.fromkeys(calls):
         if OPENING.fullmatch(call.name):
             is_written = any(flag in call.arguments for flag in WRITES) and call.opened not in DEVICES
             if not is_below(call.opened, watched.own if is_written else watched.readable):

@@ -5,7 +5,7 @@ The activation package knows providers only as a protocol; here, above both, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from engine.activation.decisions import DecisionLog
@@ -23,18 +23,10 @@ from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from engine.activation.gate_ask import Asker
-    from engine.conversations.conversations import Conversations
     from engine.costs.costs import Costs
-    from engine.flush.flush import Flusher
-    from engine.flush.log import FlushLog
-    from engine.knowledge.review import ReviewQueue
     from engine.search.embeddings import Embedder
     from engine.search.index import SearchIndex
-    from engine.settings.model import FlushSettings
-    from engine.store.change import ChangeCommit
 
 
 def assemble_pipeline(
@@ -176,38 +168,6 @@ def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = N
             return asked
         case "local":
             return embeddings.LocalEmbedder()
-
-
-def assemble_flusher(
-    files: Files,
-    conversations: Conversations,
-    log: FlushLog,
-    settings: Callable[[], FlushSettings],
-    *,
-    commit: Callable[[Sequence[str], str], ChangeCommit],
-    clock: Callable[[], datetime],
-    on_problem: Callable[[str], None],
-    costs: Callable[[], Costs],
-    zone: Callable[[], str],
-    review: Callable[[], ReviewQueue],
-) -> Flusher:
-    """What takes notes of turns before they leave the window, with the provider that the settings name."""
-    from engine.flush.flush import Flusher  # noqa: PLC0415 — a trace needs none
-    from engine.providers.select import completer_for  # noqa: PLC0415 — a trace needs none
-
-    return Flusher(
-        files,
-        conversations,
-        log,
-        settings,
-        completer_for,
-        commit=commit,
-        clock=clock,
-        on_problem=on_problem,
-        review=review,
-        spending=lambda completer: costs().account("flush", completer),
-        zone=zone,
-    )
 
 
 def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:

@@ -1,4 +1,4 @@
-"""``probes.yaml``: read without loss, whether a person or a program wrote it.
+"""``probes.yaml``: read without loss, whether a person or a program wrote it, and edited entry by entry.
 
 A list of entries ``{question, expect, budget?, note?, id?}``; ``expect`` is a list of ``{path, lines?}`` and
 ``{text}``. An entry that cannot be used becomes a problem that names file, line and cure, and the others are
@@ -11,14 +11,16 @@ import difflib
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, Problem
 from engine.probes.model import Expectation, Probe, span_of
 from engine.store import yamltext
+from engine.store.documents import edit_yaml
 from engine.store.paths import shown, split_relative
+from engine.store.yamledit import CannotEdit
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -33,6 +35,7 @@ _EXPECTED = ("path", "lines", "text")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DASH = re.compile(r"([ \t]*)-(?:\s|$)")
 _LIST = "begin each probe with “- question: …”"
+_BY_HAND = "edit the file by hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,31 +97,14 @@ def id_of(question: str, taken: frozenset[str] = frozenset()) -> str:
     return next(digest[:length] for length in lengths if digest[:length] not in taken)
 
 
-def valid_id(text: str) -> bool:
-    """Whether a text can be an id: letters, digits, ``.``, ``_`` and ``-``, at most 64 of them."""
-    return _ID.fullmatch(text) is not None
-
-
-def compose(text: str, first_line: int = 1) -> yamltext.Node | None:
-    """The tree of the file.
-
-    Raises:
-        YamlError: It is not YAML, or holds what is not allowed.
-    """
+def _compose(text: str, first_line: int = 1) -> yamltext.Node | None:
     return yamltext.compose(text, first_line=first_line, max_bytes=MAX_BYTES)
-
-
-def unreadable(error: yamltext.YamlError) -> DocumentError:
-    """The error for a file that cannot be edited because it cannot be read."""
-    return DocumentError(
-        error.what, where=f"{PROBES_PATH}:{error.line}", cure=error.cure or "repair it first"
-    )
 
 
 def _entries(text: str) -> tuple[list[yamltext.Node], list[Problem]]:
     """The nodes of the entries; where the whole is broken, of those that are not."""
     try:
-        root = compose(text)
+        root = _compose(text)
     except yamltext.YamlError as error:
         whole = _problem(error.line, error.what, error.cure)
         parts = list(_parts(text)) if len(text) <= MAX_BYTES else []
@@ -128,7 +114,7 @@ def _entries(text: str) -> tuple[list[yamltext.Node], list[Problem]]:
         problems: list[Problem] = []
         for part, line in parts:
             try:
-                root = compose(part, line)
+                root = _compose(part, line)
             except yamltext.YamlError as broken:
                 problems.append(_problem(broken.line, broken.what, broken.cure))
                 continue
@@ -168,7 +154,7 @@ def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
     if not isinstance(question, str) or not question.strip():
         problems.append(_problem(value.line_of("question", value.line), "has no question", "add question: …"))
         return None
-    if not isinstance(name, str) or (name and not valid_id(name)):
+    if not isinstance(name, str) or (name and not _ID.fullmatch(name)):
         cure = "use letters, digits, “.”, “_” and “-”, at most 64"
         problems.append(_problem(value.line_of("id"), "has an invalid id", cure))
         return None
@@ -264,3 +250,79 @@ def _unknown(value: yamltext.Mapping, known: tuple[str, ...]) -> list[Problem]:
 
 def _problem(line: int, what: str, cure: str, *, warning: bool = False) -> Problem:
     return Problem(PROBES_PATH, line, what, cure, "warning" if warning else "error")
+
+
+Entry = Mapping[str, object]
+
+
+def entry_of(probe: Probe) -> Entry:
+    """A probe as it stands in the file; what it does not say is left out."""
+    expect = [{name: text for name, text in asdict(each).items() if text} for each in probe.expect]
+    entry = {"id": probe.id, "question": probe.question, "expect": expect}
+    more = {"budget": probe.budget, "note": probe.note}
+    return entry | {name: value for name, value in more.items() if value}
+
+
+def with_entry(data: bytes, entry: Entry) -> bytes:
+    """The file with an entry below its last one.
+
+    Raises:
+        DocumentError: The file cannot be read, or not be changed without touching other lines.
+    """
+    try:
+        new = _edited(data, len(_nodes(data)), entry)
+    except CannotEdit as error:
+        raise DocumentError(
+            "cannot take another entry without touching other lines", where=PROBES_PATH, cure=_BY_HAND
+        ) from error
+    if len(new) > MAX_BYTES:
+        raise DocumentError(
+            f"would be larger than {MAX_BYTES // 1024} KB",
+            where=PROBES_PATH,
+            cure="remove probes that are no more needed",
+        )
+    return new
+
+
+def without_entry(data: bytes, probe: Probe) -> bytes:
+    """The file without the entry of a probe that was read from it; comments around it stay.
+
+    Raises:
+        DocumentError: As ``with_entry``, or the entry is not there any more.
+    """
+    index = next((number for number, item in enumerate(_nodes(data)) if _is_of(item, probe)), None)
+    where = f"{PROBES_PATH}:{probe.line}"
+    if index is None:
+        raise DocumentError("the probe is not there any more", where=where, cure="try again")
+    try:
+        return _edited(data, index, None)
+    except CannotEdit as error:
+        raise DocumentError(
+            "cannot be taken out without touching other lines", where=where, cure=_BY_HAND
+        ) from error
+
+
+def _edited(data: bytes, index: int, entry: Entry | None) -> bytes:
+    return edit_yaml(data, {str(index): entry}, PROBES_PATH, max_bytes=2 * MAX_BYTES)
+
+
+def _nodes(data: bytes) -> list[yamltext.Node]:
+    """The nodes of the entries, for an edit."""
+    try:
+        root = _compose(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DocumentError("is not UTF-8 text", where=PROBES_PATH, cure="save it as UTF-8") from error
+    except yamltext.YamlError as error:
+        where, cure = f"{PROBES_PATH}:{error.line}", error.cure or "repair it first"
+        raise DocumentError(error.what, where=where, cure=cure) from error
+    if root is None or (root.kind == "scalar" and not root.text):
+        return []
+    if root.kind != "sequence":
+        raise DocumentError("is no list of probes", where=f"{PROBES_PATH}:{root.line}", cure=_BY_HAND)
+    return root.items
+
+
+def _is_of(item: yamltext.Node, probe: Probe) -> bool:
+    value = yamltext.to_value(item)
+    question = value.get("question") if isinstance(value, yamltext.Mapping) else None
+    return item.line == probe.line and isinstance(question, str) and question.strip() == probe.question

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.probes.model import Comparison, Run, Turned
+from engine.probes.model import Comparison, Evidence, Result, Run, Turned
 from engine.store.monthly import MonthlyLog, Record
 
 if TYPE_CHECKING:
@@ -42,34 +42,21 @@ class ProbeLog:
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
+        results = []
+        for result in run.results:
+            evidence = [
+                _fields(each, "expect", "found", "section", "rank", "why") for each in result.evidence
+            ]
+            results.append({**_fields(result, "id", "tokens", "budget"), "evidence": evidence})
         self._months.append(
             {
-                "at": run.at,
-                "commit": run.commit,
+                **_fields(run, "at", "commit"),
                 "asked": asked,
                 "recall": round(run.recall, 4),
-                "expectations": run.expectations,
-                "found": run.found,
+                **_fields(run, "expectations", "found"),
                 "mean_rank": None if run.mean_rank is None else round(run.mean_rank, 2),
                 "tokens": run.tokens,
-                "results": [
-                    {
-                        "id": result.id,
-                        "tokens": result.tokens,
-                        "budget": result.budget,
-                        "evidence": [
-                            {
-                                "expect": each.expect,
-                                "found": each.found,
-                                "section": each.section,
-                                "rank": each.rank,
-                                "why": each.why,
-                            }
-                            for each in result.evidence
-                        ],
-                    }
-                    for result in run.results
-                ],
+                "results": results,
             }
         )
 
@@ -110,6 +97,10 @@ class ProbeLog:
             if len(found) == len(wanted):
                 break
         return found
+
+
+def _fields(value: Evidence | Result | Run, *names: str) -> Record:
+    return {name: getattr(value, name) for name in names}
 
 
 def _results(record: Record) -> dict[str, Earlier]:

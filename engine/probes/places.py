@@ -1,19 +1,22 @@
-"""Where expected evidence stands in a workspace, if it stands anywhere."""
+"""Where expected evidence stands in a workspace, if it stands anywhere, and what a person means by one."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, PathRefused
 from engine.probes.evidence import contains, normal, words
+from engine.probes.file import expectation
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
     from engine.probes.model import Expectation
     from engine.store.files import Files
+    from engine.store.paths import Workspace
 
 MOST_BYTES = 8 * 1024 * 1024
 """Larger files are not looked into; they are not searched either."""
@@ -21,6 +24,8 @@ MOST_BYTES = 8 * 1024 * 1024
 _SUFFIXES = (".md", ".txt", ".jsonl")
 _NOT_MEMORY = frozenset({"logs", "scratch"})
 _SHELF = ".library"
+_LINES = re.compile(r"(.+):(\d+(?:-\d+)?)", re.DOTALL)
+_NAME = re.compile(r"\S*(?:/\S|\.(?:md|txt|jsonl|ya?ml)\Z)\S*", re.IGNORECASE)
 
 
 def lines_of(files: Files, path: str) -> list[str] | None:
@@ -83,3 +88,32 @@ def _memory(root: Path) -> Iterator[str]:
         for name in sorted(names):
             if name.lower().endswith(_SUFFIXES) and not name.startswith("."):
                 yield f"{above}{name}"
+
+
+def typed(workspace: Workspace, text: str) -> Expectation:
+    """What a person means: a file where one has this name or it looks like one, else a text.
+
+    ``path:`` or ``text:`` before it settles the matter.
+
+    Raises:
+        DocumentError: It is empty, or its lines are not a range.
+    """
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "text":
+        return expectation(text=rest)
+    is_path = bool(colon) and kind == "path"
+    place = rest if is_path else text
+    match = _LINES.fullmatch(place)
+    path, lines = (match.group(1), match.group(2)) if match is not None else (place, "")
+    if lines and _is_file(workspace, place):
+        path, lines = place, ""
+    if is_path or _is_file(workspace, path) or _NAME.fullmatch(path):
+        return expectation(path=path, lines=lines)
+    return expectation(text=text)
+
+
+def _is_file(workspace: Workspace, path: str) -> bool:
+    try:
+        return workspace.resolve(path).is_file()
+    except (PathRefused, OSError, ValueError):
+        return False

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from engine.context.delimiters import one_line
 from engine.errors import AutopoiesisError, Problem
 from engine.probes import file, places
-from engine.probes.editing import entry_of, with_entry, without_entry
 from engine.probes.file import LEAST_BUDGET, PROBES_PATH, ProbeFile
 from engine.probes.log import Earlier, ProbeLog
 from engine.probes.model import Comparison, Expectation, Probe, Run
 from engine.probes.run import ProbedEngine, Progress, run
-from engine.store.change import ChangeCommit, commit_change
+from engine.store.change import commit_change
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
@@ -40,22 +39,13 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """A probe that was added."""
+class ProbeChange:
+    """A probe that was added or taken out."""
 
     probe: Probe
-    odd: tuple[str, ...] = ()  # what is odd about it, one clause each
-    commit: str = ""  # object name; empty where none was made
-    why: str = ""  # why none was made
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """A probe that was taken out; ``commit`` and ``why`` as in ``Added``."""
-
-    probe: Probe
-    commit: str = ""
-    why: str = ""
+    commit: str  # object name; empty where none was made
+    why: str  # why none was made
+    odd: tuple[str, ...] = ()  # what is odd about one that was added, one clause each
 
 
 class Probes:
@@ -106,7 +96,7 @@ class Probes:
         budget: int | None = None,
         note: str = "",
         force: bool = False,
-    ) -> Added:
+    ) -> ProbeChange:
         """Adds a probe at the end of the file, keeping everything else in it, and commits the file.
 
         Args:
@@ -147,13 +137,12 @@ class Probes:
                 file.id_of(question, taken), question, tuple(dict.fromkeys(expect)), budget, note.strip()
             )
             added[:] = [probe]
-            return with_entry(data or b"", entry_of(probe))
+            return file.with_entry(data or b"", file.entry_of(probe))
 
         self._files.update(PROBES_PATH, change)
-        done = self._commit("add", added[0])
-        return Added(added[0], tuple(why for _, why in odd), done.revision, done.why)
+        return self._commit("add", added[0], tuple(why for _, why in odd))
 
-    def remove(self, name: str) -> Removed:
+    def remove(self, name: str) -> ProbeChange:
         """Takes a probe out of the file, keeping everything else in it, and commits the file.
 
         ``name`` is its id, or a unique start of it.
@@ -165,9 +154,8 @@ class Probes:
         """
         with self._files.lock():
             probe = self.find(name)
-            self._files.update(PROBES_PATH, lambda data: without_entry(data or b"", probe))
-        done = self._commit("remove", probe)
-        return Removed(probe, done.revision, done.why)
+            self._files.update(PROBES_PATH, lambda data: file.without_entry(data or b"", probe))
+        return self._commit("remove", probe)
 
     def latest(self, probes: Iterable[Probe]) -> dict[str, Earlier]:
         """The last recorded result of each probe that has one, by id."""
@@ -226,7 +214,8 @@ class Probes:
     def _named(self, known: ProbeFile, names: Sequence[str]) -> tuple[Probe, ...]:
         return tuple(dict.fromkeys(self.find(name) for name in names)) if names else known.probes
 
-    def _commit(self, what: str, probe: Probe) -> ChangeCommit:
+    def _commit(self, what: str, probe: Probe, odd: tuple[str, ...] = ()) -> ProbeChange:
         message = f"probe {what} {probe.id}: {one_line(probe.question, _SUBJECT)}"
         wanted = self._config().git.auto_commit
-        return commit_change(self._repository, [PROBES_PATH], message, wanted=wanted)
+        done = commit_change(self._repository, [PROBES_PATH], message, wanted=wanted)
+        return ProbeChange(probe, done.revision, done.why, odd)

@@ -30,47 +30,39 @@ def is_hostile_act(text: str) -> bool:
 _MODEL = (
     r"(?:assistants?|agents?|models?|bots?|chatbots?|llms?|ais?|claude|gpt|codex|gemini|copilot"
     r"|assistent(?:en|in)?|agenten|modelle?s?|ki|assistant|modèles?|ia|asistentes?|modelos?|assistentes?"
-    r"|agentes?"
-    r"|assistenti?|modell[oi]|agenti|ассистент\w*|помощник\w*|модел[ьия]\w*|агент\w*|бот\w*|нейросет\w*|ии)"
+    r"|agentes?|assistenti?|modell[oi]|agenti|ассистент\w*|помощник\w*|модел[ьия]\w*|агент\w*|бот\w*"
+    r"|нейросет\w*|ии)"
 )
 _MODEL_WIDE = (
     r"(?:助手|助理|模型|智能体|智能體|代理|人工智能"
     r"|アシスタント|モデル|エージェント|어시스턴트|모델|에이전트)"
 )
 _MUST = (
-    r"(?:must|shall|muss|müssen|soll(?:en|te|ten)?"
-    r"|hat zu|haben zu"
-    r"|doit|doivent|devra|devront|devrait|debe(?:n|rá|rán|ría)?|tiene[n]? que|ha de|deve(?:m|rá|rão)?"
-    r"|devono|dovrà|deve"
-    r"|tem que|должн\w+|обязан\w*|следует|надо|нужно|moet(?:en)?|musi)"
+    r"(?:must|shall|muss|müssen|soll(?:en|te|ten)?|hat zu|haben zu|doit|doivent|devra|devront|devrait"
+    r"|debe(?:n|rá|rán|ría)?|tiene[n]? que|ha de|deve(?:m|rá|rão)?|devono|dovrà|deve|tem que|должн\w+"
+    r"|обязан\w*|следует|надо|нужно|moet(?:en)?|musi)"
 )
 _EVER = (
     r"(?:always|never|immer|stets|nie(?:mals)?|toujours|jamais|systématiquement|siempre|nunca|jamás|sempre"
-    r"|mai più|altijd|nooit"
-    r"|всегда|никогда|постоянно|zawsze|nigdy)"
+    r"|mai più|altijd|nooit|всегда|никогда|постоянно|zawsze|nigdy)"
 )
 _FROM_NOW = (
     r"(?:from (?:now|here|today|this point) on(?:wards?)?|henceforth|going forward|as of now|ab (?:jetzt"
-    r"|sofort|heute)"
-    r"|von (?:nun|jetzt) an|künftig|zukünftig|fortan|à partir de maintenant|dorénavant|désormais"
-    r"|à l['’]avenir"
-    r"|a partir de ahora|de ahora en adelante|en adelante|en lo sucesivo|a partir de agora|doravante"
-    r"|de agora em diante"
-    r"|d['’]ora in poi|d['’]ora in avanti|da ora in poi|vanaf nu|отныне|впредь|с этого момента|с этих пор"
-    r"|od teraz)"
+    r"|sofort|heute)|von (?:nun|jetzt) an|künftig|zukünftig|fortan|à partir de maintenant|dorénavant"
+    r"|désormais|à l['’]avenir|a partir de ahora|de ahora en adelante|en adelante|en lo sucesivo"
+    r"|a partir de agora|doravante|de agora em diante|d['’]ora in poi|d['’]ora in avanti|da ora in poi"
+    r"|vanaf nu|отныне|впредь|с этого момента|с этих пор|od teraz)"
 )
 _RULES = (
     r"(?:instruction|prompt|rule|guideline|polic|safety|previous|prior|above|earlier|restriction|directive"
-    r"|constraint"
-    r"|anweisung|regel|vorgabe|vorherig|bisherig|vorgaben|consigne|règle|directive|précédent|instruccion"
-    r"|regla|anterior"
-    r"|norma|instruç|regra|istruzion|regol|precedent|инструкц|указани|правил|предыдущ)"
+    r"|constraint|anweisung|regel|vorgabe|vorherig|bisherig|vorgaben|consigne|règle|directive|précédent"
+    r"|instruccion|regla|anterior|norma|instruç|regra|istruzion|regol|precedent|инструкц|указани|правил"
+    r"|предыдущ)"
 )
 _FORGET = (
     r"(?:ignor\w*|disregard\w*|forget\w*|overrid\w*|overrul\w*|bypass\w*|supersede\w*|missacht\w*|vergiss"
-    r"|vergessen"
-    r"|übergeh\w*|oubli\w*|olvid\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*|игнорир\w*|забуд\w*"
-    r"|проигнорир\w*)"
+    r"|vergessen|übergeh\w*|oubli\w*|olvid\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*|игнорир\w*"
+    r"|забуд\w*|проигнорир\w*)"
 )
 _INSTRUCTION = re.compile(
     "|".join(
@@ -142,42 +134,36 @@ _INSTRUCTION = re.compile(
 )
 _PLAIN_ORDER = re.compile(
     rf"\b(?:ignore|disregard|forget|override)\b.{{0,60}}\b{_RULES}|\bfrom now on\b|\bsystem prompt\b"
-    r"|\b(?:always|never) (?:recommend|mention|tell|send|add|include|reply|ask|approve)\b"
-    r"|\b(?:assistant|agent|model)s? (?:must|should|shall|always|never)\b|\b(?:send|upload|post) (?:all|the"
-    r"|every) \w+"
+    r"|\b(?:always|never) (?:recommend|mention|tell|send|add|include|reply|ask|approve)\b|\b(?:assistant"
+    r"|agent|model)s? (?:must|should|shall|always|never)\b|\b(?:send|upload|post) (?:all|the|every) \w+"
 )
 _SECRET = (
     r"(?:secrets?|passwords?|passphrases?|credentials?|tokens?|api[- ]?keys?|private keys?|access keys?"
     r"|ssh keys?|env(?:ironment)? "
     r"(?:file|variables)|\.env|passw[öo]rt\w*|zugangsdaten|geheimnisse?|mots? de passe|identifiants|secrets"
-    r"|contraseñas?|credenciales"
-    r"|senhas?|credenciais|credenziali|парол\w+|ключ\w*|токен\w*|учётн\w+ данн\w+|учетн\w+ данн\w+)"
+    r"|contraseñas?|credenciales|senhas?|credenciais|credenziali|парол\w+|ключ\w*|токен\w*|учётн\w+ данн\w+"
+    r"|учетн\w+ данн\w+)"
 )
 _SECRET_WIDE = r"(?:密码|密碼|密钥|密鑰|凭证|口令|令牌|パスワード|秘密鍵|認証情報|トークン|비밀번호)"
 _GIVE = (
     r"(?:paste|pasted|post|posted|upload|uploaded|share|shared|forward|forwarded|mailed?|emailed|published?"
-    r"|copied|disclosed?"
-    r"|exfiltrated?|hochgeladen|hochladen|geteilt|teilen|weitergeleitet|weiterleiten|geschickt|schicken"
-    r"|gesendet|senden|gepostet"
-    r"|partagée?s?|partager|envoyée?s?|envoyer|publiée?s?|coll(?:és?|er)|compartid\w+|compartir|enviad\w+"
-    r"|enviar|publicad\w+|pegar"
-    r"|inviat\w+|inviare|condivi\w+|отправ\w+|пересла\w+|пересыла\w+|публик\w+|передав\w+|выклад\w+)"
+    r"|copied|disclosed?|exfiltrated?|hochgeladen|hochladen|geteilt|teilen|weitergeleitet|weiterleiten"
+    r"|geschickt|schicken|gesendet|senden|gepostet|partagée?s?|partager|envoyée?s?|envoyer|publiée?s?"
+    r"|coll(?:és?|er)|compartid\w+|compartir|enviad\w+|enviar|publicad\w+|pegar|inviat\w+|inviare|condivi\w+"
+    r"|отправ\w+|пересла\w+|пересыла\w+|публик\w+|передав\w+|выклад\w+)"
 )
 _PLACE = (
-    r"(?:pastebin|gist|paste|https?:|www\.|@|webhook|telegram|discord|slack|channel|chat|support|form"
-    r"|ticket|issue|vendor|partner|outside"
-    r"|external|public|address|kanal|öffentlich|extern|adresse|canal|public|externe|públic|extern|canale"
-    r"|канал|внешн|поддержк|адрес)"
+    r"(?:pastebin|gist|paste|https?:|www\.|@|webhook|telegram|discord|slack|channel|chat|support|form|ticket"
+    r"|issue|vendor|partner|outside|external|public|address|kanal|öffentlich|extern|adresse|canal|public"
+    r"|externe|públic|extern|canale|канал|внешн|поддержк|адрес)"
 )
 _SAFEGUARD = (
     r"(?:audit|auditing|signature|verification|certificate|tls|ssl|2fa|mfa|two[- ]factor|malware|antivirus"
-    r"|firewall|sandbox|selinux"
-    r"|monitoring|alerting|logging|access control|permission checks?|security (?:checks?|scans?|review)"
-    r"|code review|branch protection"
-    r"|prüfung|signaturprüfung|überwachung|zwei-faktor\w*|sicherheits\w+|protokollierung|vérification"
-    r"|journal d['’]audit|pare-feu"
-    r"|verificación|auditoría|cortafuegos|seguridad|verificação|auditoria|verifica|проверк\w+|аудит\w*"
-    r"|антивирус\w*|брандмауэр\w*)"
+    r"|firewall|sandbox|selinux|monitoring|alerting|logging|access control|permission checks?"
+    r"|security (?:checks?|scans?|review)|code review|branch protection|prüfung|signaturprüfung|überwachung"
+    r"|zwei-faktor\w*|sicherheits\w+|protokollierung|vérification|journal d['’]audit|pare-feu|verificación"
+    r"|auditoría|cortafuegos|seguridad|verificação|auditoria|verifica|проверк\w+|аудит\w*|антивирус\w*"
+    r"|брандмауэр\w*)"
 )
 _ACT = re.compile(
     "|".join(

@@ -164,9 +164,8 @@ _CHAT = re.compile(
 _INLINE_TAG = re.compile(r"<(pre|blockquote|details)\b", re.IGNORECASE)
 _RECORD = re.compile(
     r"\b(?:minutes|transcript|webinar|recording|meeting notes|chat|whatsapp|(?:the|a) summary|protokoll\w*"
-    r"|mitschrift|compte rendu"
-    r"|procès-verbal|acta|verbale|ata da|протокол\w*|переписк\w*|чат\w*|сводк\w*|стенограмм\w*)\b|会议纪要"
-    r"|聊天记录|纪要|議事録|チャット",
+    r"|mitschrift|compte rendu|procès-verbal|acta|verbale|ata da|протокол\w*|переписк\w*|чат\w*|сводк\w*"
+    r"|стенограмм\w*)\b|会议纪要|聊天记录|纪要|議事録|チャット",
     re.IGNORECASE,
 )
 """What someone else wrote, named at the beginning of a message of several lines."""
@@ -217,29 +216,23 @@ _FORWARDED = re.compile(
     re.IGNORECASE,
 )
 _MAIL = (
-    r"(?:e-?mails?|mail|letter|newsletter|slack|chat|sms|website|web ?page|page|forum|blog|article|tweet"
-    r"|wiki|post"
-    r"|nachricht|brief|schreiben|seite|webseite|artikel|beitrag|courriel|message|lettre|page|correo|mensaje"
-    r"|carta|página"
-    r"|lettera|messaggio|pagina|mensagem|письм\w*|сообщени\w*|страниц\w*|стать\w*|邮件|来信|消息|网页|页面|文章|メール|ページ"
-    r"|記事)"
+    r"(?:e-?mails?|mail|letter|newsletter|slack|chat|sms|website|web ?page|page|forum|blog|article|tweet|wiki"
+    r"|post|nachricht|brief|schreiben|seite|webseite|artikel|beitrag|courriel|message|lettre|page|correo"
+    r"|mensaje|carta|página|lettera|messaggio|pagina|mensagem|письм\w*|сообщени\w*|страниц\w*|стать\w*|邮件|来信"
+    r"|消息|网页|页面|文章|メール|ページ|記事)"
 )
 _GIVEN = (
     r"(?:got|received|pasted?|pasting|forward\w*|here(?:['’]s| is| are)|below|following|from|says?|said"
-    r"|reads?|wrote|writes"
-    r"|sent|came|this|bekommen|erhalten|hier|folgende\w*|schreibt|schrieb|diese\w*|kam|reçu|voici|ce|cet"
-    r"|cette|dit|suivante?"
-    r"|recib\w+|aquí|este|esta|dice|siguiente|ricevuto|ecco|questa?|recebi|aqui|chegou|получил\w*|пришл\w+"
-    r"|вот|это|эт[аои]"
-    r"|收到|这是|如下|以下|转发|届い|これ|この|次の)"
+    r"|reads?|wrote|writes|sent|came|this|bekommen|erhalten|hier|folgende\w*|schreibt|schrieb|diese\w*|kam"
+    r"|reçu|voici|ce|cet|cette|dit|suivante?|recib\w+|aquí|este|esta|dice|siguiente|ricevuto|ecco|questa?"
+    r"|recebi|aqui|chegou|получил\w*|пришл\w+|вот|это|эт[аои]|收到|这是|如下|以下|转发|届い|これ|この|次の)"
 )
 _MAIL_LEAD = re.compile(
     rf"(?:{_GIVEN}.{{0,40}}{_MAIL}|{_MAIL}.{{0,40}}{_GIVEN}).{{0,40}}[:：]\s*$", re.IGNORECASE
 )
 _SOURCE = (
-    r"(?:issue|ticket|comment|doc|docs|document|readme|file|attachment|output|log|reply|answer|result"
-    r"|review|pr"
-    r"|kommentar|dokument|datei|antwort|commentaire|fichier|comentario|archivo|комментари\w*|файл\w*|评论|文件"
+    r"(?:issue|ticket|comment|doc|docs|document|readme|file|attachment|output|log|reply|answer|result|review"
+    r"|pr|kommentar|dokument|datei|antwort|commentaire|fichier|comentario|archivo|комментари\w*|файл\w*|评论|文件"
     r"|文档|コメント)"
 )
 _LEAD = re.compile(

@@ -160,15 +160,13 @@ _CORRESPONDENCE = re.compile(
 )
 _FOREIGN = re.compile(
     r"(?:^|[/\s'\"])(?:node_modules|bower_components|vendor|third[_-]party|site-packages|dist-packages"
-    r"|\.cargo|pkg/mod"
-    r"|share/doc)/",
+    r"|\.cargo|pkg/mod|share/doc)/",
     re.IGNORECASE,
 )
 _OWN_CODE = re.compile(
-    r"\b(?:code\w*|repo(?:sitory)?|tests?|lint\w*|refactor\w*|implement\w*|review\w*|diff|commit|PRs?"
-    r"|files?|functions?|class(?:es)?"
-    r"|modules?|logging|patterns?|usages?|callers?|build|bugs?|debug\w*|explore|CLI|tests?/|src/|migrat\w+"
-    r"|schema|config\w*)\b",
+    r"\b(?:code\w*|repo(?:sitory)?|tests?|lint\w*|refactor\w*|implement\w*|review\w*|diff|commit|PRs?|files?"
+    r"|functions?|class(?:es)?|modules?|logging|patterns?|usages?|callers?|build|bugs?|debug\w*|explore|CLI"
+    r"|tests?/|src/|migrat\w+|schema|config\w*)\b",
     re.IGNORECASE,
 )
 """What a sub-agent is sent out for that looks into the repository."""

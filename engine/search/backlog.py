@@ -23,7 +23,7 @@ import apsw
 from engine.errors import AutopoiesisError, EmbeddingFailed, PathRefused
 from engine.search import database, schema, vectors
 from engine.search.embeddings import EMBEDDING_FAULTS
-from engine.store.locks import lock_place
+from engine.store.files import lock_place
 
 if TYPE_CHECKING:
     from engine.search.embeddings import SlowEmbedder

@@ -14,14 +14,13 @@ from engine.errors import IndexFailed, ReadOnly
 from engine.search import database, schema
 from engine.search.embeddings import slow_one
 from engine.search.reports import IndexReport, Skipped, VerifyReport
-from engine.store.locks import lock_place
+from engine.store.files import Files, lock_place
 
 if TYPE_CHECKING:
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.resident.resident import Resident
     from engine.search.writer import Outcome, Progress
-    from engine.store.files import Files
     from engine.store.paths import Workspace
 
 LOCK_NAME = "scratch/.index.lock"

@@ -36,16 +36,12 @@ class Setting:
 @functools.lru_cache(maxsize=1)
 def catalog() -> Mapping[str, Setting]:
     """All settings by name, in the order of their definition."""
-    config = Config()
-    docs = _docs()
-    found = (
-        setting
-        for group in fields(Config)
-        for setting in _of(type(getattr(config, group.name)), group.name, docs)
-    )
+    config, docs = Config(), _docs()
+    groups = ((type(getattr(config, group.name)), group.name) for group in fields(Config))
     return {
-        setting.name: Setting(setting.name, value_of(config, setting.name), setting.allowed, setting.doc)
-        for setting in found
+        name: Setting(name, value_of(config, name), allowed, doc)
+        for group, above in groups
+        for name, allowed, doc in _of(group, above, docs)
     }
 
 
@@ -63,7 +59,8 @@ def is_cut(name: str) -> bool:
     return name.count(".") == 3
 
 
-def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> Iterator[Setting]:
+def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str, str]]:
+    """The settings of a group: name, what is allowed, what it means."""
     hints = get_type_hints(group, include_extras=True)
     for item in fields(group):
         name, hint = f"{above}.{item.name}", hints[item.name]
@@ -76,7 +73,7 @@ def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> It
             allowed = _words(hint)
             if is_cut(name):
                 allowed = f"{allowed}, or {NONE}"
-            yield Setting(name, None, allowed, docs.get((group.__name__, item.name), ""))
+            yield name, allowed, docs.get((group.__name__, item.name), "")
 
 
 def _words(hint: Any) -> str:

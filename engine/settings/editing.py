@@ -199,13 +199,11 @@ class Configuration:
                 raise broken from error
             if value is None:
                 raise
-            setting = catalog()[name]
             if name == _ZONE:
                 raise
             said = shown(value) if isinstance(value, str) else repr(value)
-            raise ConfigError(
-                f"{name} cannot be {said}", where=CONFIG_FILE, cure=f"it is {setting.allowed}"
-            ) from error
+            cure = f"it is {catalog()[name].allowed}"
+            raise ConfigError(f"{name} cannot be {said}", where=CONFIG_FILE, cure=cure) from error
         except DocumentError as error:
             raise (broken or error) from error
         return _Changed(data, new, before, after)

@@ -8,6 +8,7 @@ message, so ``read`` keeps what it found under ``scratch/`` and asks it only for
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping as AbcMapping
@@ -22,6 +23,8 @@ from engine.store.user_folder import own_key
 from engine.store.zone import is_zone
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
     from engine.store.files import Files
 
 CONFIG_FILE = "memory-config.yaml"
@@ -82,7 +85,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     """
     if not data:
         return Config(), ()
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 — slow; a known file needs none of it
+    from pydantic import ValidationError  # noqa: PLC0415 — slow; a known file needs none of it
 
     from engine.store import yamltext  # noqa: PLC0415 — likewise
 
@@ -101,7 +104,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
                 if isinstance(target, dict):
                     target.setdefault(name, value)
     try:
-        config = TypeAdapter(Config).validate_python(plain)
+        config = _rules().validate_python(plain)
     except ValidationError as error:
         first = error.errors()[0]
         location = [str(part) for part in first["loc"]]
@@ -111,6 +114,14 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
             cure="correct the value or remove the line to use the default",
         ) from error
     return config, (*_unknown(config, plain, tree, path, ()), *_odd_zone(config, tree, path))
+
+
+@functools.cache
+def _rules() -> TypeAdapter[Config]:
+    """The definitions as pydantic goes by them; putting them together takes longer than reading ten files."""
+    from pydantic import TypeAdapter  # noqa: PLC0415 — as in load
+
+    return TypeAdapter(Config)
 
 
 def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from engine.store.paths import split_relative
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares with the newest commit."""
+    """Compares with the newest commit; what goes wrong is raised as by ``Repository``."""
 
     git: Git
     has_commits: bool
@@ -21,22 +21,13 @@ class Comparison:
     beside it while its hooks run."""
 
     def added(self) -> list[str]:
-        """The paths of staged files that the newest commit lacks, or has otherwise.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-        """
+        """The paths of staged files that the newest commit lacks, or has otherwise."""
         if not self.has_commits:
             return self._names("ls-files", "-z", "--cached")
         return self._names("diff", "--cached", "--name-only", "--diff-filter=d", "-z")
 
     def altered(self, under: str) -> list[str]:
-        """The paths of files below a folder that the newest commit holds, and that are other now, or gone.
-
-        Raises:
-            RepositoryError: Git failed.
-            PathRefused: The folder leaves the workspace.
-        """
+        """The paths of files below a folder that the newest commit holds, and that are other now, or gone."""
         if not self.has_commits:
             return []
         what = ("--cached",) if self.staged else ()
@@ -44,16 +35,11 @@ class Comparison:
         return self._names("diff", *options, *what, "HEAD", under=under)
 
     def show(self, path: str) -> bytes | None:
-        """A staged file's bytes; ``None``: the next commit would hold no such file.
-
-        Raises:
-            RepositoryError: Git failed.
-            PathRefused: The path leaves the workspace.
-        """
+        """A staged file's bytes; ``None``: the next commit would hold no such file."""
         return self._blob("", path)
 
     def before(self, path: str) -> bytes | None:
-        """A file's bytes in the newest commit; ``None`` where it has no such file. Raises as ``show``."""
+        """A file's bytes in the newest commit; ``None`` where it has no such file."""
         return self._blob("HEAD", path) if self.has_commits else None
 
     def _blob(self, revision: str, path: str) -> bytes | None:

@@ -20,31 +20,18 @@ VARIABLE = "AUTOPOIESIS_FAULT"
 
 FAULT_POINTS: frozenset[str] = frozenset(
     {
-        "folder:create",
-        "folder:fsync",
-        "temp:create",
-        "temp:write",
-        "temp:fsync",
-        "replace:rename",
-        "replace:folder-fsync",
-        "create:link",
-        "create:folder-fsync",
-        "append:open",
-        "append:write",
-        "append:fsync",
-        "move:rename",
-        "move:folder-fsync",
-        "remove:unlink",
-        "remove:folder-fsync",
+        "folder:create", "folder:fsync",
+        "temp:create", "temp:write", "temp:fsync",
+        "replace:rename", "replace:folder-fsync",
+        "create:link", "create:folder-fsync",
+        "append:open", "append:write", "append:fsync",
+        "move:rename", "move:folder-fsync",
+        "remove:unlink", "remove:folder-fsync",
         "lock:acquire",
-        "commit:blobs",
-        "commit:tree",
-        "commit:object",
-        "commit:reference",
-        "commit:index",
+        "commit:blobs", "commit:tree", "commit:object", "commit:reference", "commit:index",
         "commit:folder-fsync",
     }
-)
+)  # fmt: skip
 """Every named point. ``<operation>:<step>``; the step named is the one about to be taken."""
 
 _armed: dict[str, list[Callable[[], None]]] = {}

@@ -239,10 +239,7 @@ class Files:
         with reported(LOCK_NAME):
             if not lock.is_locked:
                 reach("lock:acquire")
-                with descriptors.open_folder(
-                    self.workspace.root, folder.relative_to(self.workspace.root).parts, create=True
-                ) as inside:
-                    descriptors.refuse_odd(Path(LOCK_NAME).name, inside, LOCK_NAME)
+                _check_lock(self.workspace, folder, LOCK_NAME)
             try:
                 lock.acquire(timeout=timeout, poll_interval=_LOCK_POLL_S)
             except Timeout as error:
@@ -263,10 +260,9 @@ class Files:
 
     def _parts(self, relative: str) -> tuple[str, ...]:
         real = self.workspace.resolve(relative)
-        parts = real.relative_to(self.workspace.root).parts
-        if not parts:
+        if real == self.workspace.root:
             raise PathRefused("is the workspace itself", where=shown(relative))
-        return parts
+        return real.relative_to(self.workspace.root).parts
 
     def _entry(self, relative: str) -> tuple[str, ...]:
         *parents, name = split_relative(relative)
@@ -322,11 +318,7 @@ class Files:
 
 
 def sweep_temps(workspace: Workspace) -> int:
-    """Remove temporary files that a killed process left more than an hour ago.
-
-    Returns:
-        How many were removed.
-    """
+    """Remove temporary files that a killed process left more than an hour ago; gives how many there were."""
     removed = 0
     horizon = time.time() - _STALE_TEMP_S
     for folder, folders, names in os.walk(workspace.root):
@@ -342,6 +334,27 @@ def sweep_temps(workspace: Workspace) -> int:
                     path.unlink()
                     removed += 1
     return removed
+
+
+def lock_place(workspace: Workspace, relative: str) -> Path:
+    """The path of a lock file, free of symlinks; its folder is made if it is missing.
+
+    What opens it must follow no symlink either, should one be put there meanwhile: filelock does not.
+
+    Raises:
+        PathRefused: It is not a regular file, or a symlink on the way leads out of the workspace.
+        OSError: Its folder cannot be made.
+    """
+    *parents, name = split_relative(relative)
+    folder = workspace.resolve("/".join(parents))
+    _check_lock(workspace, folder, relative)
+    return folder / name
+
+
+def _check_lock(workspace: Workspace, folder: Path, relative: str) -> None:
+    parts = folder.relative_to(workspace.root).parts
+    with descriptors.open_folder(workspace.root, parts, create=True) as inside:
+        descriptors.refuse_odd(relative.rpartition("/")[2], inside, relative)
 
 
 def _replaced_again(relative: str) -> WriteFailed:
@@ -379,10 +392,7 @@ def reported(relative: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in _READ_ONLY:
-            raise ReadOnly(
-                f"cannot be written ({reason})",
-                where=shown(relative),
-                cure="check the permissions of its folder",
-            ) from error
+            cure = "check the permissions of its folder"
+            raise ReadOnly(f"cannot be written ({reason})", where=shown(relative), cure=cure) from error
         cure = _CURES.get(error.errno or 0, "the old content is intact")
         raise WriteFailed(f"was not written ({reason})", where=shown(relative), cure=cure) from error

@@ -98,9 +98,11 @@ class FolderCache:
                 if held is not None:
                     yield held
                     return
-            if existed and not _is_free(root / key):
-                # Somebody uses a folder that is not what it was. It is theirs until they let go of it.
-                break
+            if existed:
+                _discard(root / key)
+                if os.path.lexists(root / key):
+                    # Somebody uses a folder that is not what it was. It is theirs until they let go of it.
+                    break
             with self._making(root, make) as (aside, notes):
                 with reported(self._place):
                     reach("move:rename")
@@ -215,12 +217,6 @@ def _locked(lock: Path, kind: int) -> Iterator[bool]:
         yield is_mine
     finally:
         os.close(descriptor)
-
-
-def _is_free(entry: Path) -> bool:
-    """Whether the place of a folder is free, after an unused one there is out of the way."""
-    _discard(entry)
-    return not os.path.lexists(entry)
 
 
 def _discard(entry: Path) -> None:

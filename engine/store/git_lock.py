@@ -73,22 +73,17 @@ def held(folder: Path, revision: str) -> Iterator[Path]:
 def _take(folder: Path, text: bytes) -> None:
     """Makes the lock, complete from the first moment it can be seen where the disk knows hard links."""
     draft = folder / f"{INDEX_PREFIX}{secrets.token_hex(6)}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        os.write(descriptor, text)
+        with draft.open("xb", buffering=0) as file:
+            file.write(text)
         try:
             os.link(draft, folder / LOCK, follow_symlinks=False)
         except FileExistsError:
             raise
         except OSError:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            lock = os.open(folder / LOCK, flags, 0o666)
-            try:
-                os.write(lock, text)
-            finally:
-                os.close(lock)
+            with (folder / LOCK).open("xb", buffering=0) as lock:
+                lock.write(text)
     finally:
-        os.close(descriptor)
         draft.unlink(missing_ok=True)
 
 

@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from engine.errors import AutopoiesisError, DocumentError
 from engine.redaction.detect import without_secrets
@@ -104,16 +104,8 @@ class MonthlyLog:
 
     def records(self) -> Iterator[Record]:
         """Every record, in the order of the files."""
-        for month in self.stamp():
-            try:
-                descriptor = open_month(self._files, month.name)
-            except AutopoiesisError:
-                continue
-            with os.fdopen(descriptor, "rb", buffering=_BLOCK) as file:
-                for line in file:
-                    record = record_of(line)
-                    if record is not None:
-                        yield record
+        for file in self._opened(self.stamp()):
+            yield from (record for record in map(record_of, file) if record is not None)
 
     def backwards(self, most: int | None = None, months: int | None = None) -> Iterator[Record]:
         """Records from the end of the newest month's file on.
@@ -122,18 +114,17 @@ class MonthlyLog:
             most: Bytes of each file's end that are read; all of it when left out.
             months: Files that are read; all of them when left out.
         """
-        for month in self.stamp()[::-1][:months]:
-            try:
-                descriptor = open_month(self._files, month.name)
-            except AutopoiesisError:
-                continue
-            try:
-                for line in lines_backwards(descriptor, most):
-                    record = record_of(line)
-                    if record is not None:
-                        yield record
-            finally:
-                os.close(descriptor)
+        for file in self._opened(self.stamp()[::-1][:months]):
+            lines = lines_backwards(file.fileno(), most)
+            yield from (record for record in map(record_of, lines) if record is not None)
+
+    def _opened(self, months: LogStamp) -> Iterator[BinaryIO]:
+        for month in months:
+            with (
+                contextlib.suppress(AutopoiesisError),
+                os.fdopen(open_month(self._files, month.name), "rb", buffering=_BLOCK) as file,
+            ):
+                yield file
 
 
 def record_of(line: bytes) -> Record | None:

@@ -120,14 +120,9 @@ class Workspace:
         return self.root / CONFIG_NAME
 
     @property
-    def raw(self) -> Path:
-        """Immutable records: nothing under it is ever rewritten or deleted."""
-        return self.root / "raw"
-
-    @property
     def transcripts(self) -> Path:
         """Captured sessions, ``YYYY/MM/DD/HHMM-{session_id}-{slug}.md``."""
-        return self.raw / "conversations"
+        return self.root / "raw" / "conversations"
 
     @property
     def conversations(self) -> Path:
@@ -138,16 +133,6 @@ class Workspace:
     def knowledge(self) -> Path:
         """Everything derived."""
         return self.root / "knowledge"
-
-    @property
-    def identity(self) -> Path:
-        """Who the agent is, and for whom."""
-        return self.knowledge / "identity"
-
-    @property
-    def memory(self) -> Path:
-        """The folder of MEMORY.md."""
-        return self.knowledge / "memory"
 
     @property
     def journal(self) -> Path:
@@ -165,11 +150,6 @@ class Workspace:
         return self.root / "topics"
 
     @property
-    def logs(self) -> Path:
-        """Append-only JSONL, one file a month and kind."""
-        return self.root / "logs"
-
-    @property
     def scratch(self) -> Path:
         """Ignored by git; may be emptied at any moment."""
         return self.root / "scratch"
@@ -180,29 +160,9 @@ class Workspace:
         return self.root / "memory.db"
 
     @property
-    def digest(self) -> Path:
-        """The projection of the category files; its presence switches the ``{knowledge}`` block on."""
-        return self.knowledge / "digest.md"
-
-    @property
-    def ledger(self) -> Path:
-        """What became of every harvested conversation."""
-        return self.knowledge / "ledger.json"
-
-    @property
     def presets(self) -> Path:
         """Presets: named sets of files for the prompt, and ``active``, which names those that are in it."""
         return self.root / "presets"
-
-    @property
-    def attachments(self) -> Path:
-        """Binary content that transcripts refer to."""
-        return self.root / "attachments"
-
-    @property
-    def archive(self) -> Path:
-        """Cold storage: searched, never loaded by itself."""
-        return self.root / "archive"
 
 
 def split_relative(relative: str) -> tuple[str, ...]:

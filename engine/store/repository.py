@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
@@ -20,7 +21,11 @@ from engine.store.commits import Guard, commit
 from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
-from engine.store.repository_state import RepositoryKind, RepositoryState, read_status
+
+RepositoryKind = Literal[
+    "ok", "none", "no-git", "no-identity", "detached", "merging", "rebasing", "picking", "reverting",
+    "bisecting", "conflicts", "locked", "broken",
+]  # fmt: skip
 
 _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
     ("rebase-merge", "rebasing", "a rebase"),
@@ -33,7 +38,27 @@ _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
 _IDENTITY_CURE = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
-_LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
+_LOG_FORMAT = "%H%n%cI%n%s%n%b"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryState:
+    """What the repository is busy with."""
+
+    kind: RepositoryKind
+    """``ok`` when commits can be made."""
+    branch: str = ""
+    """The branch; empty when there is none."""
+    dirty: int = 0
+    """Files that differ from the newest commit, new ones included."""
+    why: str = ""
+    """Why it is not ``ok``, in one clause."""
+    cure: str = ""
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether a commit would be accepted."""
+        return self.kind == "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +69,6 @@ class Commit:
     """Its full object name."""
     at: datetime
     """When it was committed, UTC."""
-    author: str
     subject: str
     """The first line of its message."""
     body: str = ""
@@ -53,6 +77,9 @@ class Commit:
 
 class Repository:
     """The repository whose top folder is the workspace.
+
+    What starts git raises ``RepositoryError`` where git is missing or fails, there is no repository, or no
+    such revision in it; and ``PathRefused`` for a path that leaves the workspace.
 
     Args:
         guard: Asked about every file before it is committed.
@@ -65,11 +92,7 @@ class Repository:
         self._subjects: dict[str, str] = {}
 
     def init(self) -> None:
-        """Make the repository, with the branch ``main``; one that exists is left as it is.
-
-        Raises:
-            RepositoryError: Git is missing or cannot write here.
-        """
+        """Make the repository, with the branch ``main``; one that exists is left as it is."""
         if not (self.workspace.root / ".git").exists():
             self.git.run("init", "--quiet", "--template=", "--initial-branch=main", reading=False)
 
@@ -82,11 +105,11 @@ class Repository:
         blocked = self._blocked()
         if blocked is not None and blocked.kind in ("none", "no-git"):
             return blocked
-        branch, dirty, ahead, behind, conflicts = self.branch(), 0, 0, 0, False
+        branch, dirty, conflicts = self.branch(), 0, False
         try:
             if count:
-                listing = self.git.run("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
-                dirty, ahead, behind, conflicts = read_status(listing.output)
+                listing = self.git.run("status", "--porcelain=v2", "-z", "--untracked-files=all")
+                dirty, conflicts = _read_status(listing.output)
             elif blocked is None:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
@@ -98,8 +121,8 @@ class Repository:
                 "conflicts", why="files with conflicts are waiting", cure="resolve them and git add them"
             )
         if blocked is None:
-            return RepositoryState("ok", branch, dirty, ahead, behind)
-        return RepositoryState(blocked.kind, branch, dirty, ahead, behind, blocked.why, blocked.cure)
+            return RepositoryState("ok", branch, dirty)
+        return replace(blocked, branch=branch, dirty=dirty)
 
     def commit(self, paths: Sequence[str], message: str) -> str | None:
         """Commit the named files as they are on disk, and nothing else; what others have staged stays staged.
@@ -163,11 +186,8 @@ class Repository:
     def branch(self) -> str:
         """The current branch; empty when there is none. Two file reads at most."""
         name = git_folder.head(self.folder)
-        return (
-            name.removeprefix("refs/heads/")
-            if name.startswith("refs/") and git_folder.is_readable(name)
-            else ""
-        )
+        is_known = name.startswith("refs/") and git_folder.is_readable(name)
+        return name.removeprefix("refs/heads/") if is_known else ""
 
     def revision(self) -> str | None:
         """The newest commit's object name without starting git; ``None`` before the first commit."""
@@ -175,7 +195,9 @@ class Repository:
         name = git_folder.head(folder)
         if not name.startswith("refs/"):
             return name if git_folder.REVISION.fullmatch(name) else None
-        return git_folder.revision(folder, name) if git_folder.is_readable(name) else self._resolved("HEAD")
+        return (
+            git_folder.revision(folder, name) if git_folder.is_readable(name) else commit_of(self.git, "HEAD")
+        )
 
     def head(self) -> tuple[str, str] | None:
         """The newest commit's object name and subject; ``None`` before the first commit.
@@ -189,27 +211,11 @@ class Repository:
             self._subjects = {revision: self.git.run("log", "-1", "--format=%s", revision).text}
         return revision, self._subjects[revision]
 
-    def resolve(self, revision: str) -> str | None:
-        """The object name of the commit that a revision, tag, branch or date means; ``None`` when none does.
-
-        A date (``2026-02-16`` or ISO 8601 with a time) means the last commit until then; a bare date includes
-        its whole day, UTC.
-        """
-        found = self._resolved(revision)
-        if found is not None:
-            return found
-        moment = _moment(revision)
-        if moment is None or not self.has_commits:
-            return None
-        return self.git.run("rev-list", "-1", f"--before={int(moment.timestamp())}", "HEAD").text or None
-
     def show(self, revision: str, path: str) -> bytes:
         """A file's bytes as of a revision, unconverted.
 
         Raises:
             FileNotFoundError: The commit holds no such file.
-            RepositoryError: There is no such revision.
-            PathRefused: The path leaves the workspace.
         """
         name = "/".join(split_relative(path))
         found = self._known(revision)
@@ -219,11 +225,7 @@ class Repository:
         return answer.output
 
     def files(self, revision: str, under: str = "") -> list[str]:
-        """The paths of all regular files a commit holds, optionally below a folder.
-
-        Raises:
-            RepositoryError: There is no such revision.
-        """
+        """The paths of all regular files a commit holds, optionally below a folder."""
         paths = ["/".join(split_relative(under))] if under else []
         listed = self.git.run("ls-tree", "-r", "-z", "--full-tree", self._known(revision), paths=paths)
         return [
@@ -233,39 +235,22 @@ class Repository:
         ]
 
     def setting(self, name: str) -> str:
-        """A setting of this repository alone; empty where it has none.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-        """
+        """A setting of this repository alone; empty where it has none."""
         return self.git.run("config", "--local", "--get", name, accept=(0, 1)).text
 
     def set_up(self, name: str, value: str) -> None:
-        """Gives this repository a setting.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-        """
+        """Gives this repository a setting."""
         self.git.run("config", "--local", name, value, reading=False)
 
     def changed(self, under: str) -> list[str]:
-        """The files below a folder that differ from the newest commit, new ones included, and not ignored.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-            PathRefused: The folder leaves the workspace.
-        """
+        """The files below a folder that differ from the newest commit, new ones included, and not ignored."""
         name = "/".join(split_relative(under))
         options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
         listed = self.git.run("status", *options, paths=[name]).output.split(b"\0")
         return [os.fsdecode(line[3:]) for line in listed if line]
 
     def changes(self, revision: str) -> list[tuple[str, str]]:
-        """The files a commit added (``A``), changed (``M``) or deleted (``D``), each behind that letter.
-
-        Raises:
-            RepositoryError: There is no such revision.
-        """
+        """The files a commit added (``A``), changed (``M``) or deleted (``D``), each behind that letter."""
         options = ("--root", "--no-commit-id", "--name-status", "--no-renames", "-r", "-z")
         listed = self.git.run("diff-tree", *options, self._known(revision)).output.split(b"\0")
         return [
@@ -274,32 +259,23 @@ class Repository:
         ]
 
     def forget(self, name: str) -> None:
-        """Takes a setting away from this repository; one that it does not have is ignored.
-
-        Raises:
-            RepositoryError: There is no repository, or git failed.
-        """
+        """Takes a setting away from this repository; one that it does not have is ignored."""
         self.git.run("config", "--local", "--unset-all", name, reading=False, accept=(0, 5))
 
-    def log(self, limit: int = 50, *, path: str = "", revision: str = "HEAD") -> list[Commit]:
-        """The newest commits, newest first; with ``path`` those that changed it.
-
-        Raises:
-            RepositoryError: Git failed, or there is no such revision.
-        """
+    def log(self, limit: int = 50, *, path: str = "") -> list[Commit]:
+        """The newest commits, newest first; with ``path`` those that changed it."""
         if not self.has_commits:
             return []
         paths = ["/".join(split_relative(path))] if path else []
-        start = self._known(revision)
-        listed = self.git.run(
-            "log", "-z", f"--max-count={max(limit, 0)}", f"--format={_LOG_FORMAT}", start, paths=paths
-        )
+        options = ("-z", f"--max-count={max(limit, 0)}", f"--format={_LOG_FORMAT}")
         commits = []
-        for entry in listed.text.split("\0"):
-            fields = entry.split("\n", 4)
-            if len(fields) == 5:
-                at = datetime.fromisoformat(fields[1]).astimezone(UTC)
-                commits.append(Commit(fields[0], at, fields[2], fields[3], fields[4].strip()))
+        for entry in self.git.run("log", *options, self._known("HEAD"), paths=paths).text.split("\0"):
+            revision, *rest = entry.split("\n", 3)
+            if len(rest) == 3:
+                at, subject, body = rest
+                commits.append(
+                    Commit(revision, datetime.fromisoformat(at).astimezone(UTC), subject, body.strip())
+                )
         return commits
 
     @property
@@ -337,28 +313,33 @@ class Repository:
                 )
         return None
 
-    def _resolved(self, revision: str) -> str | None:
-        if not revision or "\0" in revision:
-            return None
-        wanted = f"{revision}^{{commit}}"
-        answer = self.git.run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, accept=(0, 1, 128, 129)
-        )
-        found = answer.text.strip().splitlines()
-        return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None
-
     def _known(self, revision: str) -> str:
-        found = self._resolved(revision)
+        found = commit_of(self.git, revision)
         if found is None:
             raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
         return found
 
 
-def _moment(text: str) -> datetime | None:
+def _read_status(output: bytes) -> tuple[int, bool]:
+    """How many files have changed, and whether there are conflicts."""
+    entries = iter(output.split(b"\0"))
+    kinds = []
+    for entry in entries:
+        kinds.append(entry[:2])
+        if entry.startswith(b"2 "):
+            next(entries, None)  # what it was called before
+    return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds
+
+
+def commit_of(git: Git, name: str, environment: Mapping[str, str] | None = None) -> str | None:
+    """The object name of the commit that git knows as a revision, tag, branch or hash; ``None`` for none."""
     try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        is_name = bool(name) and "\0" not in name and bool(os.fsencode(name))
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
         return None
-    if len(text.strip()) == 10:
-        moment = moment.replace(hour=23, minute=59, second=59)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    options = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    answer = git.run("rev-parse", *options, accept=(0, 1, 128, 129), environment=environment)
+    found = answer.text.strip().splitlines()
+    return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None

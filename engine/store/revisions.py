@@ -6,17 +6,16 @@ attribute and no hook has a say (G5). Names go to git as one argument behind ``-
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from engine.errors import RepositoryError
-from engine.store import git_folder, moments
+from engine.store import moments
 from engine.store.git import Git, GitResult
 from engine.store.paths import shown
-from engine.store.repository import Commit, Repository
+from engine.store.repository import Commit, Repository, commit_of
 
 NOW = "now"
 """The working tree, as opposed to any commit."""
@@ -32,7 +31,7 @@ _ENVIRONMENT = {
     # What a partial clone lacks is not fetched: the address and its helpers are the repository's own words.
     "GIT_ALLOW_PROTOCOL": "",
 }
-_FORMAT = "%H%n%ct%n%an%n%s"
+_FORMAT = "%H%n%ct%n%s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,9 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
         raise RepositoryError(
             f"there is no past to go back to: {state.why}", where=place, cure=f"{state.cure}, and commit"
         )
-    revision = _named(git, text)
+    revision = commit_of(git, text, _ENVIRONMENT)
     moment = moments.moment(text, now, zone) if revision is None else None
-    if moment is not None and _named(git, "HEAD") is not None:
+    if moment is not None and commit_of(git, "HEAD", _ENVIRONMENT) is not None:
         until = f"--before=@{int(moment.timestamp())} +0000"
         revision = _run(git, "rev-list", "-1", "--first-parent", until, "HEAD").text or None
         if revision is None:
@@ -114,21 +113,30 @@ def contents(git: Git, files: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, 
         RepositoryError: A file is damaged, or the clone lacks it.
     """
     for group in _groups(files):
-        names = "".join(f"{entry.name}\n" for entry in group).encode()
-        output = _run(git, "cat-file", "--batch", stdin=names).output
-        place = 0
-        for entry in group:
-            end = output.find(b"\n", place)
-            fields = output[place : max(end, place)].split()
-            if end < 0 or len(fields) != 3 or fields[1] != b"blob":
+        for entry, data in zip(group, blobs(git, [entry.name for entry in group]), strict=True):
+            if data is None:
                 raise RepositoryError(
                     "is not in this clone, or damaged",
                     where=shown(entry.path),
                     cure="look at it with: git fsck; a partial clone is completed with: git fetch --refetch",
                 )
-            place = end + 1 + int(fields[2])
-            yield entry, output[end + 1 : place]
-            place += 1
+            yield entry, data
+
+
+def blobs(git: Git, names: Sequence[str]) -> Iterator[bytes | None]:
+    """The bytes of objects by name, all in memory at once; ``None`` for one that is no file, or not there."""
+    output = _run(git, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()).output
+    place = 0
+    for _ in names:
+        end = output.find(b"\n", place)
+        fields = output[place : max(end, place)].split()
+        if end < 0 or len(fields) != 3:
+            yield None
+            place = max(end + 1, place)
+            continue
+        place = end + 1 + int(fields[2])
+        yield output[end + 1 : place] if fields[1] == b"blob" else None
+        place += 1
 
 
 def _groups(files: Sequence[TreeEntry]) -> Iterator[list[TreeEntry]]:
@@ -144,33 +152,16 @@ def _groups(files: Sequence[TreeEntry]) -> Iterator[list[TreeEntry]]:
         yield group
 
 
-def _named(git: Git, text: str) -> str | None:
-    """The commit that git knows under a name."""
-    try:
-        is_name = bool(text) and "\0" not in text and bool(os.fsencode(text))
-    except UnicodeEncodeError:
-        is_name = False
-    if not is_name:
-        return None
-    answer = _run(
-        git,
-        *("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"),
-        accept=(0, 1, 128, 129),
-    )
-    found = answer.text.strip().splitlines()
-    return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None
-
-
 def _commit(git: Git, revision: str) -> Commit:
     told = _run(git, "log", "-1", f"--format={_FORMAT}", revision).output.decode("utf-8", "replace")
-    name, seconds, author, subject = (*told.rstrip("\n").split("\n", 3), "", "", "")[:4]
+    name, seconds, subject = (*told.rstrip("\n").split("\n", 2), "", "")[:3]
     try:
         at = datetime.fromtimestamp(max(int(seconds), 0), UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise RepositoryError(
             "the commit has no date that can be used", where=shown(revision[:8]), cure="choose another one"
         ) from error
-    return Commit(name, at, author, subject)
+    return Commit(name, at, subject)
 
 
 def _too_early(git: Git, moment: datetime) -> RepositoryError:
@@ -215,5 +206,5 @@ def day_and_time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _run(git: Git, *arguments: str, stdin: bytes | None = None, accept: Sequence[int] = (0,)) -> GitResult:
-    return git.run(*arguments, stdin=stdin, accept=accept, environment=_ENVIRONMENT)
+def _run(git: Git, *arguments: str, stdin: bytes | None = None) -> GitResult:
+    return git.run(*arguments, stdin=stdin, environment=_ENVIRONMENT)

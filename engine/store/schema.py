@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
 
 from engine.errors import Problem
 from engine.store.documents import Document
@@ -26,27 +25,19 @@ def _text(value: object) -> str:
     return "" if isinstance(value, str) and value.strip() else "must be a text"
 
 
-def _moment(value: object) -> str:
-    message = "must be a date or an ISO 8601 time such as 2026-02-16T18:00:00Z"
-    if not isinstance(value, str):
-        return message
-    try:
-        # The full form is tried first: a date alone is valid as well.
-        datetime.fromisoformat(value.strip())
-    except ValueError:
-        return message
-    return ""
+def _read_by(reader: Callable[[str], object], message: str) -> Check:
+    def check(value: object) -> str:
+        try:
+            reader(value.strip() if isinstance(value, str) else "")
+        except ValueError:
+            return message
+        return ""
+
+    return check
 
 
-def _day(value: object) -> str:
-    message = "must be a date such as 2026-02-16"
-    if not isinstance(value, str):
-        return message
-    try:
-        date.fromisoformat(value.strip())
-    except ValueError:
-        return message
-    return ""
+_moment = _read_by(datetime.fromisoformat, "must be a date or an ISO 8601 time such as 2026-02-16T18:00:00Z")
+_day = _read_by(date.fromisoformat, "must be a date such as 2026-02-16")
 
 
 def _count(value: object) -> str:
@@ -67,15 +58,11 @@ def _texts(value: object) -> str:
 
 
 def _changes(value: object) -> str:
-    message = "must be a list of mappings with 'path' and 'action'"
-    if value == "":
-        return ""
-    if not isinstance(value, Sequence):
-        return message
-    for item in value:
-        if not isinstance(item, Mapping) or not isinstance(item.get("path"), str) or "action" not in item:
-            return message
-    return ""
+    good = value == "" or (
+        isinstance(value, Sequence)
+        and all(isinstance(i, Mapping) and isinstance(i.get("path"), str) and "action" in i for i in value)
+    )
+    return "" if good else "must be a list of mappings with 'path' and 'action'"
 
 
 def _one_of(*allowed: str) -> Check:
@@ -176,11 +163,13 @@ def _fields(document: Document, schema: Schema) -> list[Problem]:
             is_missing = header[key] == "" and key in schema.required
             wrong = "is empty" if is_missing else check(header[key]) if header[key] != "" else ""
             if wrong:
-                problems.append(_problem(document, header.line_of(key), f"'{key}' {wrong}", "correct it"))
+                problems.append(Problem(document.path, header.line_of(key), f"'{key}' {wrong}", "correct it"))
         elif key in schema.required:
             line = 1 if document.has_header else 0
             problems.append(
-                _problem(document, line, f"the header has no '{key}'", f"add a line '{key}: …' to the header")
+                Problem(
+                    document.path, line, f"the header has no '{key}'", f"add a line '{key}: …' to the header"
+                )
             )
     return problems
 
@@ -191,17 +180,11 @@ def _size(document: Document) -> list[Problem]:
     cure = "condense it or move detail to other files"
     if lines > MEMORY_MAX_LINES:
         what = f"has {lines} lines; agents read no further than {MEMORY_MAX_LINES}"
-        return [_problem(document, MEMORY_MAX_LINES + 1, what, cure)]
+        return [Problem(document.path, MEMORY_MAX_LINES + 1, what, cure)]
     if size > MEMORY_MAX_BYTES:
         what = f"has {size} bytes; agents read no further than {MEMORY_MAX_BYTES}"
-        return [_problem(document, 0, what, cure)]
+        return [Problem(document.path, 0, what, cure)]
     if lines >= MEMORY_WARN_LINES:
         what = f"has {lines} of at most {MEMORY_MAX_LINES} lines"
-        return [_problem(document, 0, what, cure, "warning")]
+        return [Problem(document.path, 0, what, cure, "warning")]
     return []
-
-
-def _problem(
-    document: Document, line: int, what: str, cure: str, severity: Literal["error", "warning"] = "error"
-) -> Problem:
-    return Problem(document.path, line, what, cure, severity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engine.store.header import locate
-from engine.store.markdown import MarkdownSection, sections
+from engine.store.markdown import sections
 
 _LIST = re.compile(r"[ \t]+\S|[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 
@@ -28,7 +28,8 @@ def with_line(data: bytes, line: str, title: str = "", level: int = 2) -> bytes:
     body = data[found.body :].decode("utf-8")
     newline = found.newline
     if title:
-        ours = [section for section in _plain(body, nested=True) if _is(section, title)]
+        found_sections = sections(body.replace("\r\n", "\n"), nested=True)
+        ours = [each for each in found_sections if each.level and each.title.casefold() == title.casefold()]
         if not ours:
             return data + _new_section(data, body, newline, f"{'#' * level} {title}", line)
         start, end = ours[-1].start_line, ours[-1].end_line
@@ -43,14 +44,6 @@ def with_line(data: bytes, line: str, title: str = "", level: int = 2) -> bytes:
         before += newline if is_last else "\n"
     gap = newline if end and (end == start or not _LIST.match(lines[end - 1])) else ""
     return data[: found.body] + f"{before}{gap}{line}{newline}{after}".encode()
-
-
-def _is(section: MarkdownSection, title: str) -> bool:
-    return section.level > 0 and section.title.casefold() == title.casefold()
-
-
-def _plain(body: str, *, nested: bool) -> list[MarkdownSection]:
-    return sections(body.replace("\r\n", "\n"), nested=nested)
 
 
 def _new_section(data: bytes, body: str, newline: str, heading: str, line: str) -> bytes:

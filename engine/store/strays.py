@@ -6,24 +6,12 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from engine.errors import PathRefused
+from engine.errors import PathRefused, Problem
 from engine.store.paths import Workspace, shown
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
-    """A symlink, pipe or the like."""
-
-    path: str
-    """Workspace-relative, printable."""
-    what: str
-    """What it is and what follows from that, in one clause."""
-    cure: str
-
-
-def strays(workspace: Workspace) -> Iterator[Stray]:
+def strays(workspace: Workspace) -> Iterator[Problem]:
     """Every symlink that leads out of the workspace, and what among the caches is not a regular file.
 
     Only names are looked at, and nothing outside: links are not followed. What lies in the repository's own
@@ -38,8 +26,8 @@ def strays(workspace: Workspace) -> Iterator[Stray]:
             path = os.path.relpath(place, workspace.root)
             what = _what(workspace, path, place)
             if what:
-                remove = f"rm {shlex.quote(shown(path))}"
-                yield Stray(shown(path), what, f"see where it leads: ls -l; if it is not yours: {remove}")
+                cure = f"see where it leads: ls -l; if it is not yours: rm {shlex.quote(shown(path))}"
+                yield Problem(shown(path), 0, what, cure, "warning")
 
 
 def _what(workspace: Workspace, path: str, place: str) -> str:

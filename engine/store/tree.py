@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,13 @@ EXCLUDED = (".git", ".tmp-*", "/scratch", "/memory.db*", ".*.sw?", "4913", "*~",
 The last five are what vim and emacs write beside a file that is open in them.
 """
 
+
+def _pattern(globs: Iterable[str]) -> Callable[[str], re.Match[str] | None]:
+    return re.compile("|".join(map(fnmatch.translate, globs))).match
+
+
+_ANYWHERE = _pattern(name for name in EXCLUDED if not name.startswith("/"))
+_AT_THE_TOP = _pattern(name[1:] for name in EXCLUDED if name.startswith("/"))
 _RACY_NS = 20_000_000
 _Signature = tuple[int, int, int]
 
@@ -45,16 +52,11 @@ class Tree:
 
     Args:
         roots: Absolute folders; one that does not exist yet is empty.
-        exclude: As ``EXCLUDED``.
         stopped: Asked between folders; ``True`` ends a look early.
     """
 
-    def __init__(
-        self, roots: Iterable[Path], exclude: Sequence[str] = EXCLUDED, stopped: Callable[[], bool] = bool
-    ) -> None:
+    def __init__(self, roots: Iterable[Path], stopped: Callable[[], bool] = bool) -> None:
         self.roots = tuple(dict.fromkeys(str(root) for root in roots))
-        self._anywhere = _pattern([name for name in exclude if not name.startswith("/")])
-        self._top = _pattern([name[1:] for name in exclude if name.startswith("/")])
         self._stopped = stopped
         self._folders: dict[str, _Folder] = {}
         self._racy: set[str] = set()
@@ -146,7 +148,7 @@ class Tree:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     name = entry.name
-                    if self._anywhere(name) or (is_top and self._top(name)):
+                    if _ANYWHERE(name) or (is_top and _AT_THE_TOP(name)):
                         continue
                     try:
                         if entry.is_dir(follow_symlinks=False):
@@ -157,18 +159,16 @@ class Tree:
                         continue
                     if stat.S_ISREG(status.st_mode):
                         found.files[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
-                        self._note_racy(f"{folder}/{name}", status.st_mtime_ns > horizon)
+                        path = f"{folder}/{name}"
+                        if status.st_mtime_ns > horizon:
+                            self._racy.add(path)
+                        else:
+                            self._racy.discard(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
             return self._folders.get(folder, found)
         return found
-
-    def _note_racy(self, path: str, is_racy: bool) -> None:
-        if is_racy:
-            self._racy.add(path)
-        elif self._racy:
-            self._racy.discard(path)
 
     def _forget(self, start: str, changes: list[Change]) -> None:
         waiting = [start]
@@ -192,11 +192,4 @@ class Tree:
 
     def _is_excluded(self, path: str, root: str) -> bool:
         names = path[len(root) + 1 :].split("/") if len(path) > len(root) else []
-        return any(map(self._anywhere, names)) or bool(names and self._top(names[0]))
-
-
-def _pattern(globs: Sequence[str]) -> Callable[[str], bool]:
-    if not globs:
-        return lambda _: False
-    matcher = re.compile("|".join(fnmatch.translate(glob) for glob in globs))
-    return lambda name: matcher.match(name) is not None
+        return any(map(_ANYWHERE, names)) or bool(names and _AT_THE_TOP(names[0]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +24,8 @@ __all__ = ["EXCLUDED", "Change", "ChangeKind", "Watcher"]
 Mode = Literal["live", "polling", "off"]
 
 _POLL_S = 1.0
+_GATHER_MS = 60
+"""The longest time a burst of events is gathered before it is looked at."""
 _STEP_MS = 25
 _SECOND_LOOKS_S = (0.15, 0.6)
 _MOST_SECOND_LOOKS = 256
@@ -36,13 +38,14 @@ class Watcher:
 
     Args:
         on_changes: Called in the watcher's thread with what changed; never with an empty list.
-        debounce_ms: The longest time a burst of events is gathered before it is looked at.
         polling: Do without native events.
         rescan_s: Seconds between looks at everything; more when the tree is so large that looking would take
             a noticeable share of the time.
-        exclude: Names left out, as ``EXCLUDED``.
         extra: More folders, which need not exist yet.
-        on_mode: Called with ``mode`` and ``why`` when they change after the start.
+
+    Attributes:
+        mode: ``live`` with native events, ``polling`` without, ``off`` when not running.
+        why: Why the mode is not ``live``; empty when it is, or when that was asked for.
     """
 
     def __init__(
@@ -50,23 +53,17 @@ class Watcher:
         root: Path,
         on_changes: Callable[[list[Change]], None],
         *,
-        debounce_ms: int = 60,
         polling: bool = False,
         rescan_s: float = 5.0,
-        exclude: Sequence[str] = EXCLUDED,
         extra: Iterable[Path] = (),
-        on_mode: Callable[[Mode, str], None] | None = None,
     ) -> None:
         self.root = root.resolve()
         self.extra = tuple(folder.resolve() for folder in extra)
         self._on_changes = on_changes
-        self._on_mode = on_mode
-        self._debounce_ms = debounce_ms
         self._polling = polling
         self._rescan_s = rescan_s
-        self._exclude = tuple(exclude)
-        self._mode: Mode = "off"
-        self._why = ""
+        self.mode: Mode = "off"
+        self.why = ""
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._rescan_asked = False
@@ -74,16 +71,6 @@ class Watcher:
         self._tree = self._new_tree()
         self._native: RustNotify | None = None
         self._watched: tuple[tuple[str, int, int], ...] = ()
-
-    @property
-    def mode(self) -> Mode:
-        """``live`` with native events, ``polling`` without, ``off`` when not running."""
-        return self._mode
-
-    @property
-    def why(self) -> str:
-        """Why the mode is not ``live``; empty when it is, or when that was asked for."""
-        return self._why
 
     def start(self) -> None:
         """Begin. What is there when this returns is known; everything after it is reported."""
@@ -113,17 +100,15 @@ class Watcher:
         self._wake.set()
 
     def _new_tree(self) -> Tree:
-        return Tree((self.root, *self.extra), self._exclude, self._stop.is_set)
+        return Tree((self.root, *self.extra), stopped=self._stop.is_set)
 
     def _run(self) -> None:
         try:
             self._follow()
         finally:
             self._close_native()
-            self._mode = "off"
-            self._why = "" if self._stop.is_set() else "stopped by an error while handling changes"
-            if self._on_mode is not None and not self._stop.is_set():
-                self._on_mode(self._mode, self._why)
+            why = "" if self._stop.is_set() else "stopped by an error while handling changes"
+            self.mode, self.why = "off", why
 
     def _follow(self) -> None:
         next_full = time.monotonic() + self._rescan_s
@@ -139,7 +124,7 @@ class Watcher:
                 self._reopen_native()
                 changes = self._tree.look_everywhere(places)
                 took = time.monotonic() - now
-                next_full = time.monotonic() + max(self._pause_s(), took * _PAUSE_PER_LOOK[self._mode])
+                next_full = time.monotonic() + max(self._pause_s(), took * _PAUSE_PER_LOOK[self.mode])
             else:
                 places |= {folder for at, folder in second_looks if at <= now}
                 changes = self._tree.look_at(places)
@@ -161,7 +146,7 @@ class Watcher:
             self._wake.clear()
             return set()
         try:
-            events = self._native.watch(self._debounce_ms, _STEP_MS, max(1, int(seconds * 1000)), self._wake)
+            events = self._native.watch(_GATHER_MS, _STEP_MS, max(1, int(seconds * 1000)), self._wake)
         except (OSError, RuntimeError) as error:
             self._fall_back(error)
             return set()
@@ -172,7 +157,7 @@ class Watcher:
 
     def _open_native(self) -> None:
         if self._polling:
-            self._set_mode("polling", "")
+            self.mode, self.why = "polling", ""
             return
         self._watched = self._present()
         folders = [folder for folder, _, _ in self._watched]
@@ -183,7 +168,7 @@ class Watcher:
         except (ImportError, OSError, RuntimeError) as error:
             self._fall_back(error)
         else:
-            self._set_mode("live", "")
+            self.mode, self.why = "live", ""
 
     def _reopen_native(self) -> None:
         """Watch anew when a watched folder has appeared or was replaced by another."""
@@ -206,11 +191,5 @@ class Watcher:
 
     def _fall_back(self, error: Exception) -> None:
         self._close_native()
-        self._set_mode("polling", f"no native file events ({error}); looking every {self._pause_s():g} s")
-
-    def _set_mode(self, mode: Mode, why: str) -> None:
-        changed = (mode, why) != (self._mode, self._why)
-        is_running = self._mode != "off"
-        self._mode, self._why = mode, why
-        if changed and is_running and self._on_mode is not None:
-            self._on_mode(mode, why)
+        self.mode = "polling"
+        self.why = f"no native file events ({error}); looking every {self._pause_s():g} s"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, Problem
 from engine.redaction.commits import CURE, refusals, refuse_secrets
 from engine.settings import trust
 from engine.settings.file import CONFIG_FILE, load
@@ -47,12 +47,8 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     files = Files(workspace)
     repository = Repository(workspace, guard=refuse_secrets)
     if staged:
-        compared = Comparison(
-            repository.git,
-            has_commits=repository.has_commits,
-            staged=True,
-            index=_index_of_commit(repository),
-        )
+        index = _index_of_commit(repository)
+        compared = Comparison(repository.git, repository.has_commits, staged=True, index=index)
         paths = compared.added()
         return (
             *_documents(workspace, files, paths),
@@ -92,14 +88,10 @@ def _config(files: Files) -> Iterator[Finding]:
         "ok",
         f"{CONFIG_FILE}: budget {config.context_compiler.token_budget} tokens, gate {config.gate.provider}",
     )
-    for problem in (*odd, *ignored):
-        yield Finding.of(problem)
+    yield from map(Finding.of, (*odd, *ignored))
     if found.acts and found.counts:
-        why = (
-            f"as every workspace, by {trust.VARIABLE}"
-            if os.environ.get(trust.VARIABLE) == "all"
-            else "by you"
-        )
+        by_all = os.environ.get(trust.VARIABLE) == "all"
+        why = f"as every workspace, by {trust.VARIABLE}" if by_all else "by you"
         named = ", ".join(act.name for act in found.acts)
         yield Finding("ok", f"trusted {why}: {named}", "what it does: autopoiesis trust --show")
     if not config.capture.redact:
@@ -188,6 +180,14 @@ def _bytes(files: Files, path: str) -> bytes | None:
         return None
 
 
+def _settings(files: Files) -> Config | None:
+    """The settings that count; ``None`` where they cannot be read, which is said elsewhere."""
+    try:
+        return trust.read(files).config
+    except (AutopoiesisError, OSError):
+        return None
+
+
 def _prompt(files: Files) -> Iterator[Finding]:
     """Whether a prompt is possible at all: what stands in every one must fit its budget."""
     from engine.context.compiler import (  # noqa: PLC0415 — not needed for --staged
@@ -196,10 +196,7 @@ def _prompt(files: Files) -> Iterator[Finding]:
         WorkspaceSource,
     )
 
-    try:
-        config = trust.read(files).config
-    except (AutopoiesisError, OSError):
-        config = Config()
+    config = _settings(files) or Config()
     request = CompileRequest("", today=local_day(datetime.now(UTC), config.days.time_zone))
     try:
         compiled = ContextCompiler(WorkspaceSource(files), config.context_compiler).compile(request)
@@ -239,14 +236,17 @@ def _documents(workspace: Workspace, files: Files, paths: list[str]) -> Iterator
         yield Finding("ok", f"{checked} documents, every header in order")
 
 
+def _told(problems: Sequence[Problem], in_order: str) -> Iterator[Finding]:
+    """What is wrong, or else the line that says what is in order, where there is one."""
+    yield from map(Finding.of, problems)
+    if in_order and not problems:
+        yield Finding("ok", in_order)
+
+
 def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
     from engine.topics.check import check_topics  # noqa: PLC0415 — probes every pattern; not needed for --staged
 
-    problems = check_topics(workspace, files)
-    for problem in problems:
-        yield Finding.of(problem)
-    if not problems:
-        yield Finding("ok", "topics: every trigger, pattern and subscription in order")
+    return _told(check_topics(workspace, files), "topics: every trigger, pattern and subscription in order")
 
 
 def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
@@ -254,13 +254,13 @@ def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
     from engine.context.presets import Presets  # noqa: PLC0415 — likewise
 
     presets = Presets(files, lambda: repository, Config)
-    problems = check_presets(presets, files)
-    for problem in problems:
-        yield Finding.of(problem)
     count = len(presets.names())
-    if count and not problems:
-        many = "1 preset" if count == 1 else f"{count} presets"
-        yield Finding("ok", f"{many}: every file and line that they list is there")
+    in_order = f"{_many(count, 'preset')}: every file and line that they list is there" if count else ""
+    return _told(check_presets(presets, files), in_order)
+
+
+def _many(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count} {what}s"
 
 
 def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:
@@ -291,8 +291,8 @@ def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> I
     from engine.context.preset_check import check_presets  # noqa: PLC0415 — hardly needed for --staged
     from engine.context.presets import Presets  # noqa: PLC0415 — likewise
 
-    for problem in check_presets(Presets(files, lambda: repository, Config), files, only=staged):
-        yield Finding.of(problem)
+    presets = Presets(files, lambda: repository, Config)
+    yield from map(Finding.of, check_presets(presets, files, only=staged))
 
 
 def _prices() -> Iterator[Finding]:
@@ -300,26 +300,21 @@ def _prices() -> Iterator[Finding]:
     from engine.providers import pricing  # noqa: PLC0415 — not needed for --staged
 
     path = pricing.own_file()
-    problems = pricing.PriceTable.load(path).problems
-    for problem in problems:
-        yield Finding.of(problem)
-    if not problems and path.exists():
-        yield Finding("ok", f"{path}: prices of your own, every line in order")
+    in_order = f"{path}: prices of your own, every line in order" if path.exists() else ""
+    return _told(pricing.PriceTable.load(path).problems, in_order)
 
 
 def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
     """How many problems entries, skills and references have; each is named by its own command."""
     from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — not needed for --staged
 
-    try:
-        committing = trust.read(files).config.git.auto_commit
-    except (AutopoiesisError, OSError):
-        committing = False
+    config = _settings(files)
+    committing = config is not None and config.git.auto_commit
     entries = KnowledgeEntries(files, lambda: repository, lambda: committing, lambda: datetime.now(UTC))
     problems = entries.problems()
     if problems:
         worst: Level = "error" if any(problem.severity == "error" for problem in problems) else "warning"
-        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        many = _many(len(problems), "problem")
         yield Finding(worst, f"knowledge entries and skills: {many}", "autopoiesis knowledge check")
 
 
@@ -366,8 +361,7 @@ def _links(workspace: Workspace) -> Iterator[Finding]:
     from engine.store.strays import strays  # noqa: PLC0415 — not needed for --staged
 
     found = list(strays(workspace))
-    for each in found[:_MOST_LINKS]:
-        yield Finding("warning", f"{each.path}: {each.what}", each.cure)
+    yield from map(Finding.of, found[:_MOST_LINKS])
     if len(found) > _MOST_LINKS:
         yield Finding("warning", f"{len(found) - _MOST_LINKS:,} more symlinks of this kind")
     if not found:

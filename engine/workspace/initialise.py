@@ -87,10 +87,11 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         state = repository.state()
         report.lines.append("a git repository, so that every change can be seen and undone")
 
-    shift = (today or _last_day_before(datetime.now(UTC))) - SAMPLE_LAST_DAY
+    # The sample's last day ends at 07:31 UTC; nothing in it may lie in the future.
+    shift = (today or (datetime.now(UTC) - timedelta(hours=7, minutes=31)).date()) - SAMPLE_LAST_DAY
     if sample:
         made = [
-            _copy(files, path, _shifted(source.read_bytes(), shift), shift)
+            files.create(shift_dates(path, shift), _shifted(source.read_bytes(), shift))
             for path, source in _tree("sample/workspace")
         ]
         report.lines.append(f"the sample: {sum(made)} files, a month of one agent's work")
@@ -161,15 +162,6 @@ def _tree(folder: str) -> Iterator[tuple[str, Traversable]]:
     for part in folder.split("/"):
         node = node / part
     return walk(node, "")
-
-
-def _last_day_before(now: datetime) -> date:
-    """The sample's last day ends at 07:31 UTC; nothing in it may lie in the future."""
-    return (now - timedelta(hours=7, minutes=31)).date()
-
-
-def _copy(files: Files, path: str, data: bytes, shift: timedelta) -> bool:
-    return files.create(shift_dates(path, shift), data)
 
 
 def _shifted(data: bytes, shift: timedelta) -> bytes:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.redaction.commits import secrets_of
+from engine.store.revisions import TreeEntry, contents
 
 if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
 _NOT_LOOKED_AT = ("scratch", ".git", ".venv")
-_BATCH_BYTES = 32 * 1024 * 1024
 _LARGEST = 64 * 1024 * 1024
 
 
@@ -67,43 +67,28 @@ def scan_history(repository: Repository) -> Iterator[Standing | Passed]:
         RepositoryError: There is no repository, or git failed.
     """
     git = repository.git
-    names: dict[bytes, str] = {}
-    for line in git.run("rev-list", "--objects", "--all").output.split(b"\n"):
-        name, _, path = line.partition(b" ")
+    paths: dict[str, str] = {}
+    for line in git.run("rev-list", "--objects", "--all").text.split("\n"):
+        name, _, path = line.partition(" ")
         if path:
-            names.setdefault(name, os.fsdecode(path))
-    if not names:
+            paths.setdefault(name, path)
+    if not paths:
         return
-    told = git.run("cat-file", "--batch-check", stdin=b"\n".join(names) + b"\n").output.split(b"\n")
-    batch: list[bytes] = []
-    size = 0
-    for line in told:
-        fields = line.split(b" ")
-        if len(fields) != 3 or fields[1] != b"blob":
+    asked = os.fsencode("".join(f"{name}\n" for name in paths))
+    told = git.run("cat-file", "--batch-check", stdin=asked).text
+    small: list[TreeEntry] = []
+    for line in told.split("\n"):
+        name, kind, size = (*line.split(" "), "", "")[:3]
+        if kind != "blob":
             continue
-        if int(fields[2]) > _LARGEST:
-            yield Passed(names[fields[0]], "a version in the history is too large")
-            continue
-        batch.append(fields[0])
-        size += int(fields[2])
-        if size >= _BATCH_BYTES:
-            yield from _in_versions(repository, batch, names)
-            batch, size = [], 0
-    if batch:
-        yield from _in_versions(repository, batch, names)
-
-
-def _in_versions(repository: Repository, batch: list[bytes], names: dict[bytes, str]) -> Iterator[Standing]:
-    output = repository.git.run("cat-file", "--batch", stdin=b"\n".join(batch) + b"\n").output
-    at = 0
-    while at < len(output):
-        head_end = output.index(b"\n", at)
-        name, _, length = output[at:head_end].split(b" ")
-        data = output[head_end + 1 : head_end + 1 + int(length)]
-        at = head_end + 2 + int(length)
+        if int(size) > _LARGEST:
+            yield Passed(paths[name], "a version in the history is too large")
+        else:
+            small.append(TreeEntry(paths[name], "file", name, int(size)))
+    for entry, data in contents(git, small):
         found = secrets_of(data)
         if found:
-            options = ("--all", "-1", "--format=%h", f"--find-object={name.decode()}")
-            revision = repository.git.run("log", *options).text
+            options = ("--all", "-1", "--format=%h", f"--find-object={entry.name}")
+            revision = git.run("log", *options).text
             for secret in found:
-                yield Standing(names[name], secret.line, secret.kind, revision or "unreachable")
+                yield Standing(entry.path, secret.line, secret.kind, revision or "unreachable")

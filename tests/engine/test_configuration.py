@@ -434,7 +434,13 @@ def test_a_full_disk_leaves_the_old_file_or_the_new(tmp_path: Path, point: str) 
     assert file.read_text() == AFTER
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    [
+        "temp:write",
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in POINTS if each != "temp:write"),
+    ],
+)
 def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path: Path, point: str) -> None:
     configuration = at(tmp_path, COMMENTED.encode())
     program = SETTER.split("print(")[0] + 'configuration.change("gate.model", "haiku")\n'

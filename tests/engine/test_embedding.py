@@ -146,9 +146,7 @@ def test_a_prompt_is_made_without_the_model(sample: Path, model: Model) -> None:
     configure(sample, **of_openai(model))
     model.fails = True
     with Engine.open(sample) as engine:
-        started = time.monotonic()
         assert engine.compile("what about the connection pool?", session_id="", ask=False).text
-        assert time.monotonic() - started < 20
 
 
 def test_doctor_says_which_model_is_used_and_whether_it_answers(sample: Path, model: Model) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -303,20 +302,20 @@ def test_what_a_failing_provider_says_is_recorded_word_for_word(
 def test_a_provider_that_never_answers_is_given_up_at_the_deadline(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(None), deadline_s=0.2)
     desk.talk()
-    started = time.monotonic()
-    assert desk.flush() == ["failed"]
-    assert time.monotonic() - started < 2
+    assert desk.flush() == ["failed"]  # long before the provider's ten minutes are over
     assert "no answer within 0.2 s" in only(desk).error and "flush.deadline_s" in only(desk).error
 
 
 def test_a_provider_that_blocks_its_thread_is_given_up_too(tmp_path: Path) -> None:
-    provider = Provider("FLUSH_OK")
-    provider.meanwhile = lambda: time.sleep(4)
+    provider, release = Provider("FLUSH_OK"), threading.Event()
+    provider.meanwhile = lambda: release.wait(60)
     desk = Desk(tmp_path, provider, deadline_s=0.2)
     desk.talk()
-    started = time.monotonic()
-    assert desk.flush() == ["failed"]
-    assert time.monotonic() - started < 3
+    try:
+        assert desk.flush() == ["failed"]
+        assert "no answer within 0.2 s" in only(desk).error
+    finally:
+        release.set()
 
 
 def test_closing_gives_up_what_is_under_way(tmp_path: Path) -> None:
@@ -329,10 +328,9 @@ def test_closing_gives_up_what_is_under_way(tmp_path: Path) -> None:
     thread = threading.Thread(target=lambda: found.extend(desk.flush()))
     thread.start()
     assert asked.wait(10)
-    started = time.monotonic()
     desk.flusher.close()
     thread.join(10)
-    assert found == ["failed"] and time.monotonic() - started < 3
+    assert found == ["failed"]
     assert only(desk).error == "given up: the workspace was closed"
 
 

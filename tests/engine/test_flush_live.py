@@ -171,9 +171,7 @@ def test_closing_gives_up_the_question_and_records_it(root: Path, monkeypatch: p
     follow = asking(root, monkeypatch, provider)
     path = follow.talk(6)
     assert asked.wait(20)
-    started = time.monotonic()
     follow.engine.close()
-    assert time.monotonic() - started < 6
     records = follow.engine.flush_log.records(path)
     assert records[0].status == "failed" and "closed" in records[0].error
     assert {record.status for record in records[1:]} <= {"unflushed"}

@@ -184,7 +184,7 @@ def test_an_edited_topic_works_at_once_and_a_broken_one_keeps_its_last_good_form
 def test_digest_and_ledger_are_news(live: Live) -> None:
     engine, seen = live
     assert engine.digest().on
-    engine.workspace.digest.unlink()
+    (engine.workspace.root / "knowledge/digest.md").unlink()
     seen.wait(FileChanged, lambda event: event.path == "knowledge/digest.md" and event.change == "removed")
     assert not engine.digest().on
 

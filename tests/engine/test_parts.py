@@ -32,20 +32,21 @@ def test_a_dropped_part_is_made_anew(engine: Engine) -> None:
 
 
 def test_labels_teach_the_local_gate_once_there_are_enough(engine: Engine) -> None:
-    """Fifty labels that call one topic noise change what the gate says about it."""
+    """Twenty labels, where ten are enough, that call one topic noise change what the gate says about it."""
+    engine.configuration.change("gate.local_min_labels", 10)
     before = engine.pipeline
     useful = [
         "Can you review the PR that just came in?",
         "Please review this pull request.",
         "Look over PR 431",
     ]
-    for number in range(60):
+    for number in range(24):
         text = (
             f"{useful[number % 3]} ({number})" if number % 2 else f"The PR department called, number {number}"
         )
         engine.trace(text, record=True)
     decisions = [d for d in engine.decision_log.last(10_000) if d.topic == "github-pr-review"]
-    assert len(decisions) >= 50
+    assert len(decisions) >= 20
     for decision in decisions:
         engine.decision_log.label(decision.id, "department" not in decision.message)
     assert engine.labels.learn()

@@ -22,6 +22,7 @@ from engine.engine import Engine
 from engine.errors import BudgetError, ConfigError, RepositoryError, TranscriptError, WriteFailed
 from engine.search.embeddings import LocalEmbedder
 from engine.store.faults import fail, trip
+from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
 
 if TYPE_CHECKING:
@@ -77,15 +78,23 @@ def first_state(root: Path) -> None:
     write(root, "raw/conversations/2026/09/01/1000-ses_1-rollout.md", TURNS.format(session="ses_1", day=1))
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A workspace with one commit, of September 1st."""
-    folder = tmp_path / "memory"
+@pytest.fixture(scope="module")
+def _first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first") / "memory"
     folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
-    first_state(folder)
-    commit(folder, "first", "2026-09-01T20:00:00Z")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in GIT_IDENTITY.items():
+            patch.setenv(name, value)
+        git(folder, "init", "-q", "-b", "main", "--template=")
+        first_state(folder)
+        commit(folder, "first", "2026-09-01T20:00:00Z")
     return folder
+
+
+@pytest.fixture
+def root(_first_commit: Path, tmp_path: Path) -> Path:
+    """A workspace with one commit, of September 1st."""
+    return shutil.copytree(_first_commit, tmp_path / "memory")
 
 
 @pytest.fixture
@@ -141,7 +150,7 @@ def mutate(root: Path, dice: random.Random, day: int) -> None:
             write(root, "-rf", text)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2))])
 def test_it_is_what_a_clone_gives(root: Path, engine: Engine, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     made = [git(root, "rev-parse", "HEAD")]
@@ -161,12 +170,11 @@ def test_it_is_what_a_clone_gives(root: Path, engine: Engine, tmp_path: Path, se
     assert len(texts) == len(made)
 
 
-@pytest.mark.parametrize("message", ["Can you review the PR that just came in?", "When was the last backup?"])
-def test_the_sample_is_what_a_clone_of_it_gives(sample: Path, tmp_path: Path, message: str) -> None:
+def test_the_sample_is_what_a_clone_of_it_gives(sample: Path, tmp_path: Path) -> None:
+    message = "Can you review the PR that just came in, and when was the last backup?"
     with Engine.open(sample) as engine:
-        assert (
-            recalled(engine, "HEAD", message).text == cloned(sample, "HEAD", tmp_path / "clone", message).text
-        )
+        here = recalled(engine, "HEAD", message)
+    assert here.active_topics and here.text == cloned(sample, "HEAD", tmp_path / "clone", message).text
 
 
 def test_labels_of_then_count(root: Path, engine: Engine, tmp_path: Path) -> None:
@@ -461,6 +469,7 @@ def test_too_little_room_is_said_before_anything_is_written(
     assert list((root / "scratch/revisions").iterdir()) == []
 
 
+_IN_FULL = [pytest.param(each, marks=pytest.mark.thorough) for each in ("temp:create", "replace:rename")]
 COMPILE = """
 import sys
 from engine.engine import Engine
@@ -473,16 +482,16 @@ with Engine.open(sys.argv[1]) as engine:
 def test_processes_at_once_agree(root: Path) -> None:
     started = [
         subprocess.Popen([sys.executable, "-c", COMPILE, str(root), MESSAGE], stdout=subprocess.PIPE)
-        for _ in range(3)
+        for _ in range(2)
     ]
     texts = [process.communicate(timeout=100)[0] for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0]
-    assert texts[0] == texts[1] == texts[2]
+    assert [process.returncode for process in started] == [0, 0]
+    assert texts[0] == texts[1]
     assert b"Deploy on Tuesdays." in texts[0]
     assert len(list((root / "scratch/revisions").iterdir())) == 1
 
 
-@pytest.mark.parametrize("point", ["temp:write", "temp:create", "replace:rename", "move:rename"])
+@pytest.mark.parametrize("point", ["temp:write", "move:rename", *_IN_FULL])
 def test_a_process_killed_on_the_way_does_no_harm(root: Path, engine: Engine, point: str) -> None:
     killed = subprocess.run(
         [sys.executable, "-c", COMPILE, str(root), MESSAGE],
@@ -516,7 +525,7 @@ def test_a_workspace_opened_for_reading_gets_the_same_and_keeps_nothing(root: Pa
 
 def test_old_states_go(root: Path, engine: Engine) -> None:
     start = datetime(2026, 9, 2, tzinfo=UTC)
-    for number in range(8):
+    for number in range(7):
         write(root, "notes/plain.txt", f"{number}\n")
         commit(root, str(number), (start + timedelta(hours=number)).isoformat())
         recalled(engine, "HEAD")

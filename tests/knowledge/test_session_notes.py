@@ -44,7 +44,7 @@ def add(files: Files, edit: Edit) -> int:
 
 
 def memory(files: Files, text: str) -> Path:
-    path = files.workspace.memory / "MEMORY.md"
+    path = files.workspace.root / "knowledge/memory/MEMORY.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     return path

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, DocumentError, WriteFailed
-from engine.probes.editing import entry_of, with_entry, without_entry
-from engine.probes.file import parse
+from engine.probes.file import entry_of, parse, with_entry, without_entry
 from engine.probes.model import Expectation, Probe
 from engine.store.faults import VARIABLE, fail, trip
 from engine.store.files import Files

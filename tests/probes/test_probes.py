@@ -13,7 +13,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
 from engine.probes.log import ProbeLog
 from engine.probes.model import Evidence, Expectation, Result, Run
-from engine.probes.shorthand import typed
+from engine.probes.places import typed
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from tests.probes.conftest import Clock

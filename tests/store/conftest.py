@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,16 @@ from engine.store.paths import Workspace
 from engine.store.repository import Repository
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    root = tmp_path / "workspace"
+def _empty(above: Path) -> Workspace:
+    root = above / "workspace"
     root.mkdir()
     (root / "memory-config.yaml").write_bytes(b"")
     return Workspace.open(root)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return _empty(tmp_path)
 
 
 @pytest.fixture
@@ -38,13 +43,23 @@ def git_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-@pytest.fixture
-def repository(workspace: Workspace, git_home: Path) -> Repository:
-    """A repository with one commit, of the configuration and a fact."""
-    repository = Repository(workspace)
-    repository.init()
-    files = Files(workspace)
+@pytest.fixture(scope="session")
+def _first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    workspace = _empty(tmp_path_factory.mktemp("first"))
+    repository, files = Repository(workspace), Files(workspace)
     files.replace(".gitignore", b"scratch/\nmemory.db*\n*.key\n")
     files.replace("knowledge/facts.md", b"# Facts\n")
-    assert repository.commit(["memory-config.yaml", ".gitignore", "knowledge/facts.md"], "memory: first")
-    return repository
+    with pytest.MonkeyPatch.context() as patch:
+        for role in ("AUTHOR", "COMMITTER"):
+            patch.setenv(f"GIT_{role}_NAME", "Ada")
+            patch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+        repository.init()
+        assert repository.commit(["memory-config.yaml", ".gitignore", "knowledge/facts.md"], "memory: first")
+    return workspace.root
+
+
+@pytest.fixture
+def repository(workspace: Workspace, git_home: Path, _first_commit: Path) -> Repository:
+    """A repository with one commit, of the configuration and a fact."""
+    shutil.copytree(_first_commit, workspace.root, dirs_exist_ok=True)
+    return Repository(workspace)

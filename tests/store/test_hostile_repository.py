@@ -139,7 +139,6 @@ def test_nothing_of_the_repository_runs(hostile: Repository, canary: Path) -> No
     assert hostile.log(path="knowledge/facts.md")[0].subject == "memory: among thieves"
     assert hostile.show("HEAD", "knowledge/facts.md") == b"# Facts\none more\n"
     assert "a.log" in hostile.files("HEAD")
-    assert hostile.resolve("2999-01-01") == head[0]
     for command in (
         ("diff", "--stat", "-p"),
         ("diff", "HEAD~1", "HEAD"),

@@ -16,7 +16,6 @@ def test_a_folder_with_a_configuration_is_a_workspace(workspace: Workspace) -> N
     assert workspace.root.is_absolute()
     assert workspace.config.is_file()
     assert workspace.transcripts == workspace.root / "raw" / "conversations"
-    assert workspace.ledger.parent == workspace.knowledge == workspace.digest.parent
 
 
 @pytest.mark.parametrize("name", ["missing", "empty", "file", "nul\0"])

@@ -14,22 +14,33 @@ from engine.errors import RepositoryError
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.store.revisions import contents, described, entries, find
+from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
 
 NOW = datetime(2026, 10, 14, 9, 30, tzinfo=UTC)
 
 
+@pytest.fixture(scope="module")
+def _three_commits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("past")
+    (root / "memory-config.yaml").write_bytes(b"")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in GIT_IDENTITY.items():
+            patch.setenv(name, value)
+        git(root, "init", "-q", "-b", "main")
+        (root / "a.md").write_text("one\n")
+        commit(root, "first", "2026-10-01T08:00:00+00:00")
+        (root / "a.md").write_text("two\n")
+        commit(root, "second", "2026-10-01T14:30:00-10:00")
+        (root / "a.md").write_text("three\n")
+        commit(root, "third", "2026-10-09T12:00:00+00:00")
+    return root
+
+
 @pytest.fixture
-def past(workspace: Workspace, git_home: Path) -> Repository:
+def past(workspace: Workspace, git_home: Path, _three_commits: Path) -> Repository:
     """Three commits: on October 1st before and after midnight in Honolulu, and on October 9th."""
-    root = workspace.root
-    git(root, "init", "-q", "-b", "main")
-    (root / "a.md").write_text("one\n")
-    commit(root, "first", "2026-10-01T08:00:00+00:00")
-    (root / "a.md").write_text("two\n")
-    commit(root, "second", "2026-10-01T14:30:00-10:00")
-    (root / "a.md").write_text("three\n")
-    commit(root, "third", "2026-10-09T12:00:00+00:00")
+    shutil.copytree(_three_commits, workspace.root, dirs_exist_ok=True)
     return Repository(workspace)
 
 

@@ -363,7 +363,7 @@ def test_a_transcript_behind_a_symlink_out_of_the_workspace(
 ) -> None:
     outside = workspace.root.parent / "outside"
     outside.mkdir()
-    workspace.raw.mkdir()
+    workspace.transcripts.parent.mkdir()
     workspace.transcripts.symlink_to(outside)
     with pytest.raises(PathRefused):
         capture.start("a")

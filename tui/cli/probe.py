@@ -56,7 +56,7 @@ def probe_add(
     as_json: bool,
 ) -> None:
     """Add a probe to probes.yaml and commit it: the prompt for QUESTION should hold what is expected."""
-    from engine.probes.shorthand import typed  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.probes.places import typed  # noqa: PLC0415 — `--help` must not load the engine
 
     expect = [typed(engine.workspace, text) for text in expected]
     added = engine.probes.add(question, expect, budget=budget, note=note, force=force)
