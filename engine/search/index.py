@@ -262,40 +262,10 @@ class SearchIndex:
                 vector = self._query_vector(wanted, asked.meant)
             if by_list:
                 packed = b"" if vector is None else vectors.packed(vector[None, :])[0]
-                found = lookup.answer(
-                    connection,
-                    lookup.Question(
-                        asked.terms,
-                        packed,
-                        asked.limit,
-                        asked.category,
-                        asked.exclude,
-                        *settings.weights,
-                        in_full=asked.in_full,
-                    ),
-                )
-                return chosen(found, asked.room)
+                return chosen(lookup.answer(connection, asked, packed, settings.weights), asked.room)
             from engine.search.resident import answer  # noqa: PLC0415 — brings numpy
 
-            return answer.answer(
-                self._resident,
-                connection,
-                answer.Question(
-                    query=asked.query,
-                    terms=asked.terms,
-                    vector=vector,
-                    limit=asked.limit,
-                    room=asked.room,
-                    category=asked.category,
-                    exclude=asked.exclude,
-                    weights=settings.weights,
-                    today=asked.today,
-                    half_life_days=settings.half_life_days,
-                    references=self._references(),
-                    in_full=asked.in_full,
-                    context=literal_terms(asked.context) if asked.context else (),
-                ),
-            )
+            return answer.answer(self._resident, connection, asked, vector, settings, self._references())
 
     def _require_ready(self, connection: apsw.Connection) -> None:
         version = schema.version_of(connection)

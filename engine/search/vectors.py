@@ -27,8 +27,8 @@ def are_of(connection: apsw.Connection, embedder: Embedder) -> bool:
         name = embedder.id
     except EMBEDDING_FAULTS:
         return False
-    described = (schema.get_meta(connection, "embedder"), schema.get_meta(connection, "dimensions"))
-    return described == (name, str(embedder.dimensions))
+    meta = schema.all_meta(connection)
+    return (meta["embedder"], meta["dimensions"]) == (name, str(embedder.dimensions))
 
 
 def unlike(vector: Floats, embedder: Embedder) -> str:

@@ -198,12 +198,8 @@ def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
 
 def _around(segment: Segment, own: Floats, places: Any) -> Any:
     """What some chunks get of the own scores of their neighbours."""
-    steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
+    others, beside = _beside(segment, places)
     shares = numpy.repeat(numpy.array(NEIGHBOURS, dtype=numpy.float32), 2)
-    others = places + steps[:, None]
-    within = (others >= 0) & (others < len(own))
-    owners = segment.owners
-    beside = within & (owners.take(others, mode="clip") == owners[places])
     # One after the other, as a sum over rows is: nothing depends on how many there are.
     return numpy.add.reduce(own.take(others, mode="clip") * beside * shares[:, None], axis=0)
 
@@ -212,13 +208,18 @@ def _with_those_beside(segment: Segment, places: Any, leaders: Any) -> Any:
     """Some places and those of the leaders' neighbours, ascending, each once."""
     wanted = numpy.zeros(len(segment), dtype=bool)
     wanted[places] = True
-    owners = segment.owners
-    theirs = owners[leaders]
-    for away in range(1, len(NEIGHBOURS) + 1):
-        for others in (leaders - away, leaders + away):
-            beside = (owners.take(others, mode="clip") == theirs) & (others >= 0) & (others < len(owners))
-            wanted[others[beside]] = True
+    others, beside = _beside(segment, leaders)
+    wanted[others[beside]] = True
     return numpy.flatnonzero(wanted)
+
+
+def _beside(segment: Segment, places: Any) -> tuple[Any, Any]:
+    """The places before and behind some chunks, two rows a ``NEIGHBOURS``; and which are of their file."""
+    steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
+    others = places + steps[:, None]
+    owners = segment.owners
+    within = (others >= 0) & (others < len(owners))
+    return others, within & (owners.take(others, mode="clip") == owners[places])
 
 
 def _permitted(part: Part, values: Floats) -> Floats:

@@ -88,9 +88,8 @@ class Resident:
         Raises:
             apsw.Error: The database is damaged.
         """
-        index = schema.get_meta(connection, "index")
-        embedder = schema.get_meta(connection, "embedder")
-        stamp = int(schema.get_meta(connection, "stamp") or 0)
+        meta = schema.all_meta(connection)
+        index, embedder, stamp = meta["index"], meta["embedder"], int(meta["stamp"] or 0)
         with self._guard:
             same = [view for view in self._views if (view.index, view.embedder) == (index, embedder)]
             known = next((view for view in same if view.stamp <= stamp), None)
