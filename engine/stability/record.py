@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -27,90 +28,62 @@ class PrefixUse:
         return replace(self, prefix=replace(self.prefix, text=text))
 
 
+_PREFIX = {"sha256": str, "characters": int, "bytes": int, "tokens": int}
+_SECTION = {
+    "label": str,
+    "layer": int,
+    "source": str,
+    "lines": str,
+    "tokens": int,
+    "sha256": str,
+    "character": int,
+    "byte": int,
+}
+"""What a record says of a prefix, and of each of its sections; these have their ``first`` line beside."""
+
+
 def record_of(use: PrefixUse) -> Record:
     """The record of a prefix that is being used."""
     prefix = use.prefix
     return {
         "at": use.at.isoformat(),
         "discussion": use.discussion,
-        "sha256": prefix.sha256,
-        "characters": prefix.characters,
-        "bytes": prefix.bytes,
-        "tokens": prefix.tokens,
+        **{name: getattr(prefix, name) for name in _PREFIX},
         "boundaries": [[each.character, each.tokens] for each in prefix.boundaries],
-        "sections": [
-            {
-                "label": section.label,
-                "layer": section.layer,
-                "source": section.source,
-                "lines": section.lines,
-                "tokens": section.tokens,
-                "sha256": section.sha256,
-                "first": section.first,
-                "character": section.character,
-                "byte": section.byte,
-            }
-            for section in prefix.sections
-        ],
+        "sections": [asdict(section) for section in prefix.sections],
     }
 
 
 def use_of(record: Record) -> PrefixUse | None:
     """What a record holds; ``None`` when it is of another form."""
     try:
-        at = moment(_text(record["at"]))
+        said = _typed(record, {"at": str, "discussion": str, "boundaries": list, "sections": list})
+        at = moment(said["at"])
         if at is None:
             return None
-        return PrefixUse(
-            at=at,
-            discussion=_text(record["discussion"]),
-            prefix=Prefix(
-                text=None,
-                sha256=_text(record["sha256"]),
-                characters=_whole(record["characters"]),
-                bytes=_whole(record["bytes"]),
-                tokens=_whole(record["tokens"]),
-                sections=tuple(map(_section, _list(record["sections"]))),
-                boundaries=tuple(
-                    Boundary(_whole(character), _whole(tokens))
-                    for character, tokens in _list(record["boundaries"])
-                ),
-            ),
+        places = [dict(zip(("character", "tokens"), each, strict=True)) for each in said["boundaries"]]
+        prefix = Prefix(
+            text=None,
+            **_typed(record, _PREFIX),
+            sections=tuple(map(_section, said["sections"])),
+            boundaries=tuple(Boundary(**_typed(each, dict.fromkeys(each, int))) for each in places),
         )
     except (KeyError, TypeError, ValueError):
         return None
+    return PrefixUse(at, said["discussion"], prefix)
 
 
 def _section(record: dict[str, Any]) -> PrefixSection:
-    layer = _whole(record["layer"])
-    if not 1 <= layer <= LAST_STABLE_LAYER:
+    first = record["first"]
+    said = _typed(record, _SECTION if first is None else {**_SECTION, "first": int})
+    if not 1 <= said["layer"] <= LAST_STABLE_LAYER:
         raise ValueError("no layer of the prefix")
-    return PrefixSection(
-        label=_text(record["label"]),
-        layer=layer,
-        source=_text(record["source"]),
-        lines=_text(record["lines"]),
-        tokens=_whole(record["tokens"]),
-        sha256=_text(record["sha256"]),
-        first=None if record["first"] is None else _whole(record["first"]),
-        character=_whole(record["character"]),
-        byte=_whole(record["byte"]),
-    )
+    return PrefixSection(**{"first": None, **said})
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    return value
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError("no number")
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return value
+def _typed(record: dict[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Some values of a record, each of exactly its type: a yes or no is no number."""
+    for name, kind in kinds.items():
+        if type(record[name]) is not kind:
+            raise TypeError(f"{name} is no {kind.__name__}")
+    return {name: record[name] for name in kinds}

@@ -174,6 +174,10 @@ class Part:
 
 ARRAYS = tuple(each.name for each in fields(Segment) if each.name not in ("paths", "categories"))
 """The fields that are arrays, in order."""
+_COLUMNS = (
+    *("chunks", "lengths", "sizes", "days", "speakers", "persons", "bits", "vectors", "scales", "marks"),
+)
+"""Those that say something of each chunk by itself."""
 
 
 def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
@@ -333,9 +337,10 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
         total += last - first
     taken = numpy.concatenate(order) if order else numpy.zeros(0, dtype=numpy.int64)
 
-    def column(name: str) -> Any:
-        return numpy.concatenate([getattr(segment, name) for segment, _ in segments])[taken]
-
+    columns: dict[str, Any] = {
+        name: numpy.concatenate([getattr(segment, name) for segment, _ in segments])[taken]
+        for name in _COLUMNS
+    }
     known, codes = numpy.unique(
         numpy.concatenate([segment.terms for segment, _ in segments]), return_inverse=True
     )
@@ -351,19 +356,10 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
     sizes = numpy.bincount(code[kept], minlength=len(known))
     met = numpy.flatnonzero(sizes)
     return Segment(
-        chunks=column("chunks"),
+        **columns,
         owners=numpy.repeat(
             numpy.arange(len(files), dtype=numpy.int32), [last - first for first, last in spans]
         ),
-        lengths=column("lengths"),
-        sizes=column("sizes"),
-        days=column("days"),
-        speakers=column("speakers"),
-        persons=column("persons"),
-        bits=column("bits"),
-        vectors=column("vectors"),
-        scales=column("scales"),
-        marks=column("marks"),
         terms=known[met],
         starts=numpy.concatenate([[0], numpy.cumsum(sizes[met])]).astype(numpy.int64),
         postings=places[sorting].astype(numpy.int32),
