@@ -102,9 +102,7 @@ _SAID: dict[ShareName, str] = {
 
 def made_of(shares: Sequence[Share]) -> str:
     """What a score is made of, in a clause; empty without shares."""
-    said = ", ".join(
-        f"{_SAID[share.name]} {share.value:+.2f}" for share in shares if abs(share.value) >= 0.005
-    )
+    said = ", ".join([f"{_SAID[name]} {value:+.2f}" for name, value in shares if abs(value) >= 0.005])
     return f"found by {said}" if said else ""
 
 

@@ -13,7 +13,8 @@ from engine.search import schema
 from engine.search.embeddings import EMBEDDING_FAULTS
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Embedder, Floats
+    from engine.meaning.vectors import Floats
+    from engine.search.embeddings import Embedder
 
 NOTHING_TO_EMBED = -1
 """``chunks.vector_sum`` of a text the model can say nothing about."""

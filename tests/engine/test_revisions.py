@@ -25,7 +25,7 @@ from engine.store.faults import fail, trip
 from tests.store.history import commit, git
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 TOPIC = """---
 title: Deploy

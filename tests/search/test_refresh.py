@@ -19,7 +19,7 @@ from tests.search.conftest import Open
 from tests.search.samples import FILES, TRANSCRIPT, BagOfWords, put
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 FACTS = "knowledge/facts.md"
 LONG_AGO = 1_700_000_000

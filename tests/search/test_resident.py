@@ -36,7 +36,7 @@ from tests.search.conftest import Open
 from tests.search.samples import FILES, TRANSCRIPT, BagOfWords, put
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 TODAY = date(2026, 3, 1)
 ROOT = Path(__file__).parents[2]

@@ -22,11 +22,7 @@ from engine.search.resident.terms import Terms
 from engine.search.resident.wording import wording
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
-    Bools = NDArray[numpy.bool_]
-    Floats = NDArray[numpy.float32]
+    from engine.search.resident.segment import Bools, Floats
 
 FADING = frozenset(("conversation", "journal"))
 """The categories whose text counts less as it gets older; the others are evergreen."""
