@@ -90,8 +90,6 @@ class WorkspaceSource:
     def list(self, folder: str) -> Sequence[str]:
         """As ``Source.list``. Symlinked folders are not entered; anything that is not a folder is listed."""
         root = self._files.workspace.root
-        if not root.joinpath(folder).is_dir():
-            return ()  # most workspaces lack some folders, and to resolve a path takes longer
         try:
             start = self._files.workspace.resolve(folder)
         except AutopoiesisError:

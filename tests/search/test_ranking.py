@@ -62,8 +62,9 @@ class Memory:
     def named(self, found: Sequence[FoundRow]) -> list[tuple[str, int]]:
         """Path and chunk of each, ordered as an answer orders them."""
         names = [
-            (self.segments[one.part].path_of(one.place), int(self.segments[one.part].chunks[one.place]))
+            (segment.paths[segment.owners[one.place]], int(segment.chunks[one.place]))
             for one in found
+            for segment in [self.segments[one.part]]
         ]
         order = sorted(range(len(found)), key=lambda at: (-round(found[at].score, 6), names[at]))
         return [names[at] for at in order]
@@ -496,7 +497,9 @@ def test_undated_text_loses_nothing() -> None:
 def test_use_lifts_a_little_and_no_more(times: int, gain: float) -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("heron")]))
     first, second = memory.rank(query(memory, "heron"), used={"b": times})
-    one, other = (first, second) if memory.segments[0].path_of(first.place) == "b" else (second, first)
+    (segment,) = memory.segments
+    is_first = segment.paths[segment.owners[first.place]] == "b"
+    one, other = (first, second) if is_first else (second, first)
     assert one.use == pytest.approx(gain * (one.words + one.session), abs=1e-6)
     assert other.use == 0
 

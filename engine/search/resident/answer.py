@@ -41,7 +41,8 @@ def answer(
     """The best chunks, best first, or as they are worth the room; scores are shares of the best one's.
 
     Args:
-        vector: The query's, float32 ``[D]``, of length 1; ``None`` to search by words alone.
+        vector: The query's, float32 ``[D]``, of length 1, of the model of the index; ``None`` to search by
+            words alone.
         references: Useful references by path.
 
     Raises:
@@ -55,7 +56,7 @@ def answer(
     weights = weighed(parts, asks, resident.numbers(telling(context)))
     query = Query(
         terms=resident.numbers(asked.terms),
-        vector=_usable(vector, view),
+        vector=vector,
         limit=asked.limit,
         words=words,
         meaning=meaning,
@@ -132,13 +133,6 @@ def _chosen(found: Found, order: NDArray[Any], view: View) -> list[Chosen]:
             found.relevance[order].tolist(),
         )
     )
-
-
-def _usable(vector: Floats | None, view: View) -> Floats | None:
-    """The vector of a query; ``None`` where the model gave one of another length, or no numbers."""
-    if vector is None or vector.shape != view.sample.shape[1:] or not numpy.isfinite(vector).all():
-        return None
-    return vector
 
 
 def _part(view: View, number: int, asked: Request, references: Mapping[str, int]) -> Part:

@@ -123,6 +123,7 @@ class Segment:
 
     def span(self, term: int) -> tuple[int, int]:
         """Where the postings of a term begin and end."""
+        # As a number of their own type: a plain one would be compared with them as a float.
         place = int(self.terms.searchsorted(self.terms.dtype.type(term)))
         if place == len(self.terms) or int(self.terms[place]) != term:
             return 0, 0
@@ -134,10 +135,6 @@ class Segment:
         import numpy  # noqa: PLC0415 — only a search needs it
 
         return numpy.flatnonzero(self.scales == 0).astype(numpy.int32)
-
-    def path_of(self, place: int) -> str:
-        """The path of a chunk's file."""
-        return self.paths[int(self.owners[place])]
 
     def place_of(self, path: str) -> int | None:
         """The place of a file; ``None`` where it is not in the segment."""
