@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.search.resident import bm25, largest, ranking
@@ -117,6 +117,9 @@ def scores(memory: Memory, asked: Query, **among: object) -> dict[int, FoundRow]
 
 # Against the reference
 
+HALF = settings(max_examples=settings().max_examples // 2)
+"""Of the examples: each is a whole memory."""
+
 
 @st.composite
 def memories(draw: st.DrawFn) -> tuple[Memory, list[FileRow]]:
@@ -149,6 +152,7 @@ _DAYS = st.lists(
 )
 
 
+@HALF
 @given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
 def test_the_arrays_give_what_the_rules_say(
     made: tuple[Memory, list[FileRow]],
@@ -196,6 +200,7 @@ def _is_clear(corpus: Sequence[FileRow], asked: Query) -> bool:
     return not cosines or float(numpy.std(cosines)) == 0 or float(numpy.std(cosines)) > 1e-3
 
 
+@HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
 def test_where_chunks_lie_changes_nothing_at_all(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
@@ -215,6 +220,7 @@ def _values(one: FoundRow) -> tuple[float, ...]:
     return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
 
 
+@HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
 def test_few_are_the_first_of_many(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int

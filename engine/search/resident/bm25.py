@@ -20,7 +20,8 @@ B = 0.75
 FILE_K1 = 2.0
 FILE_B = 0.6
 """The same for files as a whole."""
-_MOST_TIMES = 4.0
+_TIMES = numpy.minimum(numpy.arange(256, dtype=numpy.float32) / 5, numpy.float32(4.0)).astype(float)
+"""How often a word counts for its file, by its count in a chunk."""
 
 
 def scores_of(
@@ -91,15 +92,14 @@ def _extents(part: Part) -> NDArray[numpy.int64]:
 
 
 def _times(part: Part, term: int) -> Floats:
-    """How often a word stands in each file of a part; in no chunk more than ``_MOST_TIMES``."""
+    """How often a word stands in each file of a part; in no chunk more than four times."""
     segment = part.segment
     first, last = part.span(term)
     places, counts = segment.postings[first:last], segment.counts[first:last]
     if part.alive is not None:
         kept = part.alive[places]
         places, counts = places[kept], counts[kept]
-    times = numpy.minimum(counts.astype(numpy.float32) / 5, _MOST_TIMES)
-    found = numpy.bincount(segment.owners[places], weights=times, minlength=len(segment.files))
+    found = numpy.bincount(segment.owners[places], weights=_TIMES[counts], minlength=len(segment.files))
     return found.astype(numpy.float32)
 
 
