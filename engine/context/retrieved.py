@@ -13,7 +13,7 @@ from functools import lru_cache
 import apsw
 
 from engine.context.budget import Count, Piece, Placement
-from engine.context.compiled import Section
+from engine.context.compiled import LeftOut, Section
 from engine.context.delimiters import RETRIEVED
 from engine.context.excerpts import Excerpt, Style, grouped, head, is_beside, normal, order, safe
 from engine.context.relevance import omit
@@ -104,13 +104,14 @@ class Retrieved:
         left = room - _frame(placement)
         share = largest(left)
         chosen = _Selection(style, placement.count)
+        capped = [each for each in placement.left_out if each.limit == "cap"]
         waiting: list[SearchResult] = []
         spent = by_length = 0
         for result in self._results:
             if left < _FULL:
                 waiting.append(result)
                 continue
-            why_not = self._repeated(placement, result, chosen)
+            why_not = self._repeated(placement, result, chosen, capped)
             if why_not:
                 omit(placement.left_out, result, why_not)
                 continue
@@ -171,8 +172,12 @@ class Retrieved:
         placement: Placement,
         result: SearchResult,
         chosen: _Selection,
+        capped: Sequence[LeftOut],
     ) -> str:
-        """Why a result would only repeat what is there, or may not be shown; empty when it may come in."""
+        """Why a result would only repeat what is there, or may not be shown; empty when it may come in.
+
+        ``capped`` is what a cap kept out of the prompt.
+        """
         if is_memory(result.path) and not self._main_session:
             return "MEMORY.md belongs to the main session"
         if not result.text.strip():
@@ -186,8 +191,8 @@ class Retrieved:
                 return f"already in the prompt as knowledge:{result.path}:{found.first}-{found.last}"
         if twin := chosen.twin_of(result):
             return f"says the same as {twin}"
-        for missing in placement.left_out:
-            if missing.limit == "cap" and missing.source == result.path and _touches(missing.lines, result):
+        for missing in capped:
+            if missing.source == result.path and _touches(missing.lines, result):
                 return f"kept out of the prompt: {missing.reason}"
         return ""
 
@@ -215,11 +220,12 @@ def _whole(placement: Placement, result: SearchResult, chosen: _Selection) -> Ex
         whole = [each for each in chosen.of_file(result.path) if not each.is_cut]
         taken = [(each.first, each.last) for each in whole if not is_beside(each, result)]
         taken += [(start, end) for _, start, end in placement.included.get(result.path, ())]
-        new = max(uncovered((first, last), taken), key=lambda span: span[1] - span[0], default=None)
-        if new is None:
-            return None
-        lines = lines[new[0] - first : new[1] - first + 1]
-        first, last = new
+        if taken:
+            new = max(uncovered((first, last), taken), key=lambda span: span[1] - span[0], default=None)
+            if new is None:
+                return None
+            lines = lines[new[0] - first : new[1] - first + 1]
+            first, last = new
         while lines and not lines[0].strip():
             lines, first = lines[1:], first + 1
         while lines and not lines[-1].strip():

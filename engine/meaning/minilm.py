@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import EmbeddingFailed
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
-    Floats = NDArray[numpy.float32]
+    from engine.meaning.vectors import Floats
 
 DIMENSIONS = 384
 """Length of the transformer's vectors."""

@@ -10,6 +10,8 @@ import numpy
 
 INNER = b"##"
 """How a piece begins that goes on with a word."""
+LONGEST = 20
+"""Bytes of a piece that are looked for."""
 
 
 class Pieces:
@@ -39,21 +41,35 @@ class Pieces:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def get(self, piece: str) -> int | None:
-        """The row of a piece, ``None`` where there is none; of equal ones the last."""
-        sought = piece.encode("utf-8", "surrogatepass")
-        if not sought:
-            return None
-        goes_on = len(sought) > len(INNER) and sought.startswith(INNER)
-        place = len(INNER) if goes_on else 0
-        second = sought[place + 1] if len(sought) > place + 1 else ord("\n")
-        beginning = sought[place] << 9 | second << 1 | goes_on
-        rows = self._rows.get(beginning)
-        if rows is None:
-            rows = self._rows[beginning] = self._rows_of(beginning)
-        return rows.get(sought)
+    def split(self, token: str) -> tuple[int, ...]:
+        """The rows of the longest known pieces of a word from left to right; none when a part is unknown.
 
-    def _rows_of(self, beginning: int) -> dict[bytes, int]:
-        rows = numpy.flatnonzero(self._beginnings == beginning)
-        places = zip(self._starts[rows].tolist(), self._ends[rows].tolist(), strict=True)
-        return {self._data[start:end]: row for (start, end), row in zip(places, rows.tolist(), strict=True)}
+        Of equal pieces the last counts.
+        """
+        word = token.encode("utf-8", "surrogatepass")
+        found: list[int] = []
+        start = 0
+        while start < len(word):
+            rows = self._rows_like(word[start : start + 2], goes_on=start > 0)
+            single = self._rows_like(word[start : start + 1], goes_on=start > 0)
+            for end in range(min(len(word), start + LONGEST), start, -1):
+                row = (rows if end > start + 1 else single).get(word[start:end])
+                if row is not None:
+                    found.append(row)
+                    start = end
+                    break
+            else:
+                return ()
+        return tuple(found)
+
+    def _rows_like(self, begins: bytes, *, goes_on: bool) -> dict[bytes, int]:
+        """The rows of the pieces that begin with two bytes, or are one, without what says they go on."""
+        first, second = (begins + b"\n")[:2]
+        beginning = first << 9 | second << 1 | goes_on
+        known = self._rows.get(beginning)
+        if known is None:
+            rows = numpy.flatnonzero(self._beginnings == beginning)
+            starts = self._starts[rows] + len(INNER) * goes_on
+            places = zip(starts.tolist(), self._ends[rows].tolist(), rows.tolist(), strict=True)
+            known = self._rows[beginning] = {self._data[start:end]: row for start, end, row in places}
+        return known

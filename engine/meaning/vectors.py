@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -32,16 +32,9 @@ TOKENS_READ = 256
 """Tokens of a text that count: of more, the first and the last half of that."""
 
 _LONGEST = 100
-_LONGEST_PIECE = 20
 _TOKENS_KEPT = 50_000
 _PAIRS_KEPT = 100_000
 _TOKEN = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
-
-
-class Rows(Protocol):
-    """Gives word pieces their rows; a dictionary is one, and so are ``Pieces``."""
-
-    def get(self, piece: str, /) -> int | None: ...
 
 
 class TokenVectors:
@@ -109,9 +102,9 @@ Split = Callable[[str], tuple[int, ...]]
 """Gives a token the rows of its pieces."""
 
 
-def splitter(pieces: Rows) -> Split:
+def splitter(pieces: Pieces) -> Split:
     """Cuts tokens into pieces, and remembers how it cut the latest ones: texts repeat their words."""
-    return lru_cache(maxsize=_TOKENS_KEPT)(lambda token: tuple(_split(token, pieces)))
+    return lru_cache(maxsize=_TOKENS_KEPT)(pieces.split)
 
 
 def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) -> list[int]:
@@ -125,22 +118,6 @@ def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) ->
     plain = ["^", *(token for token in tokens if token.isalnum()), "$"]
     if pairs and len(plain) > 2:
         rows += [first_pair + _hash(f"{first} {second}") % pairs for first, second in pairwise(plain)]
-    return rows
-
-
-def _split(token: str, pieces: Rows) -> list[int]:
-    """The longest known pieces of a word from left to right; none when a part of it is unknown."""
-    rows: list[int] = []
-    start = 0
-    while start < len(token):
-        for end in range(min(len(token), start + _LONGEST_PIECE), start, -1):
-            row = pieces.get(token[start:end] if start == 0 else f"##{token[start:end]}")
-            if row is not None:
-                rows.append(row)
-                start = end
-                break
-        else:
-            return []
     return rows
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import apsw
 
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs
-from engine.search.checksums import ChunkRow
 from engine.search.sources import MAX_BYTES, Source
 from engine.store.files import Files
 
 _SETTLED_NS = 2_000_000_000
 _UNREAD = "-"
+
+ChunkRow = tuple[int, int, int, str, str, str, str, str]
+"""Position, first line, last line, speaker, date, heading, about, text."""
 
 _Words = tuple[str, str, str, str, str]
 _Place = tuple[int, int, int]
@@ -120,3 +124,11 @@ def _row(position: int, piece: chunks.Piece) -> ChunkRow:
     chunk = piece.chunk
     place = (position, chunk.start_line, chunk.end_line)
     return (*place, piece.speaker, chunk.date, chunk.heading, piece.about, chunk.text)
+
+
+def file_digest(about_file: Iterable[str | int], rows: Iterable[ChunkRow]) -> str:
+    """A SHA-256 over a file's searchable fields and its chunks in order: proves that they are as written."""
+    digest = hashlib.sha256(json.dumps(list(about_file)).encode())
+    for row in rows:
+        digest.update(json.dumps(row).encode())
+    return digest.hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import apsw
 
@@ -12,11 +12,11 @@ from engine.search import matches
 from engine.search.results import SearchResult, Share, ShareName
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A chunk to describe."""
 
     chunk: int
+    file: tuple[str, str]  # its path and category
     score: float
     lexical_rank: int | None
     vector_rank: int | None
@@ -25,49 +25,49 @@ class Chosen:
     relevance: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """What the sentences of one search are about."""
-
-    terms: tuple[str, ...]
-    depth: int  # chunks that were looked at on each side
-    in_full: bool = True  # ``False`` leaves snippets and sentences out: a prompt looks at hundreds of results
-
-
-def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Chosen]) -> list[SearchResult]:
+def described(
+    connection: apsw.Connection,
+    chosen: Sequence[Chosen],
+    terms: Sequence[str],
+    depth: int,
+    *,
+    in_full: bool = True,
+) -> list[SearchResult]:
     """Results in the order of the chunks.
+
+    Args:
+        terms: The words of the query.
+        depth: Chunks that were looked at on each side.
+        in_full: ``False`` leaves snippets and sentences out: a prompt looks at hundreds of results.
 
     Raises:
         apsw.Error: The database is damaged: a chunk is not there, or not as it was written.
     """
     rows = connection.execute(
-        "SELECT chunks.id, files.path, files.category, chunks.start_line, chunks.end_line, chunks.heading,"
-        " chunks.date, chunks.speaker, chunks.about, chunks.text"
-        " FROM chunks JOIN files ON files.id = chunks.file_id"
-        " WHERE chunks.id IN (SELECT value FROM json_each(?))",
+        "SELECT id, start_line, end_line, heading, date, speaker, about, text FROM chunks"
+        " WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps([one.chunk for one in chosen]),),
     )
     found = {row[0]: row for row in rows}
-    for one in chosen:
-        if tuple(map(type, found.get(one.chunk, ()))) != _TYPES:
-            raise apsw.CorruptError(f"chunk {one.chunk} is not the one that was written")
-    finder = matches.Finder(wording.terms, matches.stemmer(connection)) if wording.in_full else None
+    finder = matches.Finder(terms, matches.stemmer(connection)) if in_full else None
     results: list[SearchResult] = []
     for one in chosen:
-        _, path, category, start, end, heading, date, speaker, about, text = found[one.chunk]
+        row = found.get(one.chunk, ())
+        if tuple(map(type, row)) != _TYPES:
+            raise apsw.CorruptError(f"chunk {one.chunk} is not the one that was written")
+        _, start, end, heading, date, speaker, about, text = row
         snippet = why = ""
         if finder is not None:
             within = finder.find(text)
-            all_within = len(within.terms) == len(wording.terms)
-            around = () if all_within else finder.find(f"{heading} {about}").terms
+            around = () if len(within.terms) == len(terms) else finder.find(f"{heading} {about}").terms
             snippet = matches.snippet(text, within)
-            why = _why(one, wording, within.terms, around)
+            why = _why(one, terms, depth, within.terms, around)
         results.append(
             SearchResult(
-                path=path,
+                path=one.file[0],
                 start_line=start,
                 end_line=end,
-                category=category,
+                category=one.file[1],  # type: ignore[arg-type]  # one of them
                 heading=heading,
                 date=date,
                 snippet=snippet,
@@ -85,7 +85,7 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
     return results
 
 
-_TYPES = (int, str, str, int, int, str, str, str, str, str)
+_TYPES = (int, int, int, str, str, str, str, str)
 """The types of the columns that are read of a chunk; damage may change one."""
 
 _SAID: dict[ShareName, str] = {
@@ -102,17 +102,27 @@ _SAID: dict[ShareName, str] = {
 
 def made_of(shares: Sequence[Share]) -> str:
     """What a score is made of, in a clause; empty without shares."""
-    said = ", ".join(
-        f"{_SAID[share.name]} {share.value:+.2f}" for share in shares if abs(share.value) >= 0.005
-    )
+    said = ", ".join([f"{_SAID[name]} {value:+.2f}" for name, value in shares if abs(value) >= 0.005])
     return f"found by {said}" if said else ""
 
 
-def _why(chosen: Chosen, wording: Wording, within: Collection[str], around: Collection[str]) -> str:
-    parts = [_by_words(chosen, wording, within, around)]
+def _why(
+    chosen: Chosen, terms: Sequence[str], depth: int, within: Collection[str], around: Collection[str]
+) -> str:
+    def place(rank: int | None) -> str:
+        return f"place {rank}" if rank else f"below the first {depth}"
+
+    present = [term for term in terms if term in within or term in around]
+    if present:
+        words = f"Holds {counted(len(present), len(terms))}: {listed(present)}"
+        outside = [term for term in present if term not in within]
+        if outside:
+            words += f" ({listed(outside)} in its heading or file)"
+        parts = [f"{words}, {place(chosen.lexical_rank)} by words"]
+    else:
+        parts = ["Holds none of the words"]
     if chosen.cosine is not None:
-        place = f"place {chosen.vector_rank}" if chosen.vector_rank else f"below the first {wording.depth}"
-        parts.append(f"{place} by meaning (similarity {chosen.cosine:.2f})")
+        parts.append(f"{place(chosen.vector_rank)} by meaning (similarity {chosen.cosine:.2f})")
     helped = [
         _SAID[share.name] for share in chosen.shares if share.name not in _DIRECT and share.value > 0.05
     ]
@@ -122,18 +132,6 @@ def _why(chosen: Chosen, wording: Wording, within: Collection[str], around: Coll
 
 
 _DIRECT = ("words", "meaning")
-
-
-def _by_words(chosen: Chosen, wording: Wording, within: Collection[str], around: Collection[str]) -> str:
-    present = [term for term in wording.terms if term in within or term in around]
-    if not present:
-        return "Holds none of the words"
-    words = f"Holds {counted(len(present), len(wording.terms))}: {listed(present)}"
-    outside = [term for term in present if term not in within]
-    if outside:
-        words += f" ({listed(outside)} in its heading or file)"
-    place = f"place {chosen.lexical_rank}" if chosen.lexical_rank else f"below the first {wording.depth}"
-    return f"{words}, {place} by words"
 
 
 def _and(parts: Sequence[str]) -> str:

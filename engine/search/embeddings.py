@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
-    from engine.meaning.vectors import TokenVectors
-
-    Floats = NDArray[numpy.float32]
+    from engine.meaning.vectors import Floats, TokenVectors
 
 
 class Embedder(Protocol):

@@ -30,16 +30,10 @@ class Candidate:
     vector_rank: int | None = None  # 1-based place in the list by meaning; ``None`` likewise
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate with its merged score, 0 to 1."""
-
-    candidate: Candidate
-    score: float
-
-
-def merge(candidates: Iterable[Candidate], lexical_weight: float, vector_weight: float) -> list[Ranked]:
-    """Order candidates by the weighted mean of both scores, best first.
+def merge(
+    candidates: Iterable[Candidate], lexical_weight: float, vector_weight: float
+) -> list[tuple[Candidate, float]]:
+    """Candidates with the weighted mean of both scores, 0 to 1, best first.
 
     Weights are at least 0.
     """
@@ -48,11 +42,8 @@ def merge(candidates: Iterable[Candidate], lexical_weight: float, vector_weight:
         lexical_weight, vector_weight = 1.0, 0.0
     total = lexical_weight + vector_weight or 1.0
     best = max((candidate.bm25 for candidate in pool), default=0.0) or 1.0
-    ranked: list[Ranked] = []
+    ranked: list[tuple[Candidate, float]] = []
     for one in pool:
         lexical, vector = max(one.bm25, 0.0) / best, min(max(one.cosine or 0.0, 0.0), 1.0)
-        ranked.append(Ranked(one, min((lexical_weight * lexical + vector_weight * vector) / total, 1.0)))
-    return sorted(
-        ranked,
-        key=lambda one: (-round(one.score, 12), one.candidate.path, one.candidate.line, one.candidate.chunk),
-    )
+        ranked.append((one, min((lexical_weight * lexical + vector_weight * vector) / total, 1.0)))
+    return sorted(ranked, key=lambda each: (-round(each[1], 12), each[0].path, each[0].line, each[0].chunk))

@@ -30,7 +30,8 @@ from engine.store.zone import local_day
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.search.embeddings import Embedder, Floats
+    from engine.meaning.vectors import Floats
+    from engine.search.embeddings import Embedder
     from engine.search.writer import Progress
     from engine.settings.model import SearchSettings
     from engine.store.files import Files
@@ -70,7 +71,8 @@ class SearchIndex:
         self._files = files
         self._settings = settings
         self._embedder = embedder
-        self._without_vectors = "" if embedder else without_vectors
+        self.without_vectors = "" if embedder else without_vectors
+        """Why the last search went by words alone, in one clause; empty when it need not have."""
         self._references = references
         self._zone = zone
         self._read_only = read_only
@@ -82,7 +84,7 @@ class SearchIndex:
             workspace,
             files,
             embedder,
-            self._without_vectors,
+            self.without_vectors,
             self._resident,
             read_only=read_only,
             lock_timeout_s=lock_timeout_s,
@@ -219,11 +221,6 @@ class SearchIndex:
         except (*database.FAULTS, IndexFailed) as error:
             return IndexStatus("broken", f"the search index cannot be read ({error})", trouble=self._trouble)
 
-    @property
-    def without_vectors(self) -> str:
-        """Why the last search went by words alone, in one clause; empty when it need not have."""
-        return self._without_vectors
-
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has made all vectors; they are used, and files may change, meanwhile.
 
@@ -262,40 +259,10 @@ class SearchIndex:
                 vector = self._query_vector(wanted, asked.meant)
             if by_list:
                 packed = b"" if vector is None else vectors.packed(vector[None, :])[0]
-                found = lookup.answer(
-                    connection,
-                    lookup.Question(
-                        asked.terms,
-                        packed,
-                        asked.limit,
-                        asked.category,
-                        asked.exclude,
-                        *settings.weights,
-                        in_full=asked.in_full,
-                    ),
-                )
-                return chosen(found, asked.room)
+                return chosen(lookup.answer(connection, asked, packed, settings.weights), asked.room)
             from engine.search.resident import answer  # noqa: PLC0415 — brings numpy
 
-            return answer.answer(
-                self._resident,
-                connection,
-                answer.Question(
-                    query=asked.query,
-                    terms=asked.terms,
-                    vector=vector,
-                    limit=asked.limit,
-                    room=asked.room,
-                    category=asked.category,
-                    exclude=asked.exclude,
-                    weights=settings.weights,
-                    today=asked.today,
-                    half_life_days=settings.half_life_days,
-                    references=self._references(),
-                    in_full=asked.in_full,
-                    context=literal_terms(asked.context) if asked.context else (),
-                ),
-            )
+            return answer.answer(self._resident, connection, asked, vector, settings, self._references())
 
     def _require_ready(self, connection: apsw.Connection) -> None:
         version = schema.version_of(connection)
@@ -310,16 +277,16 @@ class SearchIndex:
         """The vector of a query; ``None`` to search by words alone; the status then says why."""
         try:
             found = vector_of(embedder, query)
-            self._without_vectors = vectors.unlike(found, embedder)
+            self.without_vectors = vectors.unlike(found, embedder)
         except (*EMBEDDING_FAULTS, IndexError) as error:
-            self._without_vectors = f"the embedding model failed ({error})"
-        return None if self._without_vectors or not found.any() else found
+            self.without_vectors = f"the embedding model failed ({error})"
+        return None if self.without_vectors or not found.any() else found
 
     def _ready(self, connection: apsw.Connection) -> IndexStatus:
         categories = _by_category(connection)
         skipped = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
         refreshed = schema.get_meta(connection, "refreshed_ns")
-        without = self._without_vectors or database.vector_library()[1]
+        without = self.without_vectors or database.vector_library()[1]
         found, coming = vectors.standing(connection, self._embedder) if self._embedder else (0, "")
         if coming and (error := self._maintenance.vectors_error):
             coming = f"{coming}: {error}"

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import apsw
@@ -236,17 +237,6 @@ class Maintenance:
 def _report(
     outcome: Outcome, chunks: int, skipped: tuple[Skipped, ...], seconds: float, rebuilt: str
 ) -> IndexReport:
-    unnameable = tuple(Skipped(path, "its name is not UTF-8") for path in outcome.unnameable)
-    return IndexReport(
-        added=outcome.added,
-        changed=outcome.changed,
-        removed=outcome.removed,
-        unchanged=outcome.unchanged,
-        skipped=skipped + unnameable,
-        chunks=chunks,
-        embedded=outcome.embedded,
-        seconds=seconds,
-        rebuilt=rebuilt,
-        vectors=outcome.without_vectors,
-        stopped=outcome.stopped,
-    )
+    done = asdict(outcome)
+    unnameable = tuple(Skipped(path, "its name is not UTF-8") for path in done.pop("unnameable"))
+    return IndexReport(**done, skipped=skipped + unnameable, chunks=chunks, seconds=seconds, rebuilt=rebuilt)

@@ -7,6 +7,7 @@ index cuts its own text, stop words go, and what remains is joined by OR, each w
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 
 MAX_TERMS = 64
@@ -25,6 +26,7 @@ _STOP_WORDS = (
     "they this those through to too under until up us ve very was wasn we were weren what when where "
     "which while who whom why will with won would wouldn you your yours yourself yourselves "
 )
+_ASCII_WORD = re.compile("[a-z0-9]+")
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
@@ -34,6 +36,8 @@ def words(text: str) -> list[str]:
     A word is a run of letters, digits and private-use characters of any script, with the marks that combine
     with them: the rule of FTS5's ``unicode61`` tokenizer.
     """
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
     found: list[str] = []
     run: list[str] = []
     for character in text:

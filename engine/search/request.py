@@ -19,7 +19,7 @@ class Request:
     """The arguments of ``SearchIndex.search``, checked."""
 
     query: str
-    terms: tuple[str, ...]
+    terms: tuple[str, ...]  # at least one
     limit: int
     category: Category | None
     exclude: frozenset[str]
@@ -27,7 +27,7 @@ class Request:
     today: date
     in_full: bool
     context: str
-    room: Room | None
+    room: Room | None  # ``None`` where all are wanted, best first
 
     @property
     def meant(self) -> str:

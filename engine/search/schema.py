@@ -18,6 +18,7 @@ floats, and similarities within a hundredth.
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,6 +161,11 @@ def get_meta(connection: apsw.Connection, key: str) -> str:
     """A value of the ``meta`` table; ``""`` when it is not there."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return str(row[0]) if row else ""
+
+
+def all_meta(connection: apsw.Connection) -> defaultdict[str, str]:
+    """The ``meta`` table; ``""`` for what is not there."""
+    return defaultdict(str, connection.execute("SELECT key, value FROM meta"))
 
 
 def next_stamp(connection: apsw.Connection) -> int:

@@ -13,7 +13,8 @@ from engine.search import schema
 from engine.search.embeddings import EMBEDDING_FAULTS
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Embedder, Floats
+    from engine.meaning.vectors import Floats
+    from engine.search.embeddings import Embedder
 
 NOTHING_TO_EMBED = -1
 """``chunks.vector_sum`` of a text the model can say nothing about."""
@@ -27,8 +28,8 @@ def are_of(connection: apsw.Connection, embedder: Embedder) -> bool:
         name = embedder.id
     except EMBEDDING_FAULTS:
         return False
-    described = (schema.get_meta(connection, "embedder"), schema.get_meta(connection, "dimensions"))
-    return described == (name, str(embedder.dimensions))
+    meta = schema.all_meta(connection)
+    return (meta["embedder"], meta["dimensions"]) == (name, str(embedder.dimensions))
 
 
 def unlike(vector: Floats, embedder: Embedder) -> str:

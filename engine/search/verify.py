@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import apsw
 
 from engine.search import database, schema, vectors
-from engine.search.checksums import file_digest
+from engine.search.changes import file_digest
 
 _MOST = 8
 """Problems of one kind that are listed; one is enough to make the index anew."""

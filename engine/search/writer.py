@@ -11,8 +11,7 @@ from typing import TypeVar
 import apsw
 
 from engine.search import changes, chunks, schema, vectors
-from engine.search.changes import Change, Known
-from engine.search.checksums import file_digest
+from engine.search.changes import Change, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
 from engine.store.files import Files
@@ -44,7 +43,7 @@ class Outcome:
     unchanged: int = 0
     unnameable: list[str] = field(default_factory=list)
     embedded: int = 0
-    without_vectors: str = ""
+    vectors: str = ""
     stopped: bool = False
 
 
@@ -74,7 +73,7 @@ class Writer:
         self._embedder = embedder
         self._progress = progress or (lambda done, total: None)
         self._stopping = stopping
-        self.outcome = Outcome(without_vectors=without_vectors)
+        self.outcome = Outcome(vectors=without_vectors)
 
     def run(self, paths: Iterable[str] | None = None) -> Outcome:
         """Bring the whole index, or what concerns some paths, up to date.
@@ -122,7 +121,7 @@ class Writer:
                 with self._connection:
                     vectors.prepare(self._connection, self._embedder)
             except EMBEDDING_FAULTS as error:
-                self.outcome.without_vectors = f"the embedding model failed ({error})"
+                self.outcome.vectors = f"the embedding model failed ({error})"
                 self._embedder = None
 
     def _everything(self) -> tuple[list[Source], dict[str, Known]]:
@@ -283,14 +282,12 @@ class Writer:
             try:
                 found = self._embedder.embed(batch)
             except EMBEDDING_FAULTS as error:
-                self.outcome.without_vectors = f"the embedding model failed ({error})"
+                self.outcome.vectors = f"the embedding model failed ({error})"
             else:
                 if found.shape == (len(batch), self._embedder.dimensions):
                     packed.extend(vectors.packed(found))
                     continue
-                self.outcome.without_vectors = (
-                    "the embedding model gives vectors of another size than it says"
-                )
+                self.outcome.vectors = "the embedding model gives vectors of another size than it says"
             self._embedder = None
             return []
         return packed

@@ -7,7 +7,7 @@ prefix, and what broke the others; and would the next prompt still find the cach
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -139,33 +139,28 @@ def repeat(one: Compiled, other: Compiled) -> Repeat:
     first, second = encoded(one.text), encoded(other.text)
     if first == second:
         return Repeat(True, len(first))
-    byte = first_difference(first, second)
+    differing = Repeat(False, len(first), byte=first_difference(first, second))
     found = compare(Prefix.of(one), Prefix.of(other))
     if found is not None:
-        diff = tuple(f"{sign}{line}" for sign, line in (("-", found.before), ("+", found.after)) if line)
-        return Repeat(
-            False,
-            len(first),
+        return replace(
+            differing,
             in_prefix=True,
             layer=found.layer,
             name=found.name,
             label=found.label,
             source=found.source,
             line=found.line,
-            byte=byte,
-            diff=diff,
+            diff=tuple(f"{sign}{line}" for sign, line in (("-", found.before), ("+", found.after)) if line),
         )
     change = next(iter(sections_of(one, other).sections), None)
     if change is None:
-        return Repeat(False, len(first), byte=byte)
-    return Repeat(
-        False,
-        len(first),
+        return differing
+    return replace(
+        differing,
         layer=change.layer,
         name=LAYERS[change.layer],
         label=change.label,
         source=change.after.source or change.before.source,
-        byte=byte,
         diff=change.diff,
     )
 

@@ -26,7 +26,7 @@ from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 TOPIC = """---
 title: Deploy

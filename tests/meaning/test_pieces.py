@@ -1,4 +1,4 @@
-"""Word pieces are found as in a dictionary of all lines."""
+"""Words are cut into pieces as with a dictionary of all lines."""
 
 from __future__ import annotations
 
@@ -9,16 +9,40 @@ from hypothesis import strategies as st
 from engine.meaning.pieces import Pieces
 from engine.meaning.vectors import DATA
 
-SIGNS = st.text("ab#é退\r\u2028\0", max_size=6)
+SIGNS = "abé退\r\u2028\0"
 
 
-@given(lines=st.lists(SIGNS, min_size=1, max_size=30), others=st.lists(SIGNS, max_size=10))
-def test_every_line_is_found_and_nothing_else(lines: list[str], others: list[str]) -> None:
-    expected = {line: row for row, line in enumerate(lines) if line}
+def plainly(word: str, rows: dict[str, int]) -> tuple[int, ...]:
+    """The rows of the longest pieces from left to right."""
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        for end in range(len(word), start, -1):
+            row = rows.get(f"##{word[start:end]}" if start else word[:end])
+            if row is not None:
+                found.append(row)
+                start = end
+                break
+        else:
+            return ()
+    return tuple(found)
+
+
+@given(
+    lines=st.lists(st.text(f"{SIGNS}#", max_size=6), min_size=1, max_size=30),
+    words=st.lists(st.text(SIGNS, max_size=6), max_size=10),
+)
+def test_words_are_cut_into_the_longest_lines(lines: list[str], words: list[str]) -> None:
+    rows = {line: row for row, line in enumerate(lines) if line}
     pieces = Pieces("\n".join(lines).encode())
     assert len(pieces) == len(lines)
-    for sought in (*lines, *others, *(line[:2] for line in lines), "", "#", "##", "###"):
-        assert pieces.get(sought) == expected.get(sought)
+    for word in (
+        *words,
+        *(line.replace("#", "") for line in lines),
+        *map("".join, zip(words, lines, strict=False)),
+    ):
+        word = word.replace("#", "")
+        assert pieces.split(word) == plainly(word, rows)
 
 
 def test_the_shipped_pieces() -> None:
@@ -26,13 +50,13 @@ def test_the_shipped_pieces() -> None:
     lines = data.decode().split("\n")
     pieces = Pieces(data)
     assert len(pieces) == len(lines)
-    assert [pieces.get(line) for line in lines if line] == [row for row, line in enumerate(lines) if line]
-    assert {pieces.get(f"{line}\n") for line in lines} == {None}
+    begins = {line: row for row, line in enumerate(lines) if line and not line.startswith("#")}
+    assert all(pieces.split(line) == (row,) for line, row in begins.items() if len(line) <= 20)
+    assert {pieces.split(f"{line}\n") for line in begins} == {()}
 
 
 def test_a_text_that_is_no_text_has_no_pieces() -> None:
     pieces = Pieces(b"a\nb")
-    assert pieces.get("\ud800") is None
-    assert pieces.get("a\nb") is None
+    assert pieces.split("\ud800") == pieces.split("a\nb") == ()
     with pytest.raises(UnicodeDecodeError):
         Pieces(b"a\n\xff")

@@ -12,7 +12,7 @@ from engine.search.query import words
 from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 TRANSCRIPT = """---
 session_id: ses_a1b2c3d4

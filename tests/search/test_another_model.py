@@ -22,7 +22,7 @@ from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 FACTS = "knowledge/facts.md"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import apsw
 import pytest
 
 from engine.search import schema
-from engine.search.described import Chosen, Wording, counted, described, listed, made_of
+from engine.search.described import Chosen, counted, described, listed, made_of
 from engine.search.results import Share, ShareName
 
 
@@ -39,7 +38,7 @@ def connection() -> apsw.Connection:
 
 
 def chosen(chunk: int = 1, **values: Any) -> Chosen:
-    return replace(Chosen(chunk, 0.5, 1, None, None), **values)
+    return Chosen(chunk, ("conversations/a.md", "conversation"), 0.5, 1, None, None)._replace(**values)
 
 
 def shares(**values: float) -> tuple[Share, ...]:
@@ -48,14 +47,14 @@ def shares(**values: float) -> tuple[Share, ...]:
 
 
 def why(connection: apsw.Connection, terms: tuple[str, ...], one: Chosen, depth: int = 50) -> str:
-    (result,) = described(connection, Wording(terms, depth), [one])
+    (result,) = described(connection, [one], terms, depth)
     return result.why
 
 
 def test_a_result_has_all_that_is_known_of_its_chunk(connection: apsw.Connection) -> None:
     parts = shares(words=0.4, meaning=0.1)
     second, first = described(
-        connection, Wording(("heron",), 50), [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)]
+        connection, [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)], ("heron",), 50
     )
     assert (second.path, second.start_line, second.text, second.speaker) == (
         "conversations/a.md",
@@ -75,8 +74,8 @@ def test_a_result_has_all_that_is_known_of_its_chunk(connection: apsw.Connection
 
 
 def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -> None:
-    (full,) = described(connection, Wording(("heron",), 50), [chosen()])
-    (short,) = described(connection, Wording(("heron",), 50, in_full=False), [chosen()])
+    (full,) = described(connection, [chosen()], ("heron",), 50)
+    (short,) = described(connection, [chosen()], ("heron",), 50, in_full=False)
     assert (short.snippet, short.why) == ("", "")
     assert (short.text, short.score, short.path) == (full.text, full.score, full.path)
 
@@ -118,7 +117,7 @@ def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -
 def test_why_is_one_sentence(
     terms: tuple[str, ...], one: dict[str, Any], said: str, connection: apsw.Connection
 ) -> None:
-    assert why(connection, terms, replace(chosen(), **one)) == said
+    assert why(connection, terms, chosen(**one)) == said
 
 
 def test_what_a_score_is_made_of_is_said_with_its_sign() -> None:
@@ -140,12 +139,10 @@ def test_every_share_has_a_name() -> None:
     "damage",
     [
         "DELETE FROM chunks WHERE id = 1",
-        "DELETE FROM files",
         "UPDATE chunks SET text = x'ff' WHERE id = 1",
         "UPDATE chunks SET heading = x'' WHERE id = 1",
         "UPDATE chunks SET speaker = x'00' WHERE id = 1",
         "UPDATE chunks SET start_line = 'one' WHERE id = 1",
-        "UPDATE files SET path = x'2f'",
     ],
 )
 @pytest.mark.parametrize("in_full", [True, False])
@@ -156,11 +153,11 @@ def test_a_chunk_that_is_not_as_it_was_written_is_damage(
     connection.pragma("foreign_keys", False)
     connection.execute(damage)
     with pytest.raises(apsw.CorruptError, match="chunk 1 is not the one that was written"):
-        described(connection, Wording(("heron",), 50, in_full), [chosen(1)])
+        described(connection, [chosen(1)], ("heron",), 50, in_full=in_full)
 
 
 def test_nothing_chosen_is_nothing_described(connection: apsw.Connection) -> None:
-    assert described(connection, Wording(("heron",), 50), []) == []
+    assert described(connection, [], ("heron",), 50) == []
 
 
 def test_of_many_words_the_first_are_listed() -> None:

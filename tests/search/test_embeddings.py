@@ -17,7 +17,7 @@ from engine.meaning.vectors import TOKENS_READ, TokenVectors
 from engine.search.embeddings import LocalEmbedder
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 
 @pytest.fixture(scope="module")

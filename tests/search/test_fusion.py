@@ -10,7 +10,7 @@ from engine.search.fusion import Candidate, merge
 
 
 def order(*candidates: Candidate, weights: tuple[float, float] = (0.4, 0.6)) -> list[int]:
-    return [one.candidate.chunk for one in merge(candidates, *weights)]
+    return [one.chunk for one, _ in merge(candidates, *weights)]
 
 
 def test_both_sides_count_by_their_weights() -> None:
@@ -18,21 +18,21 @@ def test_both_sides_count_by_their_weights() -> None:
     meant = Candidate(2, "b.md", 1, bm25=1.0, cosine=0.9)
     assert order(said, meant, weights=(0.4, 0.6)) == [2, 1]
     assert order(said, meant, weights=(0.9, 0.1)) == [1, 2]
-    best, second = merge([said, meant], 0.4, 0.6)
-    assert best.score == pytest.approx(0.4 / 8 + 0.6 * 0.9)
-    assert second.score == pytest.approx(0.4 + 0.6 * 0.1)
+    (_, best), (_, second) = merge([said, meant], 0.4, 0.6)
+    assert best == pytest.approx(0.4 / 8 + 0.6 * 0.9)
+    assert second == pytest.approx(0.4 + 0.6 * 0.1)
 
 
 def test_a_score_does_not_depend_on_how_many_are_asked_for() -> None:
     near = Candidate(1, "a.md", 1, bm25=4.0, cosine=0.8)
     far = Candidate(2, "b.md", 1, bm25=1.0, cosine=0.1)
     alone, together = merge([near], 0.4, 0.6)[0], merge([near, far], 0.4, 0.6)[0]
-    assert alone.score == together.score
+    assert alone[1] == together[1]
 
 
 def test_without_vectors_words_are_the_whole_score() -> None:
     ranked = merge([Candidate(1, "a.md", 1, bm25=2.0), Candidate(2, "b.md", 1, bm25=4.0)], 0.4, 0.6)
-    assert [(one.candidate.chunk, one.score) for one in ranked] == [(2, 1.0), (1, 0.5)]
+    assert [(one.chunk, score) for one, score in ranked] == [(2, 1.0), (1, 0.5)]
 
 
 def test_equals_are_ordered_by_path_then_line() -> None:
@@ -60,7 +60,5 @@ def test_scores_stay_between_0_and_1_in_any_order(
         for number, (bm25, cosine) in enumerate(scores)
     ]
     ranked = merge(candidates, lexical, vector)
-    assert all(0 <= one.score <= 1 for one in ranked)
-    assert [one.candidate for one in merge(reversed(candidates), lexical, vector)] == [
-        one.candidate for one in ranked
-    ]
+    assert all(0 <= score <= 1 for _, score in ranked)
+    assert merge(reversed(candidates), lexical, vector) == ranked

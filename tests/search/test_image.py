@@ -262,16 +262,23 @@ def test_a_folder_that_cannot_be_written_is_no_failure(kept: Path) -> None:
     assert os.listdir(folder) == [NAME]
 
 
+FULL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+folder = pathlib.Path(sys.argv[1])
+whole = (folder / image.NAME).read_bytes()
+for size in (0, 1, 9, 100, len(whole) - 1):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    image.save(folder, sample())
+    assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [(image.NAME, whole)], size
+"""
+
+
 def test_a_full_disk_leaves_what_was_there(kept: Path) -> None:
     whole = kept.read_bytes()
-    limit = (
-        "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
-    )
-    for size in (0, 1, 9, 100, len(whole) - 1):
-        done = save_elsewhere(kept.parent, limit.format(size))
-        assert (done.returncode, done.stderr) == (0, "")
-        assert [(path.name, path.read_bytes()) for path in kept.parent.iterdir()] == [(NAME, whole)]
+    done = save_elsewhere(kept.parent, FULL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [(path.name, path.read_bytes()) for path in kept.parent.iterdir()] == [(NAME, whole)]
 
 
 def test_a_writer_that_is_killed_leaves_what_was_there(kept: Path) -> None:

@@ -14,7 +14,7 @@ from tests.search.conftest import Open
 from tests.search.samples import BagOfWords
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 
 class Odd(BagOfWords):

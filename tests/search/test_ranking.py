@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.search.resident import bm25, largest, ranking
@@ -62,8 +62,9 @@ class Memory:
     def named(self, found: Sequence[FoundRow]) -> list[tuple[str, int]]:
         """Path and chunk of each, ordered as an answer orders them."""
         names = [
-            (self.segments[one.part].path_of(one.place), int(self.segments[one.part].chunks[one.place]))
+            (segment.paths[segment.owners[one.place]], int(segment.chunks[one.place]))
             for one in found
+            for segment in [self.segments[one.part]]
         ]
         order = sorted(range(len(found)), key=lambda at: (-round(found[at].score, 6), names[at]))
         return [names[at] for at in order]
@@ -116,6 +117,9 @@ def scores(memory: Memory, asked: Query, **among: object) -> dict[int, FoundRow]
 
 # Against the reference
 
+HALF = settings(max_examples=settings().max_examples // 2)
+"""Of the examples: each is a whole memory."""
+
 
 @st.composite
 def memories(draw: st.DrawFn) -> tuple[Memory, list[FileRow]]:
@@ -148,6 +152,7 @@ _DAYS = st.lists(
 )
 
 
+@HALF
 @given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
 def test_the_arrays_give_what_the_rules_say(
     made: tuple[Memory, list[FileRow]],
@@ -195,6 +200,7 @@ def _is_clear(corpus: Sequence[FileRow], asked: Query) -> bool:
     return not cosines or float(numpy.std(cosines)) == 0 or float(numpy.std(cosines)) > 1e-3
 
 
+@HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
 def test_where_chunks_lie_changes_nothing_at_all(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
@@ -214,6 +220,7 @@ def _values(one: FoundRow) -> tuple[float, ...]:
     return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
 
 
+@HALF
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
 def test_few_are_the_first_of_many(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
@@ -496,7 +503,9 @@ def test_undated_text_loses_nothing() -> None:
 def test_use_lifts_a_little_and_no_more(times: int, gain: float) -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("heron")]))
     first, second = memory.rank(query(memory, "heron"), used={"b": times})
-    one, other = (first, second) if memory.segments[0].path_of(first.place) == "b" else (second, first)
+    (segment,) = memory.segments
+    is_first = segment.paths[segment.owners[first.place]] == "b"
+    one, other = (first, second) if is_first else (second, first)
     assert one.use == pytest.approx(gain * (one.words + one.session), abs=1e-6)
     assert other.use == 0
 

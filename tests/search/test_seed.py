@@ -16,7 +16,7 @@ from tests.search.conftest import Open
 from tests.search.samples import FILES, put
 
 if TYPE_CHECKING:
-    from engine.search.embeddings import Floats
+    from engine.meaning.vectors import Floats
 
 
 class Counting(LocalEmbedder):

@@ -62,7 +62,7 @@ def test_a_segment_holds_its_files() -> None:
     assert segment.scales.tolist() == pytest.approx([0, 0.2, 1 / 127])
     assert segment.vectors[1].tolist() == [3, -4] + [0] * (DIMENSIONS - 2)
     assert segment.bits[1].tolist() == [0b10000000, 0]
-    assert segment.path_of(2) == "b"
+    assert segment.paths[segment.owners[2]] == "b"
     assert [segment.place_of(path) for path in ("a", "b", "", "aa", "c", "\ud800")] == [0, 1, *[None] * 4]
 
 

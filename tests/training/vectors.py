@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 import torch
 
+from engine.meaning.pieces import Pieces
 from engine.meaning.vectors import rows_of, splitter, tokens_of
 from tests.training.sets import ActivationSet
 
@@ -74,7 +75,8 @@ class Student:
     """The vectors while they learn: float32 ``[len(pieces) + PAIRS, DIMENSIONS]``."""
 
     def __init__(self, pieces: Sequence[str], table: Floats) -> None:
-        self.pieces = {piece: row for row, piece in enumerate(pieces)}
+        self.pieces = pieces
+        self.split = splitter(Pieces("\n".join(pieces).encode()))
         self.bag = torch.nn.EmbeddingBag(*table.shape, mode="sum", sparse=True)
         self.bag.weight.data = torch.tensor(table)
 
@@ -86,8 +88,7 @@ class Student:
 
     def rows(self, texts: Iterable[str]) -> list[list[int]]:
         """The rows that each text adds up; one row at least."""
-        split = splitter(self.pieces)
-        return [rows_of(tokens_of(text), split, len(self.pieces), PAIRS) or [0] for text in texts]
+        return [rows_of(tokens_of(text), self.split, len(self.pieces), PAIRS) or [0] for text in texts]
 
     def embed(self, rows: Sequence[Sequence[int]], table: torch.Tensor | None = None) -> torch.Tensor:
         """Vectors of length 1, from these weights or another table's."""
@@ -141,7 +142,7 @@ def tune(
 ) -> Student:
     """A student whose vectors tell the topics of these sets apart better, and all else as before."""
     rng = random.Random(seed)
-    tuned = Student(list(student.pieces), student.table)
+    tuned = Student(student.pieces, student.table)
     before = torch.tensor(student.table)
     plain = tuned.rows(generic)
     prepared = [

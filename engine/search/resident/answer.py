@@ -2,170 +2,147 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy
 
 from engine.search.dates import days_in
-from engine.search.described import Chosen, Wording, described
+from engine.search.described import Chosen, described
+from engine.search.query import literal_terms
 from engine.search.resident import ranking
 from engine.search.resident.ranking import BY_FILE, SHARES, Found, Query
 from engine.search.resident.relevance import weighed
 from engine.search.resident.segment import Part
-from engine.search.results import Category, SearchResult, Share
+from engine.search.results import SearchResult, Share
 from engine.search.talk import telling
-from engine.search.worth import CHARACTERS_PER_TOKEN, Offers, Room, in_order
+from engine.search.worth import CHARACTERS_PER_TOKEN, Offers, in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from engine.search.request import Request
     from engine.search.resident.resident import Resident, View
     from engine.search.resident.segment import Floats, Segment
+    from engine.settings.model import SearchSettings
 
 _LEAST_SHARE = 0.0005
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked."""
-
-    query: str
-    terms: tuple[str, ...]
-    vector: Floats | None  # float32 ``[D]``, of length 1; ``None`` to search by words alone
-    limit: int
-    room: Room | None  # ``None`` where all are wanted, best first
-    category: Category | None
-    exclude: Collection[str]
-    weights: tuple[float, float]  # of words and of meaning
-    today: date
-    half_life_days: float  # as in ``config.SearchSettings``
-    references: Mapping[str, int]  # useful references by path
-    in_full: bool  # as in ``described.Wording``
-    context: tuple[str, ...] = ()  # the words of what precedes the query
-
-
-def answer(resident: Resident, connection: apsw.Connection, question: Question) -> list[SearchResult]:
+def answer(
+    resident: Resident,
+    connection: apsw.Connection,
+    asked: Request,
+    vector: Floats | None,
+    settings: SearchSettings,
+    references: Mapping[str, int],
+) -> list[SearchResult]:
     """The best chunks, best first, or as they are worth the room; scores are shares of the best one's.
+
+    Args:
+        vector: The query's, float32 ``[D]``, of length 1, of the model of the index; ``None`` to search by
+            words alone.
+        references: Useful references by path.
 
     Raises:
         apsw.Error: The database is damaged.
     """
     view = resident.view(connection)
-    words, meaning = question.weights
-    days = days_in(question.query, question.today)
-    parts = [_part(view, number, question) for number in range(len(view.segments))]
-    asks = resident.numbers(telling(question.terms))
-    context = weighed(parts, asks, resident.numbers(telling(question.context)))
-    asked = Query(
-        terms=resident.numbers(question.terms),
-        vector=_usable(question.vector, view),
-        limit=question.limit,
+    words, meaning = settings.weights
+    parts = [_part(view, number, asked, references) for number in range(len(view.segments))]
+    asks = resident.numbers(telling(asked.terms))
+    context = literal_terms(asked.context) if asked.context else ()
+    weights = weighed(parts, asks, resident.numbers(telling(context)))
+    query = Query(
+        terms=resident.numbers(asked.terms),
+        vector=vector,
+        limit=asked.limit,
         words=words,
         meaning=meaning,
-        days=[(each.first.toordinal(), each.last.toordinal()) for each in days],
-        today=question.today.toordinal(),
-        half_life=question.half_life_days,
-        places=question.in_full,
-        context=context,
-        asks={**dict.fromkeys(asks, 1.0), **context},
+        days=[(each.first.toordinal(), each.last.toordinal()) for each in days_in(asked.query, asked.today)],
+        today=asked.today.toordinal(),
+        half_life=settings.half_life_days,
+        places=asked.in_full,
+        context=weights,
+        asks={**dict.fromkeys(asks, 1.0), **weights},
     )
-    found = ranking.rank(parts, view.sample, asked)
+    found = ranking.rank(parts, view.sample, query)
     if found is None:
         return []
-    files = _files(found, view)
+    files, own = _files(found, view, "" if asked.room is None else asked.room.own)
     # In one segment equals are in order already.
-    order = numpy.lexsort((found.places, files.numbers, -found.scores))[: question.limit]
-    if question.room is not None:
-        offers = _offers(found, files, order, view, question.room.own)
-        order = order[in_order(offers, question.room)]
-    wording = Wording(question.terms, ranking.POOL, question.in_full)
-    return described(connection, wording, _chosen(found, order, view))
+    order = numpy.lexsort((found.places, files, -found.scores))[: asked.limit]
+    if asked.room is not None:
+        order = order[in_order(_offers(found, files, order, view, own), asked.room)]
+    chosen = _chosen(found, order, view)
+    return described(connection, chosen, asked.terms, ranking.POOL, in_full=asked.in_full)
 
 
-class _Files(NamedTuple):
-    """The files of what was found."""
-
-    paths: list[str]  # ascending
-    numbers: NDArray[Any]  # int ``[N]``: the place of each one's path
-
-
-def _files(found: Found, view: View) -> _Files:
-    owners = numpy.empty(len(found), dtype=numpy.int64)
+def _column(found: Found, view: View, name: str) -> NDArray[Any]:
+    """A column of the segments for what was found, int64 ``[N]``."""
+    values = numpy.empty(len(found), dtype=numpy.int64)
     for number, segment in enumerate(view.segments):
         mine = found.parts == number
-        owners[mine] = segment.owners[found.places[mine]]
-    which, numbers = numpy.unique(found.parts << 32 | owners, return_inverse=True)
-    paths = [view.segments[each >> 32].paths[each & 0xFFFF_FFFF] for each in which.tolist()]
+        values[mine] = getattr(segment, name)[found.places[mine]]
+    return values
+
+
+def _files(found: Found, view: View, own: str) -> tuple[NDArray[Any], int]:
+    """The file of each as a number that ascends with the path, int ``[N]``; that of ``own``, or -1."""
+    which, numbers = numpy.unique(found.parts << 32 | _column(found, view, "owners"), return_inverse=True)
+    keys = which.tolist()
+    ranks = numpy.arange(len(keys))
     if len(view.segments) > 1:
-        ascending = sorted(range(len(paths)), key=paths.__getitem__)
-        places = numpy.empty(len(paths), dtype=numpy.intp)
-        places[ascending] = numpy.arange(len(paths))
-        return _Files([paths[each] for each in ascending], places[numbers])
-    return _Files(paths, numbers)
+        paths = [view.segments[key >> 32].paths[key & 0xFFFF_FFFF] for key in keys]
+        ranks = numpy.argsort(sorted(range(len(keys)), key=paths.__getitem__))
+    places = [segment.place_of(own) for segment in view.segments]
+    owned = [number << 32 | place for number, place in enumerate(places) if place is not None]
+    return ranks[numbers], next((int(ranks[keys.index(key)]) for key in owned if key in keys), -1)
 
 
-def _offers(found: Found, files: _Files, order: NDArray[Any], view: View, own: str) -> Offers:
-    characters = numpy.empty(len(found), dtype=numpy.int64)
-    for number, segment in enumerate(view.segments):
-        mine = found.parts == number
-        characters[mine] = segment.sizes[found.places[mine]]
-    place = bisect_left(files.paths, own)
+def _offers(found: Found, files: NDArray[Any], order: NDArray[Any], view: View, own: int) -> Offers:
     best = found.scores[order[0]]
     return Offers(
-        files=files.numbers[order],
-        own=place if files.paths[place : place + 1] == [own] else -1,
+        files=files[order],
+        own=own,
         scores=found.scores[order] / best,
         by_file=found.shares[BY_FILE][order] / best,
         relevance=found.relevance[order],
-        tokens=characters[order] // CHARACTERS_PER_TOKEN,
+        tokens=_column(found, view, "sizes")[order] // CHARACTERS_PER_TOKEN,
     )
 
 
 def _chosen(found: Found, order: NDArray[Any], view: View) -> list[Chosen]:
     best = float(found.scores[0])
-    return [
-        Chosen(
-            chunk=int(view.segments[part].chunks[place]),
-            score=score,
-            lexical_rank=found.lexical_ranks[number],
-            vector_rank=found.vector_ranks[number],
-            cosine=cosine,
-            shares=_shares(shares),
-            relevance=relevance,
-        )
-        for number, part, place, score, cosine, shares, relevance in zip(
-            order.tolist(),
-            found.parts[order].tolist(),
-            found.places[order].tolist(),
+    places = order.tolist()
+    files = zip(found.parts[order].tolist(), _column(found, view, "owners")[order].tolist(), strict=True)
+    return list(
+        map(
+            Chosen,
+            _column(found, view, "chunks")[order].tolist(),
+            [
+                (view.segments[part].paths[owner], view.segments[part].categories[owner])
+                for part, owner in files
+            ],
             (found.scores[order] / best).tolist(),
-            [None] * len(order) if found.cosines is None else found.cosines[order].tolist(),
-            (found.shares[:, order] / best).T.tolist(),
+            [found.lexical_ranks[place] for place in places],
+            [found.vector_ranks[place] for place in places],
+            [None] * len(places) if found.cosines is None else found.cosines[order].tolist(),
+            _shares(found.shares[:, order] / best),
             found.relevance[order].tolist(),
-            strict=True,
         )
-    ]
+    )
 
 
-def _usable(vector: Floats | None, view: View) -> Floats | None:
-    """The vector of a query; ``None`` where the model gave one of another length, or no numbers."""
-    if vector is None or vector.shape != view.sample.shape[1:] or not numpy.isfinite(vector).all():
-        return None
-    return vector
-
-
-def _part(view: View, number: int, question: Question) -> Part:
+def _part(view: View, number: int, asked: Request, references: Mapping[str, int]) -> Part:
     segment = view.segments[number]
     return Part(
         segment=segment,
         alive=view.alive[number],
-        allowed=view.allowed(number, question.category, question.exclude),
+        allowed=view.allowed(number, asked.category, asked.exclude),
         fading=view.fading[number],
-        used=_used(segment, question.references),
+        used=_used(segment, references),
     )
 
 
@@ -179,11 +156,17 @@ def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
     return used
 
 
-def _shares(values: Sequence[float]) -> tuple[Share, ...]:
-    """What a score is made of, largest first, without what hardly counts.
+def _shares(parts: NDArray[Any]) -> Iterator[tuple[Share, ...]]:
+    """What each score is made of, largest first, without what hardly counts.
 
-    ``values`` are parts of the best score, in the order of ``SHARES``.
+    ``parts`` are parts of the best score, float ``[8, N]``, in the order of ``SHARES``.
     """
-    told = [(value, name) for value, name in zip(values, SHARES, strict=True) if abs(value) >= _LEAST_SHARE]
-    told.sort(reverse=True)
-    return tuple([Share(name, value) for value, name in told])
+    parts = numpy.where(numpy.abs(parts) < _LEAST_SHARE, -numpy.inf, parts)
+    order = numpy.argsort(-parts, axis=0, kind="stable")
+    names = _NAMES[order].T.tolist()
+    values = numpy.take_along_axis(parts, order, axis=0).T.tolist()
+    for name, value, count in zip(names, values, (parts > -numpy.inf).sum(axis=0).tolist(), strict=True):
+        yield tuple(map(Share, name[:count], value[:count]))
+
+
+_NAMES = numpy.array(SHARES, dtype=object)

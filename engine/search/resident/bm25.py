@@ -20,7 +20,8 @@ B = 0.75
 FILE_K1 = 2.0
 FILE_B = 0.6
 """The same for files as a whole."""
-_MOST_TIMES = 4.0
+_TIMES = numpy.minimum(numpy.arange(256, dtype=numpy.float32) / 5, numpy.float32(4.0)).astype(float)
+"""How often a word counts for its file, by its count in a chunk."""
 
 
 def scores_of(
@@ -42,12 +43,12 @@ def scores_of(
     scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
     floors = [_floors(part.segment, mean) for part in parts]
     for term, weight in {**dict.fromkeys(terms, 1.0), **(context or {})}.items():
-        spans = [span_of(part, term) for part in parts]
-        holders = sum(alive_in(part, span) for part, span in zip(parts, spans, strict=True))
+        holders = sum(part.holders(term) for part in parts)
         if not holders:
             continue
         idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
-        for part, (first, last), score, floor in zip(parts, spans, scores, floors, strict=True):
+        for part, score, floor in zip(parts, scores, floors, strict=True):
+            first, last = part.span(term)
             if first < last:
                 places = part.segment.postings[first:last]
                 times = part.segment.counts[first:last].astype(numpy.float32)
@@ -91,15 +92,14 @@ def _extents(part: Part) -> NDArray[numpy.int64]:
 
 
 def _times(part: Part, term: int) -> Floats:
-    """How often a word stands in each file of a part; in no chunk more than ``_MOST_TIMES``."""
+    """How often a word stands in each file of a part; in no chunk more than four times."""
     segment = part.segment
-    first, last = span_of(part, term)
+    first, last = part.span(term)
     places, counts = segment.postings[first:last], segment.counts[first:last]
     if part.alive is not None:
         kept = part.alive[places]
         places, counts = places[kept], counts[kept]
-    times = numpy.minimum(counts.astype(numpy.float32) / 5, _MOST_TIMES)
-    found = numpy.bincount(segment.owners[places], weights=times, minlength=len(segment.files))
+    found = numpy.bincount(segment.owners[places], weights=_TIMES[counts], minlength=len(segment.files))
     return found.astype(numpy.float32)
 
 
@@ -112,20 +112,3 @@ def _floors(segment: Segment, mean: float) -> Floats:
         segment.floors.clear()
         segment.floors[mean] = kept
     return kept
-
-
-def span_of(part: Part, term: int) -> tuple[int, int]:
-    """Where the postings of a term begin and end in a part's segment."""
-    segment = part.segment
-    place = int(numpy.searchsorted(segment.terms, numpy.uint64(term)))
-    if place == len(segment.terms) or int(segment.terms[place]) != term:
-        return 0, 0
-    return int(segment.starts[place]), int(segment.starts[place + 1])
-
-
-def alive_in(part: Part, span: tuple[int, int]) -> int:
-    """How many of these postings are of chunks that are not gone."""
-    first, last = span
-    if part.alive is None or first == last:
-        return last - first
-    return int(part.alive[part.segment.postings[first:last]].sum())

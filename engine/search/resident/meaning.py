@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from engine.search.resident.segment import Floats, Segment
 
-_MOST_OF_A_BYTE = 255
 DEVIATIONS = 6.0
 """So many standard deviations above the mean are a similarity of 1."""
 
@@ -32,6 +29,7 @@ class Meaning:
         self._mean, self._deviation = float(cosines.mean()), float(cosines.std()) or 1.0
         self._weight = weight / DEVIATIONS
         width = len(vector)
+        self._size = numpy.min_scalar_type(width)  # of a number of signs
         agreeing = numpy.arange(width + 1, dtype=numpy.float32)
         self._rough = self.of(numpy.cos(numpy.pi * agreeing / width))
 
@@ -43,8 +41,8 @@ class Meaning:
 
     def roughly(self, segment: Segment) -> Floats:
         """The score of every chunk, by the signs of its vector."""
-        differing = _differing(segment.bits, self._signs)
-        rough: Floats = self._rough.take(differing)
+        apart = numpy.bitwise_count(segment.signs ^ self._signs.view(segment.signs.dtype)[:, None])
+        rough: Floats = self._rough.take(apart.sum(axis=0, dtype=self._size))
         rough[segment.blank] = 0.0
         return rough
 
@@ -54,16 +52,3 @@ class Meaning:
         # Not ``rows @ vector``, which adds a row up otherwise depending on where among the rows it stands.
         found: Floats = numpy.einsum("ij,j->i", rows, self._vector) * segment.scales[places]
         return found
-
-
-def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
-    """In how many signs each row differs."""
-    size = numpy.uint8 if 8 * bits.shape[1] <= _MOST_OF_A_BYTE else numpy.uint16
-    if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
-        bits, signs = bits.view(numpy.uint64), signs.view(numpy.uint64)
-    # Column by column: what comes of one fits the processor's cache.
-    first, *others = zip(bits.T, signs, strict=True)
-    counted: Any = numpy.bitwise_count(numpy.bitwise_xor(*first)).astype(size, copy=False)
-    for column, sign in others:
-        counted += numpy.bitwise_count(column ^ sign)
-    return counted

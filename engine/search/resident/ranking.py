@@ -102,14 +102,6 @@ SHARES: tuple[ShareName, ...] = (
 BY_FILE = SHARES.index("session")
 
 
-@dataclass(slots=True)
-class _Scores:
-    """The scores of a part's chunks, float32 ``[N]`` each."""
-
-    words: Floats
-    own: Floats
-
-
 def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
     """The chunks that may answer, best first, equals by part and place; ``None`` where there are none.
 
@@ -123,24 +115,25 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
     named = numpy.array(asked.terms, dtype=numpy.uint64)
     per_word = asked.words / best if best else 0.0
     by_voice = numpy.array([1.0, PERSON], dtype=numpy.float32)
-    scores = []
+    owns = []
     for part, by_bm25 in zip(parts, words, strict=True):
         own = by_bm25 * numpy.float32(per_word)
         if meaning is not None:
             own += meaning.roughly(part.segment)
         # Taken from a table: a mask is ten times as slow where it lets half of them through.
         own *= by_voice.take(part.segment.persons.view(numpy.uint8))
-        own[_spoken(part.segment, named)] *= numpy.float32(SPEAKER)
+        if _is_spoken(part.segment, named):
+            own[numpy.isin(part.segment.speakers, named)] *= numpy.float32(SPEAKER)
         if asked.days:
             own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
-        scores.append(_Scores(by_bm25, own))
-    candidates = _candidates(parts, scores, max(POOL, 2 * asked.limit))
+        owns.append(own)
+    candidates = _candidates(parts, owns, max(POOL, 2 * asked.limit))
     held = shares(parts, asked.asks, candidates)
     wholes = bm25.scores_of_files(parts, asked.terms)
     columns = [
-        _exactly(number, part, score, places, meaning, per_word, named, asked, *shared)
-        for number, (part, score, places, *shared) in enumerate(
-            zip(parts, scores, candidates, held, wholes, strict=True)
+        _exactly(number, part, by_bm25, own, places, meaning, per_word, named, asked, *shared)
+        for number, (part, by_bm25, own, places, *shared) in enumerate(
+            zip(parts, words, owns, candidates, held, wholes, strict=True)
         )
         if len(places)
     ]
@@ -184,13 +177,6 @@ def _places(all_values: Floats, values: Any) -> list[Any]:
     ]
 
 
-def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
-    """The chunks whose speaker the query names."""
-    if not _is_spoken(segment, named):
-        return slice(0)
-    return numpy.flatnonzero(numpy.isin(segment.speakers, named))
-
-
 def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
     """Whether the query names a speaker of the segment."""
     return not segment.voices.isdisjoint(named.tolist())
@@ -198,12 +184,8 @@ def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
 
 def _around(segment: Segment, own: Floats, places: Any) -> Any:
     """What some chunks get of the own scores of their neighbours."""
-    steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
+    others, beside = _beside(segment, places)
     shares = numpy.repeat(numpy.array(NEIGHBOURS, dtype=numpy.float32), 2)
-    others = places + steps[:, None]
-    within = (others >= 0) & (others < len(own))
-    owners = segment.owners
-    beside = within & (owners.take(others, mode="clip") == owners[places])
     # One after the other, as a sum over rows is: nothing depends on how many there are.
     return numpy.add.reduce(own.take(others, mode="clip") * beside * shares[:, None], axis=0)
 
@@ -212,13 +194,18 @@ def _with_those_beside(segment: Segment, places: Any, leaders: Any) -> Any:
     """Some places and those of the leaders' neighbours, ascending, each once."""
     wanted = numpy.zeros(len(segment), dtype=bool)
     wanted[places] = True
-    owners = segment.owners
-    theirs = owners[leaders]
-    for away in range(1, len(NEIGHBOURS) + 1):
-        for others in (leaders - away, leaders + away):
-            beside = (owners.take(others, mode="clip") == theirs) & (others >= 0) & (others < len(owners))
-            wanted[others[beside]] = True
+    others, beside = _beside(segment, leaders)
+    wanted[others[beside]] = True
     return numpy.flatnonzero(wanted)
+
+
+def _beside(segment: Segment, places: Any) -> tuple[Any, Any]:
+    """The places before and behind some chunks, two rows a ``NEIGHBOURS``; and which are of their file."""
+    steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
+    others = places + steps[:, None]
+    owners = segment.owners
+    within = (others >= 0) & (others < len(owners))
+    return others, within & (owners.take(others, mode="clip") == owners[places])
 
 
 def _permitted(part: Part, values: Floats) -> Floats:
@@ -227,7 +214,7 @@ def _permitted(part: Part, values: Floats) -> Floats:
     return values if mask is None else values[mask]
 
 
-def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) -> list[Any]:
+def _candidates(parts: Sequence[Part], owns: Sequence[Floats], count: int) -> list[Any]:
     """For each part the places of the chunks to look at exactly: how many it has depends on all parts."""
     masks = [part.alive if part.allowed is None else part.allowed for part in parts]
     sizes = [len(part.segment) for part in parts]
@@ -238,20 +225,20 @@ def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) ->
             for size, mask in zip(sizes, masks, strict=True)
         ]
     # Few have a chance: those that are good themselves, and those beside the best.
-    own = [
-        score.own if mask is None else numpy.where(mask, score.own, numpy.float32(0.0))
-        for score, mask in zip(scores, masks, strict=True)
+    allowed = [
+        own if mask is None else numpy.where(mask, own, numpy.float32(0.0))
+        for own, mask in zip(owns, masks, strict=True)
     ]
-    good = largest_of(own, count)
-    values = [each[places] for each, places in zip(own, good, strict=True)]
+    good = largest_of(allowed, count)
+    values = [own[places] for own, places in zip(allowed, good, strict=True)]
     least = least_of_the_best(values, LEADERS)
     wider = [
         _with_those_beside(part.segment, places, places[scores_there >= least])
         for part, places, scores_there in zip(parts, good, values, strict=True)
     ]
     totals = [
-        score.own[places] + _around(part.segment, score.own, places)
-        for part, score, places in zip(parts, scores, wider, strict=True)
+        own[places] + _around(part.segment, own, places)
+        for part, own, places in zip(parts, owns, wider, strict=True)
     ]
     return [places[best] for places, best in zip(wider, largest_of(totals, count), strict=True)]
 
@@ -259,7 +246,8 @@ def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) ->
 def _exactly(
     number: int,
     part: Part,
-    score: _Scores,
+    by_bm25: Floats,
+    owns: Floats,
     places: Any,
     meaning: Meaning | None,
     per_word: float,
@@ -270,7 +258,7 @@ def _exactly(
 ) -> Any:
     """Of some chunks, a column each: part, place, score, ``SHARES``, BM25, similarity, share of the words."""
     segment = part.segment
-    words = score.words[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * asked.words)
+    words = by_bm25[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * asked.words)
     similarity = numpy.zeros(len(places), dtype=numpy.float32)
     cosines = similarity
     if meaning is not None:
@@ -287,28 +275,16 @@ def _exactly(
     if asked.days:
         date = numpy.where(_dated(segment.days[places], asked), own * numpy.float32(DATED - 1), nothing)
         own = own + date
-    score.own[places] = own  # nothing but the neighbours looks at it from here on
-    around = _around(segment, score.own, places)
+    owns[places] = own  # nothing but the neighbours looks at it from here on
+    around = _around(segment, owns, places)
     owners = segment.owners[places]
     session = (_sessions(owners, own) + whole[owners] * numpy.float32(WHOLE)) * numpy.float32(SESSION)
     total = own + around + session
     recency = _faded(part, places, asked) * total
     use = _used(part, places) * total
     numbers = numpy.full(len(places), number)
-    rows = (
-        words,
-        similarity,
-        speaker,
-        date,
-        around,
-        session,
-        recency,
-        use,
-        score.words[places],
-        cosines,
-        share,
-    )
-    return numpy.stack([numbers, places, total + recency + use, *rows])
+    told = (words, similarity, speaker, date, around, session, recency, use)
+    return numpy.stack([numbers, places, total + recency + use, *told, by_bm25[places], cosines, share])
 
 
 def _dated(days: Ints, asked: Query) -> Any:

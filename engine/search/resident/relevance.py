@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from engine.search.resident.bm25 import alive_in, span_of
-
 if TYPE_CHECKING:
     from engine.search.resident.segment import Floats, Part
 
@@ -44,7 +42,7 @@ class Rarity:
 
     def holders(self, term: int) -> int:
         """How many chunks hold a word."""
-        return sum(alive_in(part, span_of(part, term)) for part in self._parts)
+        return sum(part.holders(term) for part in self._parts)
 
     def of(self, term: int) -> float:
         """From 0, a word of every chunk, to 1, a word of one chunk or none."""
@@ -57,6 +55,8 @@ def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int])
 
     Words are numbers, each once.
     """
+    if not context:
+        return {}
     rarity = Rarity(parts)
     own = frozenset(terms)
     known = [(rarity.of(term), term) for term in context if term not in own and rarity.holders(term)]
@@ -78,7 +78,7 @@ def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[A
         weight = given * rarity.of(term)
         total += weight
         for part, there, sums in zip(parts, places, held, strict=True):
-            first, last = span_of(part, term)
+            first, last = part.span(term)
             if first < last and len(there):
                 holders = part.segment.postings[first:last]
                 at = numpy.searchsorted(holders, there)

@@ -22,11 +22,7 @@ from engine.search.resident.terms import Terms
 from engine.search.resident.wording import wording
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
-    Bools = NDArray[numpy.bool_]
-    Floats = NDArray[numpy.float32]
+    from engine.search.resident.segment import Bools, Floats
 
 FADING = frozenset(("conversation", "journal"))
 """The categories whose text counts less as it gets older; the others are evergreen."""
@@ -88,9 +84,8 @@ class Resident:
         Raises:
             apsw.Error: The database is damaged.
         """
-        index = schema.get_meta(connection, "index")
-        embedder = schema.get_meta(connection, "embedder")
-        stamp = int(schema.get_meta(connection, "stamp") or 0)
+        meta = schema.all_meta(connection)
+        index, embedder, stamp = meta["index"], meta["embedder"], int(meta["stamp"] or 0)
         with self._guard:
             same = [view for view in self._views if (view.index, view.embedder) == (index, embedder)]
             known = next((view for view in same if view.stamp <= stamp), None)

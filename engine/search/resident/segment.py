@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -113,15 +113,28 @@ class Segment:
         return frozenset(numpy.unique(self.speakers).tolist()) - {0}
 
     @cached_property
+    def signs(self) -> NDArray[Any]:
+        """``bits`` column by column, ``[D/64, N]``; 8 signs to a number where they are no multiple of 64."""
+        import numpy  # noqa: PLC0415 — only a search needs it
+
+        wide = self.bits.shape[1] % 8 == 0 and self.bits.flags.c_contiguous
+        bits = self.bits.view(numpy.uint64) if wide else self.bits
+        return numpy.ascontiguousarray(bits.T)
+
+    def span(self, term: int) -> tuple[int, int]:
+        """Where the postings of a term begin and end."""
+        # As a number of their own type: a plain one would be compared with them as a float.
+        place = int(self.terms.searchsorted(self.terms.dtype.type(term)))
+        if place == len(self.terms) or int(self.terms[place]) != term:
+            return 0, 0
+        return int(self.starts[place]), int(self.starts[place + 1])
+
+    @cached_property
     def blank(self) -> Ints:
         """The places of the chunks without a vector."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
         return numpy.flatnonzero(self.scales == 0).astype(numpy.int32)
-
-    def path_of(self, place: int) -> str:
-        """The path of a chunk's file."""
-        return self.paths[int(self.owners[place])]
 
     def place_of(self, path: str) -> int | None:
         """The place of a file; ``None`` where it is not in the segment."""
@@ -139,10 +152,29 @@ class Part:
     fading: Bools | None = None
     """bool ``[F]``: the files whose text counts less as it gets older; ``None`` for none."""
     used: Floats | None = None  # float32 ``[F]``: useful references to each file; ``None`` for none
+    _spans: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
+
+    def span(self, term: int) -> tuple[int, int]:
+        """Where the postings of a term begin and end in the segment; every step of a query asks anew."""
+        known = self._spans.get(term)
+        if known is None:
+            known = self._spans[term] = self.segment.span(term)
+        return known
+
+    def holders(self, term: int) -> int:
+        """How many of the chunks that are not gone hold a term."""
+        first, last = self.span(term)
+        if self.alive is None or first == last:
+            return last - first
+        return int(self.alive[self.segment.postings[first:last]].sum())
 
 
-ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("paths", "categories"))
+ARRAYS = tuple(each.name for each in fields(Segment) if each.name not in ("paths", "categories"))
 """The fields that are arrays, in order."""
+_COLUMNS = (
+    *("chunks", "lengths", "sizes", "days", "speakers", "persons", "bits", "vectors", "scales", "marks"),
+)
+"""Those that say something of each chunk by itself."""
 
 
 def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
@@ -302,9 +334,10 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
         total += last - first
     taken = numpy.concatenate(order) if order else numpy.zeros(0, dtype=numpy.int64)
 
-    def column(name: str) -> Any:
-        return numpy.concatenate([getattr(segment, name) for segment, _ in segments])[taken]
-
+    columns: dict[str, Any] = {
+        name: numpy.concatenate([getattr(segment, name) for segment, _ in segments])[taken]
+        for name in _COLUMNS
+    }
     known, codes = numpy.unique(
         numpy.concatenate([segment.terms for segment, _ in segments]), return_inverse=True
     )
@@ -320,19 +353,10 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
     sizes = numpy.bincount(code[kept], minlength=len(known))
     met = numpy.flatnonzero(sizes)
     return Segment(
-        chunks=column("chunks"),
+        **columns,
         owners=numpy.repeat(
             numpy.arange(len(files), dtype=numpy.int32), [last - first for first, last in spans]
         ),
-        lengths=column("lengths"),
-        sizes=column("sizes"),
-        days=column("days"),
-        speakers=column("speakers"),
-        persons=column("persons"),
-        bits=column("bits"),
-        vectors=column("vectors"),
-        scales=column("scales"),
-        marks=column("marks"),
         terms=known[met],
         starts=numpy.concatenate([[0], numpy.cumsum(sizes[met])]).astype(numpy.int64),
         postings=places[sorting].astype(numpy.int32),
