@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
@@ -16,7 +16,9 @@ from engine.errors import AutopoiesisError
 from tui.kit.bridge import EventBridge, Part
 from tui.kit.lanes import Lane
 from tui.kit.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
-from tui.kit.session import WorkbenchEngine
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
 FEED_LIMIT = 100_000
 """Rows of the feed that are asked for."""
@@ -43,7 +45,7 @@ class Conductor:
         post: Takes messages from any thread.
     """
 
-    def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object], run_line: RunLine) -> None:
+    def __init__(self, engine: Engine, post: Callable[[Message], object], run_line: RunLine) -> None:
         self._engine = engine
         self._run_line = run_line
         self._send = post

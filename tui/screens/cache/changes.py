@@ -9,7 +9,8 @@ from tui.kit.full_screen import committed
 from tui.screens.cache.settings import CONFIG, said
 
 if TYPE_CHECKING:
-    from tui.kit.session import WorkbenchConfiguration, WorkbenchEnding
+    from engine.discussions.ending import Ending
+    from engine.settings.editing import Configuration
 
 Verb = Literal["invalidate", "disable", "enable"]
 BY_HAND = "given up by hand"
@@ -24,7 +25,7 @@ class CacheChange:
     """What the discussion is called."""
     verb: Verb
 
-    def make(self, ending: WorkbenchEnding) -> str:
+    def make(self, ending: Ending) -> str:
         """Makes the change, which may take seconds, and says what came of it."""
         match self.verb:
             case "invalidate":
@@ -39,7 +40,7 @@ class CacheChange:
                 return f"{self.name}: caches are asked for again"
 
 
-def set_value(configuration: WorkbenchConfiguration, name: str, value: object) -> str:
+def set_value(configuration: Configuration, name: str, value: object) -> str:
     """Writes a setting and says what became of it: before and after, where, and its commit."""
     change = configuration.change(name, value)
     values = f"{said(change.name, change.before)} → {said(change.name, change.after)}"

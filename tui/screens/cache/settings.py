@@ -13,8 +13,8 @@ from tui.render.roles import Roles
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from engine.settings.editing import Configuration
     from engine.settings.model import CacheSettings
-    from tui.kit.session import WorkbenchConfiguration
 
 CONFIG = "memory-config.yaml"
 GROUP = "cache."
@@ -62,7 +62,7 @@ class SettingLines:
     """Why the file could not be read."""
 
 
-def setting_lines(configuration: WorkbenchConfiguration) -> SettingLines:
+def setting_lines(configuration: Configuration) -> SettingLines:
     """Reads where the settings of caches stand."""
     try:
         found = configuration.settings()

@@ -17,7 +17,7 @@ from tui.screens.context.head import add_parts
 from tui.screens.context.lists import HeadItem, ListItem, SectionItem, Sign, holds, kind_of, sign_style
 
 if TYPE_CHECKING:
-    from tui.kit.session import WorkbenchEngine
+    from engine.engine import Engine
 
 SIGNS: dict[ChangeKind, Sign] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
 
@@ -59,7 +59,7 @@ class Comparing:
     """It was tried by hand: it is compared with the prompt of that message, else with the one before."""
 
 
-def compare_with_earlier(engine: WorkbenchEngine, asked: Comparing) -> Comparison | None:
+def compare_with_earlier(engine: Engine, asked: Comparing) -> Comparison | None:
     """Compares a prompt with an earlier one; ``None`` where there is none."""
     before = engine.compile_of(asked.key) if asked.tried else engine.compile_before(asked.key)
     return compare(before, asked.compiled, tried=asked.tried) if before is not None else None

@@ -12,7 +12,7 @@ from tui.render.figures import count, dollars
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate, Kind
     from engine.knowledge.harvest.report import Survey
-    from tui.kit.knowledge_session import WorkbenchKnowledge
+    from engine.knowledge.knowledge import Knowledge
 
 SELECTABLE: tuple[Kind, ...] = ("harvest", "prune")
 """What can be chosen."""
@@ -32,7 +32,7 @@ class Surveyed:
     """Why they could not be looked at."""
 
 
-def read_survey(knowledge: WorkbenchKnowledge) -> Surveyed:
+def read_survey(knowledge: Knowledge) -> Surveyed:
     """Looks at the conversations and changes nothing; without a price there is still a survey."""
     survey = knowledge.harvest.survey()
     try:

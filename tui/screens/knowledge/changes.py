@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from tui.kit.full_screen import committed
 
 if TYPE_CHECKING:
-    from tui.kit.knowledge_session import WorkbenchKnowledge
+    from engine.knowledge.knowledge import Knowledge
 
 
-def turn_digest_off(knowledge: WorkbenchKnowledge) -> str:
+def turn_digest_off(knowledge: Knowledge) -> str:
     """Deletes the digest and commits that."""
     if not knowledge.digest.turn_off():
         return "the digest was off already"
@@ -18,7 +18,7 @@ def turn_digest_off(knowledge: WorkbenchKnowledge) -> str:
     return f"the digest is off; R makes it anew · {committed(made.revision, made.why)}"
 
 
-def make_digest_anew(knowledge: WorkbenchKnowledge) -> str:
+def make_digest_anew(knowledge: Knowledge) -> str:
     """Makes the digest anew, which also turns it on, and commits it."""
     if not knowledge.digest.regenerate(force=True):
         return "the digest says already what the files say"
@@ -28,7 +28,7 @@ def make_digest_anew(knowledge: WorkbenchKnowledge) -> str:
     return f"digest made anew: {state} · {committed(made.revision, made.why)}"
 
 
-def bind_notes(old: str, new: str, knowledge: WorkbenchKnowledge) -> str:
+def bind_notes(old: str, new: str, knowledge: Knowledge) -> str:
     """Binds notes to a file and commits that.
 
     Args:

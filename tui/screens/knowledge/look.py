@@ -11,13 +11,14 @@ from tui.screens.knowledge.groups import CategoryRead, Group, Held
 from tui.screens.knowledge.reading import EntryLinks, EntryText
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.knowledge.entries import EntryScan
+    from engine.knowledge.knowledge_entries import KnowledgeEntries
     from engine.knowledge.notes import FileNotes
-    from tui.kit.knowledge_session import WorkbenchEntries
-    from tui.kit.session import WorkbenchEngine, WorkbenchFiles
+    from engine.store.files import Files
 
 
-def look(engine: WorkbenchEngine) -> Held:
+def look(engine: Engine) -> Held:
     """Reads all that is known."""
     problems: dict[Group, str] = {}
     notes: tuple[FileNotes, ...] = ()
@@ -34,7 +35,7 @@ def look(engine: WorkbenchEngine) -> Held:
     return Held(categories, notes, scan, engine.knowledge.digest.view(), problems)
 
 
-def _category(files: WorkbenchFiles, file: CategoryFile) -> CategoryRead:
+def _category(files: Files, file: CategoryFile) -> CategoryRead:
     try:
         return CategoryRead(entries(files.read(file.path), file.path))
     except FileNotFoundError:
@@ -43,7 +44,7 @@ def _category(files: WorkbenchFiles, file: CategoryFile) -> CategoryRead:
         return CategoryRead(problem=str(error))
 
 
-def entry_text(files: WorkbenchFiles, location: str) -> EntryText:
+def entry_text(files: Files, location: str) -> EntryText:
     """Reads the file of an entry."""
     try:
         data = files.read(location)
@@ -54,7 +55,7 @@ def entry_text(files: WorkbenchFiles, location: str) -> EntryText:
         return EntryText(problem=str(error))
 
 
-def entry_links(known: WorkbenchEntries, location: str) -> EntryLinks:
+def entry_links(known: KnowledgeEntries, location: str) -> EntryLinks:
     """Reads the references of all files of an entry, and those that lead to any of them from elsewhere."""
     links = known.links(known.scan())
     folder = location.rpartition("/")[0]

@@ -22,10 +22,10 @@ from tui.screens.knowledge.layout import KnowledgeLayout
 from tui.screens.knowledge.pieces import DigestPiece, LinePiece, NotesPiece, Piece, name_of
 
 if TYPE_CHECKING:
+    from engine.knowledge.knowledge import Knowledge
     from tui.kit.bench import Bench
-    from tui.kit.knowledge_session import WorkbenchKnowledge
 
-    Change = Callable[[WorkbenchKnowledge], str]
+    Change = Callable[[Knowledge], str]
 
 NAMED = 200
 """Characters of a path in a question."""

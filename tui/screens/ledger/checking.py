@@ -10,9 +10,9 @@ from engine.errors import LedgerBroken
 from tui.render.figures import count, plural
 
 if TYPE_CHECKING:
+    from engine.knowledge.knowledge import Knowledge
     from engine.knowledge.ledger import LedgerEntry
     from engine.knowledge.verify import CheckedEntry
-    from tui.kit.knowledge_session import WorkbenchKnowledge
 
 STEP = 25
 """Entries after which a verification says how far it is."""
@@ -68,7 +68,7 @@ class Tally:
         return f"{plural(self.entries, 'entry', 'entries')} verified, {count(len(self.lost))} lost · {lines}"
 
 
-def read_entries(knowledge: WorkbenchKnowledge) -> Entries:
+def read_entries(knowledge: Knowledge) -> Entries:
     """Reads the ledger; one that is damaged is an answer, for there is a way out."""
     try:
         return Entries(knowledge.ledger.entries())
@@ -76,7 +76,7 @@ def read_entries(knowledge: WorkbenchKnowledge) -> Entries:
         return Entries(problem=str(error), broken=True)
 
 
-def check_entry(knowledge: WorkbenchKnowledge, sha256: str) -> Check:
+def check_entry(knowledge: Knowledge, sha256: str) -> Check:
     """Holds an entry against the files and the review queue."""
     checked = knowledge.check(sha256)
     held, waiting = set(checked.entry.held), 0
@@ -86,7 +86,7 @@ def check_entry(knowledge: WorkbenchKnowledge, sha256: str) -> Check:
 
 
 def verify_entries(
-    knowledge: WorkbenchKnowledge, progress: Callable[[int], None], wanted: Callable[[], bool]
+    knowledge: Knowledge, progress: Callable[[int], None], wanted: Callable[[], bool]
 ) -> Tally:
     """Holds all entries against the files.
 

@@ -16,7 +16,7 @@ from tui.screens.review.queue import KINDS, SETTLING, ReviewItem, why_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
-    from tui.kit.session import WorkbenchFiles
+    from engine.store.files import Files
 
 AROUND = 4
 """Lines of the conversation that are shown before and after the one that says it."""
@@ -48,7 +48,7 @@ class SourceLines:
     """Whether the line is still the one that was kept."""
 
 
-def source_lines(files: WorkbenchFiles, each: Waiting) -> SourceLines:
+def source_lines(files: Files, each: Waiting) -> SourceLines:
     """Reads the neighbourhood of an item's line in its conversation."""
     if not each.source:
         return SourceLines(problem="it is not known which conversation said it")

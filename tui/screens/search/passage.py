@@ -17,7 +17,7 @@ from tui.render.search_words import Spans, Words
 
 if TYPE_CHECKING:
     from engine.search.results import SearchResult
-    from tui.kit.session import WorkbenchFiles
+    from engine.store.files import Files
 
 AROUND = 120
 """Lines above and below that can be scrolled to."""
@@ -55,7 +55,7 @@ class Passage:
     """What to know about them, for example that the file has changed since."""
 
 
-def read_passage(hit: Hit, words: Words, files: WorkbenchFiles) -> Passage:
+def read_passage(hit: Hit, words: Words, files: Files) -> Passage:
     """Reads a result's surroundings from its file; never fails, because the result holds its own text."""
     result = hit.result
     if result.path.lower().endswith(_LOG):

@@ -21,7 +21,6 @@ from tui.kit.conductor import Conductor, RunLine
 from tui.kit.messages import EventsArrived, PartsRead, Said, TraceRead, Tried
 from tui.kit.questions import Questions
 from tui.kit.rows import RowList
-from tui.kit.session import WorkbenchEngine
 from tui.render.shown import Shown
 from tui.screens.workbench.activation_panel import ActivationPanel
 from tui.screens.workbench.feed_panel import FeedPanel
@@ -30,6 +29,7 @@ from tui.screens.workbench.memory_panels import BudgetPanel, DigestPanel, Memory
 from tui.screens.workbench.output import OutputPage
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from tui.screens.harvest.run import HarvestRun
 
 FOLDED = frozenset({"digest", "ledger", "budget"})
@@ -51,7 +51,7 @@ class WorkbenchLayout(Commanded):
     area = "body"
     line = "try"
 
-    def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: RunLine) -> None:
+    def __init__(self, engine: Engine, clock: Clock, run_line: RunLine) -> None:
         super().__init__(self, "feed")
         self.engine = engine
         self.clock = clock
