@@ -12,7 +12,7 @@ from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, feed_entries
 from tui.render.roles import PLAIN
-from tui.screens.workbench.feed import GLYPHS, MEANINGS, feed_row, matches
+from tui.screens.workbench.feed_panel import KINDS, feed_row, matches
 
 MANY = 100_000
 
@@ -146,8 +146,8 @@ async def test_a_trace_that_cannot_be_had_shows_why(run: Run, engine: FakeEngine
 
 
 def test_every_kind_has_a_sign_and_a_meaning() -> None:
-    assert set(GLYPHS) == set(MEANINGS) == set(get_args(FeedKind))
-    assert len(set(GLYPHS.values())) == len(GLYPHS)
+    assert set(KINDS) == set(get_args(FeedKind))
+    assert len({sign for sign, _meaning in KINDS.values()}) == len(KINDS)
 
 
 @pytest.mark.parametrize("width", [10, 20, 40, 70, 200])

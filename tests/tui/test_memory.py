@@ -15,7 +15,6 @@ from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
 from tui.render.digest import digest_counts, digest_lines, digest_state
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
-from tui.screens.workbench.folded import memory_lines
 from tui.screens.workbench.ledger import (
     failure,
     items_text,
@@ -25,6 +24,7 @@ from tui.screens.workbench.ledger import (
     ledger_summary,
     matches,
 )
+from tui.screens.workbench.memory_panels import memory_lines
 
 ON = DigestView(True, 3174, 4096, DIGEST)
 

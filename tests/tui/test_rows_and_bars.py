@@ -15,9 +15,8 @@ from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW
 from tests.tui.test_live import ASKED
-from tui.kit.bars import Footer
+from tui.kit.bars import Footer, key_at
 from tui.kit.clipboard import past_tmux
-from tui.kit.draw_bars import key_at
 from tui.render.evidence import PROBABILITY, for_and_against, signal_table
 from tui.render.roles import PLAIN, Roles
 from tui.screens.workbench.commandline import run_line

@@ -7,9 +7,20 @@ from typing import ClassVar
 from textual.app import ComposeResult
 
 from tui.kit.full_screen import FullScreen
+from tui.render.draw import Row, wrap
+from tui.render.roles import Roles
 
 LOW = 20
 """Lines below which one panel at a time is in view."""
+
+
+def unreadable(what: str, problem: str, width: int, roles: Roles) -> list[Row]:
+    """What stands in a list that cannot be read."""
+    return [
+        *wrap([(f"{what} cannot be read.", roles.trouble)], width),
+        *wrap([(problem, roles.normal)], width),
+        Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
+    ]
 
 
 class ListDetail(FullScreen):

@@ -19,9 +19,8 @@ from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
 from tui.screens.harvest.outcome import OutcomePanel
 from tui.screens.harvest.panels import PickPanel, ProgressPanel, SurveyPanel, SwitchesPanel
-from tui.screens.harvest.state import HarvestState, Step
+from tui.screens.harvest.state import HarvestState, Step, Surveyed, read_survey
 from tui.screens.harvest.steps import StepsBar, draw_steps
-from tui.screens.harvest.survey import Surveyed, read_survey
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -112,7 +111,7 @@ class HarvestLayout(ListDetail):
             self.survey.show_items(state.choices(), self._note, about)
         elif state.step == "pick":
             self.pick.show_items(state.choices(), self._note, about)
-            self.switches.show_switches(state.switches())
+            self.switches.show_items(state.switches())
         elif state.step == "confirm":
             stages = state.stages()
             current = next((at for at, each in enumerate(stages) if each.sign == "…"), -1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.kit.keyed_rows import KeyedRows
-from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.figures import count
 from tui.render.safe import first_line
@@ -73,24 +72,16 @@ class PickPanel(ChoicesPanel):
     )
 
 
-class SwitchesPanel(RowList[SwitchItem]):
+class SwitchesPanel(KeyedRows[SwitchItem]):
     """Step 2: the options."""
 
     name_of = "switches"
     number = "2"
     words = "options"
 
-    def show_switches(self, items: Sequence[SwitchItem]) -> None:
-        """Shows other values; only the rows that differ are drawn."""
-        before = self.items
-        if not before:
-            self.show(items)
-            self.select(0, by_hand=False)
-            return
-        self.items = items
-        for row, (old, new) in enumerate(zip(before, items, strict=True)):
-            if old != new:
-                self.refresh_line(row)
+    def key(self, item: SwitchItem) -> str:
+        """Its name."""
+        return item.name
 
     def row(self, item: SwitchItem, width: int, chosen: bool) -> Row:
         """An option."""
@@ -102,7 +93,7 @@ class SwitchesPanel(RowList[SwitchItem]):
         return f"{item.title}: {'on' if item.on else 'off'}" if item is not None else ""
 
 
-class ProgressPanel(RowList[StageItem]):
+class ProgressPanel(KeyedRows[StageItem]):
     """Step 3: what would be harvested, then how far each conversation is; it follows the one under way."""
 
     name_of = "progress"
@@ -123,21 +114,16 @@ class ProgressPanel(RowList[StageItem]):
             current: The row that is under way; -1 for none.
             run: Another run, or none yet: begins at the top.
         """
-        if [each.path for each in items] == [each.path for each in self.items]:
-            before, self.items = self.items, items
-            for row, (old, new) in enumerate(zip(before, items, strict=True)):
-                if old != new:
-                    self.refresh_line(row)
-            self.summarise()
-        else:
-            self.show(items)
+        other = not self.same_things(items)
+        self.show_items(items)
+        if other:
             self.select(0, by_hand=False)
         if run and current >= 0 and self.cursor in (current - 1, -1):
             self.select(current, by_hand=False)  # a selection moved by hand stays where it is
 
-    def _grown(self, items: Sequence[StageItem]) -> bool:
-        """A row in the middle may be another, so this list never only grows."""
-        return False
+    def key(self, item: StageItem) -> str:
+        """The conversation."""
+        return item.path
 
     def row(self, item: StageItem, width: int, chosen: bool) -> Row:
         """A conversation."""

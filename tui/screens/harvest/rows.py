@@ -12,15 +12,16 @@ from tui.render.figures import count, sizes
 from tui.render.harvest_words import KIND_WORDS
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.harvest.survey import SELECTABLE
 from tui.screens.ledger.record import by_category
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.knowledge.harvest.classify import Candidate
+    from engine.knowledge.harvest.classify import Candidate, Kind
     from engine.knowledge.harvest.report import Result
 
+SELECTABLE: tuple[Kind, ...] = ("harvest", "prune")
+"""What can be chosen."""
 _KIND, _SIZE = 7, 8
 _FOLDER = "conversations/"
 

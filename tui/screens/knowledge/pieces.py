@@ -20,6 +20,7 @@ from engine.knowledge.category_files import (
 )
 from engine.knowledge.category_files import DONE as DONE_SECTION
 from engine.knowledge.superseding import superseded
+from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, clip, clip_start, found, marked
 from tui.render.figures import plural
 from tui.render.roles import Roles
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.notes import FileNotes, Rebinding
     from engine.store.entry_files import EntryKind
+
 
 Place = Literal["inside", "left out", ""]
 INSIDE, LEFT_OUT, REPLACED, DONE, UNCLEAR, AWAY, BROKEN = "●", "○", "×", "✓", "?", "–", "!"
@@ -241,3 +243,58 @@ def _from(line: Line, width: int, roles: Roles) -> Row:
 
 def _tone(sign: str, roles: Roles) -> Style:
     return {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.trouble}.get(sign, roles.muted)
+
+
+class PiecesPanel(KeyedRows[Piece]):
+    """A line for each thing in the group."""
+
+    name_of = "pieces"
+    number = "2"
+    always_lit = True
+    signs = (
+        (INSIDE, "in the digest now, so every prompt holds it"),
+        (LEFT_OUT, "left out of the digest; it is found by search"),
+        (REPLACED, "a decision that a later one replaces"),
+        (DONE, "a task that is done; the digest holds open ones"),
+        (UNCLEAR, "notes whose file is gone, or may be another"),
+        (AWAY, "notes of a file that is not on this machine"),
+        (BROKEN, "an entry with something wrong"),
+    )
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.title = ""
+
+    def show_group(self, items: Sequence[Piece], title: str, note: Note, about: object) -> None:
+        """Shows the pieces of a group, which its title names; of another one the first is selected.
+
+        Args:
+            note: Draws what stands where there are no rows.
+            about: What ``note`` depends on beside the title.
+        """
+        other, self.title = title != self.title, title
+        self.show_items(items, note, (title, about))
+        if other and items:
+            self.select(0, by_hand=False)
+
+    def key(self, item: Piece) -> tuple[str, str]:
+        """What stays of it when its file changes elsewhere."""
+        return key_of(item)
+
+    def row(self, item: Piece, width: int, chosen: bool) -> Row:
+        """A thing."""
+        return draw_piece(item, width, self.roles, query=self.query_text, chosen=chosen)
+
+    def finds(self, item: Piece, query: str) -> bool:
+        """Whether the filter keeps it."""
+        return finds(item, query)
+
+    def summarise(self) -> None:
+        """The group, and what the list is narrowed to."""
+        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
+        self.set_frame(self.title, below)
+
+    def selected_text(self) -> str:
+        """What the selected thing says."""
+        item = self.selected
+        return name_of(item) if item is not None else ""

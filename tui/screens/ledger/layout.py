@@ -16,12 +16,9 @@ from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.roles import Roles
-from tui.screens.ledger.checking import Check, Entries, check_entry, read_entries
-from tui.screens.ledger.entries import draw_none
-from tui.screens.ledger.entries_panel import EntriesPanel
-from tui.screens.ledger.record import RecordView
-from tui.screens.ledger.record_panel import RecordPage
-from tui.screens.ledger.state import LedgerState
+from tui.screens.ledger.entries import EntriesPanel, draw_none
+from tui.screens.ledger.record import RecordPage, RecordView
+from tui.screens.ledger.state import Check, Entries, LedgerState, check_entry, read_entries
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -113,7 +110,7 @@ class LedgerLayout(ListDetail):
             self.record.show_view(None)
             return
         self.record.show_view(
-            RecordView(item, self.state.check_of(item.sha256), self.bench.key_of("open_review"))
+            RecordView(item, self.state.checks.get(item.sha256, Check()), self.bench.key_of("open_review"))
         )
         if self._checking != item.sha256:
             self._checking = item.sha256
@@ -142,7 +139,7 @@ class LedgerLayout(ListDetail):
             self.call_after_refresh(self.keep_focus)
 
     def _take_check(self, sha256: str, check: Check) -> None:
-        self.state.check = (sha256, check)
+        self.state.checks = {sha256: check}
         self.show_record()
         self.update_footer()
 

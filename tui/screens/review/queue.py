@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.style import Style
 
 from engine.knowledge.proposed import group_of
+from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import plural
 from tui.render.roles import Roles
@@ -19,6 +19,7 @@ from tui.render.safe import first_line
 if TYPE_CHECKING:
     from engine.knowledge.item import Category
     from engine.knowledge.review import Waiting
+
 
 WAITS, ACCEPTED, REJECTED, SETTLING = "?", "✓", "✗", "…"
 """What stands before an item."""
@@ -141,15 +142,55 @@ def draw_none(settled: int, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-def draw_trouble(problem: str, width: int, roles: Roles) -> list[Row]:
-    """Draws why nothing is known."""
-    return [
-        *wrap([("What waits cannot be read.", roles.trouble)], width),
-        *wrap([(problem, roles.normal)], width),
-        Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
-    ]
+class QueuePanel(KeyedRows[ReviewItem]):
+    """A line for each item; the tally stands in the frame."""
 
+    name_of = "queue"
+    number = "1"
+    words = "review"
+    always_lit = True
+    signs = (
+        (WAITS, "waits for you"),
+        (ACCEPTED, "accepted: it stands in its file"),
+        (REJECTED, "rejected: it never comes back"),
+        (SETTLING, "is being settled"),
+    )
 
-def draw_note(words: str, style: Style) -> list[Row]:
-    """One line in place of rows."""
-    return [Row((words, style))]
+    def key(self, item: ReviewItem) -> str:
+        """The item, whatever becomes of it."""
+        return item.waiting.id
+
+    def select_item(self, name: str) -> bool:
+        """Selects the row of an item; ``False`` where it is not listed."""
+        at = next((at for at in range(self.row_count) if self.item_at(at).waiting.id == name), -1)
+        if at >= 0:
+            self.select(at, by_hand=False)
+        return at >= 0
+
+    def next_waiting(self, past: frozenset[str]) -> str:
+        """The id of the item that is next after the selected one and waits, else of the nearest before it.
+
+        Args:
+            past: Items that do not count.
+        """
+        rows = [*range(self.cursor + 1, self.row_count), *range(self.cursor - 1, -1, -1)]
+        waiting = (self.item_at(at) for at in rows)
+        return next((each.waiting.id for each in waiting if each.waits and each.waiting.id not in past), "")
+
+    def row(self, item: ReviewItem, width: int, chosen: bool) -> Row:
+        """An item."""
+        return draw_item(item, width, self.roles, query=self.query_text, chosen=chosen)
+
+    def finds(self, item: ReviewItem, query: str) -> bool:
+        """Whether the filter keeps an item."""
+        return finds(item, query)
+
+    def summarise(self) -> None:
+        """How many wait; below, what the list is narrowed to."""
+        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
+        self.set_frame(tally(self.items), below)
+
+    def selected_text(self) -> str:
+        """The text of the selected item."""
+        item = self.selected
+        return text_of(item.waiting) if item is not None else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
 from tui.kit.command import Command, Need, Situation, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.composer import Composer
 from tui.kit.editor import file_of
 from tui.render.budget import prompt_lines
@@ -97,7 +97,7 @@ class Workbench(
             mode = self.prompt.mode
             if mode == "filter":
                 self.set_filter(self.filtering, "")
-            self.leave_prompt()
+            self.leave_line()
             if mode == "try" and self.shown.trying:
                 self.end_try()
         elif self.filter_of(self.panel_in_use):
@@ -133,7 +133,7 @@ class Workbench(
         self.prompt.remember(text)
         entry = self.feed.selected
         wish = SendWish(text, entry.key if entry is not None else "")
-        self.leave_prompt()
+        self.leave_line()
         self.end_try()
         self.app.push_screen(ReplyScreen(self.engine, wish))
 
@@ -235,30 +235,20 @@ class Workbench(
 
     # Panels
 
-    @command("1", title="Go to the feed", footer="panel", rank=10)
-    def focus_feed(self) -> None:
-        """Go to the feed: what came in and what happened, newest last."""
-        self.go_to("feed")
-
-    @command("2", title="Go to activation", footer="panel", rank=10)
-    def focus_activation(self) -> None:
-        """Go to the activation trace: which topics fired for the selected message, and why."""
-        self.go_to("activation")
-
-    @command("3", title="Go to the digest", footer="panel", rank=10)
-    def focus_digest(self) -> None:
-        """Go to the digest: the few kilobytes of knowledge that every prompt gets."""
-        self.go_to("digest")
-
-    @command("4", title="Go to the ledger", footer="panel", rank=10)
-    def focus_ledger(self) -> None:
-        """Go to the ledger: what was harvested from each conversation."""
-        self.go_to("ledger")
-
-    @command("5", title="Go to the budget", footer="panel", rank=10)
-    def focus_budget(self) -> None:
-        """Go to the budget: what takes how much of the prompt, and what was left out."""
-        self.go_to("budget")
+    focus_feed = goes_to("feed", "1", "the feed", ": what came in and what happened, newest last", rank=10)
+    focus_activation = goes_to(
+        "activation", "2", "activation",
+        "Go to the activation trace: which topics fired for the selected message, and why.", rank=10,
+    )  # fmt: skip
+    focus_digest = goes_to(
+        "digest", "3", "the digest", ": the few kilobytes of knowledge that every prompt gets", rank=10
+    )
+    focus_ledger = goes_to(
+        "ledger", "4", "the ledger", ": what was harvested from each conversation", rank=10
+    )
+    focus_budget = goes_to(
+        "budget", "5", "the budget", ": what takes how much of the prompt, and what was left out", rank=10
+    )
 
     @command(
         "slash",
