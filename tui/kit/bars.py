@@ -182,7 +182,6 @@ class Header(Bar):
             self.refresh()
 
     def rows(self, width: int) -> list[Row]:
-        """One line."""
         return [header(self.view, width, self.roles, coloured=not self.app.no_color)]
 
 
@@ -206,19 +205,16 @@ class Footer(Bar):
             self.app.simulate_key(key_named(key))
 
     def rows(self, width: int) -> list[Row]:
-        """One line."""
         return [footer(self.entries, width, self.roles)]
 
 
 class QuestionBar(Bar):
     """The gate's question, visible until it is answered or its time is up."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.asked: GateAsked | None = None
-        self.left_s = 0.0
-        self.waiting = 0
-        self.letters = True
+    asked: GateAsked | None = None
+    left_s = 0.0
+    waiting = 0
+    letters = True
 
     def on_mount(self) -> None:
         """Says who asks."""
@@ -237,7 +233,6 @@ class QuestionBar(Bar):
             self.refresh()
 
     def rows(self, width: int) -> list[Row]:
-        """Two lines."""
         if self.asked is None:
             return []
         return question_lines(self.asked, self.left_s, self.waiting, width, self.roles, letters=self.letters)
@@ -247,7 +242,6 @@ class TooSmall(Bar):
     """Stands alone where the terminal is too small."""
 
     def rows(self, width: int) -> list[Row]:
-        """What size it needs."""
         size = self.app.size
         return too_small(size.width, size.height, self.roles)
 

@@ -19,14 +19,21 @@ class KeyedRows(RowList[Item]):
     aligned: ClassVar[bool] = False
     """Whether how a row looks depends on all of them: columns as wide as the longest name."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._note: Note | None = None
-        self._about: object = None
+    _note: Note | None = None
+    _about: object = None
 
     def key(self, item: Item) -> object:
         """What stays of an item when it changes."""
         raise AssertionError(f"{type(self).__name__} names no key")
+
+    def select_key(self, key: object) -> None:
+        """Selects a thing, where it is in view."""
+        at = self._row_of(key)
+        if at >= 0:
+            self.select(at, by_hand=False)
+
+    def _row_of(self, key: object) -> int:
+        return next((at for at in range(self.row_count) if self.key(self.item_at(at)) == key), -1)
 
     def same_things(self, items: Sequence[Item]) -> bool:
         """Whether these are the things that are listed now, in the same order."""
@@ -68,6 +75,5 @@ class KeyedRows(RowList[Item]):
         size = self.row_count
         if item is None or not size:
             return 0 if size else -1
-        wanted = self.key(item)
-        found = next((at for at in range(size) if self.key(self.item_at(at)) == wanted), -1)
+        found = self._row_of(self.key(item))
         return found if found >= 0 else min(max(self.cursor, 0), size - 1)

@@ -145,10 +145,8 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
 class LinesPanel(Panel):
     """A panel whose lines are drawn all at once and scrolled: for content of a few hundred lines."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._lines: list[Row] | None = None
-        self._drawn_for: tuple[int, int] = (0, 0)
+    _lines: list[Row] | None = None
+    _drawn_for: tuple[int, int] = (0, 0)
 
     def draw(self, width: int, height: int) -> list[Row]:
         """The whole content for a width; ``height`` is what can be seen of it."""

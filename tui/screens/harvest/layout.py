@@ -13,7 +13,6 @@ from textual.types import CSSPathType
 
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail
-from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
@@ -57,7 +56,6 @@ class HarvestLayout(ListDetail):
         )
 
     def body(self) -> ComposeResult:
-        """The steps, and the panels of all of them, of which those of one are in view."""
         self.steps = StepsBar(partial(draw_steps, self.state, self.bench.clock), id="steps")
         self.survey = SurveyPanel(id="survey")
         self.pick = PickPanel(id="pick")
@@ -154,13 +152,6 @@ class HarvestLayout(ListDetail):
             self.state.take(read)
             self.show()
 
-    # What a person does
-
     @on(RowList.Moved)
     def _row_moved(self) -> None:
         self.update_footer()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)

@@ -90,20 +90,6 @@ def draw_choice(
     return row.cut(width)
 
 
-def choice_finds(item: Choice, query: str) -> bool:
-    """Whether a conversation holds the filter's words."""
-    query, each = query.casefold(), item.candidate
-    return any(query in text.casefold() for text in (each.path, each.kind, KIND_WORDS[each.kind], each.why))
-
-
-def draw_switch(item: SwitchItem, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: on or off, its name, and what it does, or why it changes nothing."""
-    words = roles.muted if item.idle else roles.strong if chosen else roles.normal
-    box = "[x] " if item.on else "[ ] "
-    row = Row((box, roles.active if item.on and not item.idle else roles.dropped)).fit(item.title, 15, words)
-    return row.gap(2).add(clip(item.idle or item.does, max(4, width - row.cells - 2)), roles.muted).cut(width)
-
-
 def stage_item(
     path: str, result: Result | None, *, current: bool, stopping: bool, running: bool
 ) -> StageItem:

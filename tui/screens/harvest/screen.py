@@ -280,7 +280,6 @@ class HarvestScreen(
 
     @property
     def situation(self) -> HarvestSituation:
-        """What the keys depend on."""
         state, progress = self.state, self.state.progress
         item = self.pick.selected
         return self.situated(

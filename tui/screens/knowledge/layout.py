@@ -13,7 +13,6 @@ from textual.types import CSSPathType
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, entries
 from engine.store.header import locate
-from tui.kit.bridge import Burst
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.prompt import PromptLine
@@ -59,6 +58,7 @@ class KnowledgeLayout(ListDetail):
     CSS_PATH: ClassVar[CSSPathType | None] = "knowledge.tcss"
     area = "knowledge"
     line = "within"
+    news = frozenset({"status", "digest"})
     burst_s = 0.5  # what a harvest writes comes in several events
 
     def __init__(self, bench: Bench) -> None:
@@ -84,7 +84,6 @@ class KnowledgeLayout(ListDetail):
         )
 
     def body(self) -> ComposeResult:
-        """Groups and what is in them, and the selected thing beside or below."""
         self.groups = GroupsPanel(id="groups")
         self.pieces = PiecesPanel(id="pieces")
         self.reading = ReadingPanel(id="reading")
@@ -94,19 +93,10 @@ class KnowledgeLayout(ListDetail):
                 yield self.pieces
             yield self.reading
 
-    def begin(self) -> None:
-        """Reads what is known."""
-        self.look()
-
     def look(self) -> None:
         """Reads all that is known, and asks which notes are unclear, which may take longer."""
         self._looks.ask(None)
         self._questions.ask(None)
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: reads them again."""
-        if burst.parts & {"status", "digest"}:
-            self.look()
 
     # What is on the screen
 

@@ -178,19 +178,6 @@ def key_of(piece: Piece) -> tuple[str, str]:
             return "digest", heading
 
 
-def finds(piece: Piece, query: str) -> bool:
-    """Whether a filter keeps a piece."""
-    held = [name_of(piece)]
-    match piece:
-        case LinePiece(entry=line):
-            held += [line.source, line.day, *line.lines]
-        case NotesPiece(notes=notes):
-            held += [entry.text for entry in notes.entries]
-        case EntryPiece(entry=entry):
-            held.append(entry.location)
-    return any(query.casefold() in text.casefold() for text in held)
-
-
 def sign_of(piece: Piece) -> str:
     """What stands before a piece."""
     match piece:
@@ -206,31 +193,6 @@ def sign_of(piece: Piece) -> str:
             return BROKEN if entry.problems else " "
         case DigestPiece():
             return INSIDE if piece.inside else LEFT_OUT
-
-
-def draw_piece(piece: Piece, width: int, roles: Roles, *, query: str = "", chosen: bool = False) -> Row:
-    """A row: sign, what it says, and on the right where from."""
-    sign = sign_of(piece)
-    row = Row((f"{sign} ", _tone(sign, roles)))
-    quiet = sign in (REPLACED, DONE)
-    plain = roles.faint if sign == REPLACED else roles.muted if quiet else roles.normal
-    plain = roles.strong if chosen else plain
-    match piece:
-        case LinePiece(entry=line):
-            right = _from(line, width, roles)
-        case NotesPiece(notes=notes):
-            right = Row((plural(len(notes.entries), "note"), roles.muted))
-        case EntryPiece():
-            right = Row()
-            row.gap(2 * piece.depth)
-        case DigestPiece():
-            right = Row((f"{piece.inside:,} of {piece.of:,} in it", roles.muted))
-    room = max(4, width - row.cells - (right.cells + 2 if right.cells else 0))
-    text = first_line(name_of(piece))
-    text = clip_start(text, room) if isinstance(piece, NotesPiece) else clip(text, room)
-    for words, style in marked(text, found(text, query), plain, roles.accent):
-        row.add(words, style)
-    return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
 
 
 def _from(line: Line, width: int, roles: Roles) -> Row:
@@ -261,9 +223,7 @@ class PiecesPanel(KeyedRows[Piece]):
         (BROKEN, "an entry with something wrong"),
     )
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.title = ""
+    title = ""
 
     def show_group(self, items: Sequence[Piece], title: str, note: Note, about: object) -> None:
         """Shows the pieces of a group, which its title names; of another one the first is selected.
@@ -278,16 +238,43 @@ class PiecesPanel(KeyedRows[Piece]):
             self.select(0, by_hand=False)
 
     def key(self, item: Piece) -> tuple[str, str]:
-        """What stays of it when its file changes elsewhere."""
         return key_of(item)
 
     def row(self, item: Piece, width: int, chosen: bool) -> Row:
-        """A thing."""
-        return draw_piece(item, width, self.roles, query=self.query_text, chosen=chosen)
+        """Sign, what it says, and on the right where from."""
+        roles = self.roles
+        sign = sign_of(item)
+        row = Row((f"{sign} ", _tone(sign, roles)))
+        quiet = sign in (REPLACED, DONE)
+        plain = roles.faint if sign == REPLACED else roles.muted if quiet else roles.normal
+        plain = roles.strong if chosen else plain
+        match item:
+            case LinePiece(entry=line):
+                right = _from(line, width, roles)
+            case NotesPiece(notes=notes):
+                right = Row((plural(len(notes.entries), "note"), roles.muted))
+            case EntryPiece():
+                right = Row()
+                row.gap(2 * item.depth)
+            case DigestPiece():
+                right = Row((f"{item.inside:,} of {item.of:,} in it", roles.muted))
+        room = max(4, width - row.cells - (right.cells + 2 if right.cells else 0))
+        text = first_line(name_of(item))
+        text = clip_start(text, room) if isinstance(item, NotesPiece) else clip(text, room)
+        for words, style in marked(text, found(text, self.query_text), plain, roles.accent):
+            row.add(words, style)
+        return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
 
     def finds(self, item: Piece, query: str) -> bool:
-        """Whether the filter keeps it."""
-        return finds(item, query)
+        held = [name_of(item)]
+        match item:
+            case LinePiece(entry=line):
+                held += [line.source, line.day, *line.lines]
+            case NotesPiece(notes=notes):
+                held += [entry.text for entry in notes.entries]
+            case EntryPiece(entry=entry):
+                held.append(entry.location)
+        return any(query.casefold() in text.casefold() for text in held)
 
     def summarise(self) -> None:
         """The group, and what the list is narrowed to."""
@@ -295,6 +282,5 @@ class PiecesPanel(KeyedRows[Piece]):
         self.set_frame(self.title, below)
 
     def selected_text(self) -> str:
-        """What the selected thing says."""
         item = self.selected
         return name_of(item) if item is not None else ""

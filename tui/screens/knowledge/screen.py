@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on
-
 from engine.context.views import DIGEST_PATH
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.full_screen import committed
 from tui.kit.lanes import Lane
-from tui.kit.prompt import PromptLine
 from tui.render.safe import visible
 from tui.screens.knowledge.groups import TITLES, group_of, path_of
 from tui.screens.knowledge.layout import KnowledgeLayout
@@ -227,7 +224,6 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     @property
     def situation(self) -> KnowledgeSituation:
-        """What the keys depend on."""
         state, piece = self.state, self.pieces.selected
         question = piece.question if isinstance(piece, NotesPiece) else None
         return self.situated(
@@ -243,11 +239,6 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
         """A change was made, or refused."""
         self.say(said, trouble=trouble)
         self.look()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)
 
 
 def turn_digest_off(knowledge: Knowledge) -> str:

@@ -99,15 +99,6 @@ def draw_record(
     return row.cut(width)
 
 
-def finds(item: RecordItem, query: str) -> bool:
-    """Whether an entry holds the filter's words."""
-    query, entry = query.casefold(), item.entry
-    texts = (entry.path, entry.error, item.sha256, entry.status, entry.provider, entry.model)
-    return any(query in text.casefold() for text in texts) or any(
-        query in line.text.casefold() for line in entry.lines
-    )
-
-
 def draw_none(
     phase: Literal["loading", "trouble", "found"],
     problem: str,
@@ -169,7 +160,6 @@ class EntriesPanel(KeyedRows[RecordItem]):
     whole = 0
 
     def key(self, item: RecordItem) -> str:
-        """The entry, whatever becomes of it."""
         return item.sha256
 
     def show_entries(
@@ -186,19 +176,15 @@ class EntriesPanel(KeyedRows[RecordItem]):
         self.show_items(items, note, about)
         self.summarise()
 
-    def go_to(self, sha256: str) -> None:
-        """Selects an entry, where it is in view."""
-        at = next((row for row in range(self.row_count) if self.item_at(row).sha256 == sha256), -1)
-        if at >= 0:
-            self.select(at, by_hand=False)
-
     def row(self, item: RecordItem, width: int, chosen: bool) -> Row:
-        """An entry."""
         return draw_record(item, self.items, width, self.roles, query=self.query_text, chosen=chosen)
 
     def finds(self, item: RecordItem, query: str) -> bool:
-        """Whether an entry holds the filter's words."""
-        return finds(item, query)
+        query, entry = query.casefold(), item.entry
+        texts = (entry.path, entry.error, item.sha256, entry.status, entry.provider, entry.model)
+        return any(query in text.casefold() for text in texts) or any(
+            query in line.text.casefold() for line in entry.lines
+        )
 
     def summarise(self) -> None:
         """How many are in view, what they are narrowed to; below, why the selected one failed."""
@@ -214,7 +200,6 @@ class EntriesPanel(KeyedRows[RecordItem]):
         )  # fmt: skip
 
     def selected_text(self) -> str:
-        """The selected entry as a line."""
         item = self.selected
         if item is None:
             return ""

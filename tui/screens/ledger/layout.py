@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
+from tui.kit.bridge import ALL_PARTS
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail
 from tui.kit.prompt import PromptLine
@@ -38,6 +38,7 @@ class LedgerLayout(ListDetail):
     CSS_PATH: ClassVar[CSSPathType | None] = "ledger.tcss"
     area = "records"
     line = "entries-filter"
+    news = ALL_PARTS
     burst_s = 0.5  # a harvest writes several files for each conversation
 
     def __init__(self, bench: Bench, sha256: str = "") -> None:
@@ -58,16 +59,11 @@ class LedgerLayout(ListDetail):
         self._checking = ""
 
     def body(self) -> ComposeResult:
-        """The entries, and the selected one."""
         self.entries = EntriesPanel(id="entries")
         self.record = RecordPage(id="record")
         with Container(id="records"):
             yield self.entries
             yield self.record
-
-    def begin(self) -> None:
-        """Reads the ledger."""
-        self.look()
 
     def on_screen_resume(self) -> None:
         """Reads it again: a harvest screen may have been over this one."""
@@ -78,11 +74,6 @@ class LedgerLayout(ListDetail):
         """Reads the ledger again, and where the selected entry's lines stand."""
         self._checking = ""
         self._reads.ask(None)
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: looks again."""
-        if burst.parts:
-            self.look()
 
     # What is on the screen
 
@@ -98,7 +89,7 @@ class LedgerLayout(ListDetail):
             state.items, self._note, about, only=state.only, whole=state.whole, below=state.result
         )
         if self._begin_with and state.phase == "found":
-            self.entries.go_to(self._begin_with)
+            self.entries.select_key(self._begin_with)
             self._begin_with = ""
         self.show_record()
         self.update_footer()
@@ -150,10 +141,6 @@ class LedgerLayout(ListDetail):
         if moved.panel is self.entries:
             self.show_record()
         self.update_footer()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        self.narrow(edited.value)
 
     def narrow(self, query: str) -> None:
         """Keeps to the entries that hold some words."""

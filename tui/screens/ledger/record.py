@@ -261,7 +261,6 @@ class RecordPage(RowList[PageLine]):
         super().on_resize()
 
     def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
         super().notify_style_update()
         if self.is_mounted:
             self._build()
@@ -271,7 +270,6 @@ class RecordPage(RowList[PageLine]):
         return Row().extend(self._rows[item.at]) if item.at < len(self._rows) else Row()
 
     def empty(self, width: int) -> list[Row]:
-        """That none is selected."""
         return [Row(("no entry is selected", self.roles.faint))]
 
     @property
@@ -290,5 +288,4 @@ class RecordPage(RowList[PageLine]):
         self.set_frame(view.item.sha256[:12], below)
 
     def selected_text(self) -> str:
-        """The whole page."""
         return "\n".join(row.text.rstrip() for row in self._rows)

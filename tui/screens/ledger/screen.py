@@ -280,7 +280,6 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     @property
     def situation(self) -> LedgerSituation:
-        """What the keys depend on."""
         item = self.entries.selected
         return self.situated(
             LedgerSituation,

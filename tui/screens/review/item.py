@@ -151,14 +151,11 @@ class ItemPanel(LinesPanel):
     words = "item"
     signs = (("▸", "the line of the conversation that says it"),)
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.item: ReviewItem | None = None
-        self.source: SourceLines | None = None
+    item: ReviewItem | None = None
+    source: SourceLines | None = None
 
     @property
     def row_count(self) -> int:
-        """Whether an item is shown."""
         return int(self.item is not None)
 
     def show(self, item: ReviewItem | None, source: SourceLines | None) -> None:
@@ -174,7 +171,6 @@ class ItemPanel(LinesPanel):
             self.scroll_to(y=0, animate=False, force=True)
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """All of it."""
         if self.item is None:
             return [Row(("no item is selected", self.roles.faint))]
         return draw_whole(self.item, self.source, width, height, self.roles)

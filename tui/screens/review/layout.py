@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
@@ -35,6 +34,7 @@ class ReviewLayout(ListDetail):
     CSS_PATH: ClassVar[CSSPathType | None] = "review.tcss"
     area = "review"
     line = "wording"
+    news = frozenset({"status", "digest"})
     burst_s = 0.5  # what a harvest holds back comes in several events
 
     def __init__(self, bench: Bench) -> None:
@@ -49,25 +49,14 @@ class ReviewLayout(ListDetail):
         self.sources = self.lane(lambda item: source_lines(engine.files, item), self._take_source)
 
     def body(self) -> ComposeResult:
-        """The list, and the selected item beside it."""
         self.queue = QueuePanel(id="queue")
         self.item = ItemPanel(id="item")
         with Container(id="review"):
             yield self.queue
             yield self.item
 
-    def begin(self) -> None:
-        """Reads what waits."""
-        self.look()
-
     def look(self) -> None:
-        """Reads what was ever held."""
         self._looks.ask(None)
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: reads what waits again."""
-        if burst.parts & {"status", "digest"}:
-            self.look()
 
     # What is on the screen
 

@@ -90,34 +90,6 @@ def why_of(waiting: Waiting) -> str:
     return f"{often}: {waiting.why}" if often else waiting.why
 
 
-def finds(item: ReviewItem, query: str) -> bool:
-    """Whether a filter keeps an item."""
-    each = item.waiting
-    held = (text_of(each), each.item.path, KINDS[each.item.category], each.why, each.origin.name, each.source)
-    return any(query.casefold() in text.casefold() for text in held)
-
-
-def draw_item(item: ReviewItem, width: int, roles: Roles, *, query: str = "", chosen: bool = False) -> Row:
-    """A row: sign, kind, text; where there is room why it was held and its conversation; its age."""
-    each = item.waiting
-    tone = (roles.trouble if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
-    row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
-    room = max(8, width - row.cells - _AGE - 2)
-    reason = name = 0
-    if width >= WIDE:
-        reason, name = room // 4, room // 5
-        room -= reason + name + 4
-    plain = roles.strong if chosen else roles.normal if item.waits else roles.muted
-    text = clip(first_line(text_of(each)), room)
-    for piece, style in marked(text, found(text, query), plain, roles.accent):
-        row.add(piece, style)
-    row.gap(room - cell_len(text))
-    if reason:
-        row.gap(2).fit(first_line(why_of(each)), reason, roles.muted)
-        row.gap(2).fit(first_line(each.origin.name), name, roles.muted)
-    return row.gap(2).fit(item.age, _AGE, roles.muted, "right").cut(width)
-
-
 def tally(items: Sequence[ReviewItem]) -> str:
     """``4 wait · 2 accepted · 1 rejected``."""
     counts = {
@@ -157,15 +129,7 @@ class QueuePanel(KeyedRows[ReviewItem]):
     )
 
     def key(self, item: ReviewItem) -> str:
-        """The item, whatever becomes of it."""
         return item.waiting.id
-
-    def select_item(self, name: str) -> bool:
-        """Selects the row of an item; ``False`` where it is not listed."""
-        at = next((at for at in range(self.row_count) if self.item_at(at).waiting.id == name), -1)
-        if at >= 0:
-            self.select(at, by_hand=False)
-        return at >= 0
 
     def next_waiting(self, past: frozenset[str]) -> str:
         """The id of the item that is next after the selected one and waits, else of the nearest before it.
@@ -178,12 +142,37 @@ class QueuePanel(KeyedRows[ReviewItem]):
         return next((each.waiting.id for each in waiting if each.waits and each.waiting.id not in past), "")
 
     def row(self, item: ReviewItem, width: int, chosen: bool) -> Row:
-        """An item."""
-        return draw_item(item, width, self.roles, query=self.query_text, chosen=chosen)
+        """Sign, kind, text; where there is room why it was held and its conversation; its age."""
+        roles = self.roles
+        each = item.waiting
+        tone = (roles.trouble if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
+        row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
+        room = max(8, width - row.cells - _AGE - 2)
+        reason = name = 0
+        if width >= WIDE:
+            reason, name = room // 4, room // 5
+            room -= reason + name + 4
+        plain = roles.strong if chosen else roles.normal if item.waits else roles.muted
+        text = clip(first_line(text_of(each)), room)
+        for piece, style in marked(text, found(text, self.query_text), plain, roles.accent):
+            row.add(piece, style)
+        row.gap(room - cell_len(text))
+        if reason:
+            row.gap(2).fit(first_line(why_of(each)), reason, roles.muted)
+            row.gap(2).fit(first_line(each.origin.name), name, roles.muted)
+        return row.gap(2).fit(item.age, _AGE, roles.muted, "right").cut(width)
 
     def finds(self, item: ReviewItem, query: str) -> bool:
-        """Whether the filter keeps an item."""
-        return finds(item, query)
+        each = item.waiting
+        held = (
+            text_of(each),
+            each.item.path,
+            KINDS[each.item.category],
+            each.why,
+            each.origin.name,
+            each.source,
+        )
+        return any(query.casefold() in text.casefold() for text in held)
 
     def summarise(self) -> None:
         """How many wait; below, what the list is narrowed to."""
@@ -191,6 +180,5 @@ class QueuePanel(KeyedRows[ReviewItem]):
         self.set_frame(tally(self.items), below)
 
     def selected_text(self) -> str:
-        """The text of the selected item."""
         item = self.selected
         return text_of(item.waiting) if item is not None else ""

@@ -242,7 +242,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         self._settlings.ask(Settling(fresh, verb, text, sure))
         self.show()
         if after:
-            self.queue.select_item(after)
+            self.queue.select_key(after)
 
     # The source
 
@@ -292,7 +292,6 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     @property
     def situation(self) -> ReviewSituation:
-        """What the keys depend on."""
         item = self.queue.selected
         return self.situated(
             ReviewSituation,
@@ -307,11 +306,6 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         self.state.ended(name, done=done)
         if not done:
             self.show()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)
 
 
 def _named(item: Waiting, width: int) -> str:

@@ -35,14 +35,12 @@ class ActivationPanel(Panel):
     class Moved(Message):
         """Another topic is selected."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.shown = Shown()
-        self.query_text = ""
-        self.table = Table()
-        self._unfolded = False
-        self._top = 0
-        self._drawn: Drawn | None = None
+    shown = Shown()
+    query_text = ""
+    table = Table()
+    _unfolded = False
+    _top = 0
+    _drawn: Drawn | None = None
 
     def _tabulate(self, topic: str = "") -> None:
         """Makes the table anew and selects a topic, or the first row."""
@@ -59,7 +57,6 @@ class ActivationPanel(Panel):
 
     @property
     def row_count(self) -> int:
-        """Topics in the table."""
         return len(self.table.rows)
 
     def show(self, shown: Shown) -> None:
@@ -108,7 +105,6 @@ class ActivationPanel(Panel):
         return [line.text for line in detail(self.shown, row, width, self.roles)] if row is not None else []
 
     def selected_text(self) -> str:
-        """The selected topic's explanation."""
         return "\n".join(self.detail(100))
 
     def _changed(self) -> None:
@@ -141,7 +137,6 @@ class ActivationPanel(Panel):
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
         super().notify_style_update()
         self._drawn = None
 
@@ -153,7 +148,6 @@ class ActivationPanel(Panel):
             self.select(drawn.top + offset.y - drawn.first)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the layout."""
         drawn, width = self.drawn(), self.size.width
         if y >= len(drawn.lines):
             return Strip.blank(width, self.under)

@@ -98,14 +98,11 @@ class FeedPanel(RowList[FeedEntry]):
     always_lit = True
     signs = tuple(KINDS.values())
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.following = True
-        self.loaded = False
-        self.today = ""
+    following = True
+    loaded = False
+    today = ""
 
     def row(self, item: FeedEntry, width: int, chosen: bool) -> Row:
-        """A feed row."""
         return feed_row(item, width, self.roles, self.query_text, chosen, self.today)
 
     def finds(self, item: FeedEntry, query: str) -> bool:
@@ -113,7 +110,6 @@ class FeedPanel(RowList[FeedEntry]):
         return matches(item, query)
 
     def empty(self, width: int) -> list[Row]:
-        """How things get here."""
         roles = self.roles
         if not self.loaded:
             return [Row(("reading …", roles.faint))]
@@ -192,5 +188,4 @@ class FeedPanel(RowList[FeedEntry]):
         self.summarise()
 
     def selected_text(self) -> str:
-        """The whole text of the row."""
         return self.selected.text if self.selected is not None else ""

@@ -74,7 +74,6 @@ class WorkbenchLayout(FullScreen):
         self._patience: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """Two panels above, three below, which fold into one."""
         self.feed = FeedPanel(id="feed")
         self.activation = ActivationPanel(id="activation")
         self.digest_panel = DigestPanel(id="digest")

@@ -157,9 +157,7 @@ class LedgerPanel(RowList[LedgerItem]):
     number = "4"
     words = "ledger"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.view: LedgerView | None = None
+    view: LedgerView | None = None
 
     def show_view(self, view: LedgerView) -> None:
         """Shows another state of the ledger."""
@@ -170,7 +168,6 @@ class LedgerPanel(RowList[LedgerItem]):
             self.select(0, by_hand=False)
 
     def row(self, item: LedgerItem, width: int, chosen: bool) -> Row:
-        """A ledger entry."""
         return ledger_row(item.row, width, self.roles, self.query_text, chosen)
 
     def finds(self, item: LedgerItem, query: str) -> bool:
@@ -178,7 +175,6 @@ class LedgerPanel(RowList[LedgerItem]):
         return matches(item.row, query)
 
     def empty(self, width: int) -> list[Row]:
-        """What a ledger is, or what is wrong with it."""
         if self.view is None:
             return [Row(("reading …", self.roles.faint))]
         if self.query_text and self.view.entries:

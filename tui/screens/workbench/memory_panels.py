@@ -21,9 +21,7 @@ class DigestPanel(LinesPanel):
     number = "3"
     words = "digest"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.view: DigestView | None = None
+    view: DigestView | None = None
 
     def show(self, view: DigestView) -> None:
         """Shows another state of the digest."""
@@ -34,11 +32,9 @@ class DigestPanel(LinesPanel):
 
     @property
     def row_count(self) -> int:
-        """Whether there is a digest to see."""
         return 1 if self.view is not None and self.view.on else 0
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The digest, wrapped."""
         return digest_lines(self.view, width, self.roles, spaced=height >= 16)
 
 
@@ -49,9 +45,7 @@ class BudgetPanel(LinesPanel):
     number = "5"
     words = "budget"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.compiled: Compiled | None = None
+    compiled: Compiled | None = None
 
     def show(self, compiled: Compiled | None) -> None:
         """Shows another prompt."""
@@ -63,11 +57,9 @@ class BudgetPanel(LinesPanel):
 
     @property
     def row_count(self) -> int:
-        """Whether there is a prompt to see."""
         return 1 if self.compiled is not None else 0
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The gauges."""
         return budget_lines(self.compiled, width, height, self.roles, coloured=self.coloured)
 
 
@@ -77,14 +69,11 @@ class MemoryPanel(LinesPanel, can_focus=False):
     name_of = "digest"
     words = "memory"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.digest: DigestView | None = None
-        self.ledger: LedgerView | None = None
-        self.compiled: Compiled | None = None
+    digest: DigestView | None = None
+    ledger: LedgerView | None = None
+    compiled: Compiled | None = None
 
     def first_frame(self) -> None:
-        """Says how to open them."""
         self.set_frame(below="3 4 5 opens one")
 
     def show(
@@ -99,7 +88,6 @@ class MemoryPanel(LinesPanel, can_focus=False):
             self.changed()
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """Three lines."""
         return memory_lines(self.digest, self.ledger, self.compiled, width, self.roles)
 
 

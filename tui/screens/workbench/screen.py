@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
-from tui.kit.command import Command, Need, Situation, command
+from tui.kit.command import Command, Need, Situation, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.composer import Composer
 from tui.kit.editor import file_of
@@ -35,6 +36,21 @@ LOGGED: Need[BenchSituation] = Need(
     lambda here: here.key and not here.trying, "a tried message is not in the decision log"
 )
 A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
+
+
+def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
+    return command_of(
+        f"Label the selected topic as {word} for this message; the local gate learns from it.",
+        lambda bench: bench.label(useful), key, title=f"Label the topic: {word}", panels=["activation"],
+        footer="useful / noise", rank=22, needs=[A_TOPIC, LOGGED, WRITABLE],
+    )  # fmt: skip
+
+
+def _to_match(key: str, title: str, where: str, step: int) -> Callable[[Workbench], None]:
+    return command_of(
+        f"Go to {where}.", lambda bench: bench.go_to_match(step), key, title=title, panels=["feed", "ledger"],
+        palette=False, needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
+    )  # fmt: skip
 
 
 class Workbench(
@@ -185,31 +201,8 @@ class Workbench(
         if row is not None and key:
             self.conductor.label(key, row.topic, useful)
 
-    @command(
-        "y",
-        title="Label the topic: useful", panels=["activation"], footer="useful / noise", rank=22,
-        needs=[
-            A_TOPIC,
-            LOGGED,
-            WRITABLE,
-        ],
-    )  # fmt: skip
-    def label_useful(self) -> None:
-        """Label the selected topic as useful for this message; the local gate learns from it."""
-        self.label(True)
-
-    @command(
-        "n",
-        title="Label the topic: noise", panels=["activation"], footer="useful / noise", rank=22,
-        needs=[
-            A_TOPIC,
-            LOGGED,
-            WRITABLE,
-        ],
-    )  # fmt: skip
-    def label_noise(self) -> None:
-        """Label the selected topic as noise for this message; the local gate learns from it."""
-        self.label(False)
+    label_useful = _labels("y", "useful", True)
+    label_noise = _labels("n", "noise", False)
 
     def file_of(self, name: str) -> str:
         """The file behind the selection of a panel, relative to the workspace."""
@@ -258,23 +251,8 @@ class Workbench(
         """Narrow the list to the rows that hold what is typed, while it is typed."""
         self.type_filter()
 
-    @command(
-        "n",
-        title="Next match", panels=["feed", "ledger"], palette=False,
-        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
-    )  # fmt: skip
-    def next_match(self) -> None:
-        """Go to the next row the filter found."""
-        self.go_to_match(1)
-
-    @command(
-        "N",
-        title="Previous match", panels=["feed", "ledger"], palette=False,
-        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
-    )  # fmt: skip
-    def previous_match(self) -> None:
-        """Go to the row before that the filter found."""
-        self.go_to_match(-1)
+    next_match = _to_match("n", "Next match", "the next row the filter found", 1)
+    previous_match = _to_match("N", "Previous match", "the row before that the filter found", -1)
 
     @command("colon", title="Command line", footer="command", rank=28)
     def command_line(self) -> None:
@@ -285,7 +263,6 @@ class Workbench(
 
     @property
     def situation(self) -> BenchSituation:
-        """What the keys depend on."""
         return self.situated(
             BenchSituation,
             filtered=bool(self.filter_of(self.panel_in_use)),
