@@ -41,7 +41,7 @@ _draw = Screen._compositor_refresh
 
 
 def _draw_later(screen: Screen[Any]) -> None:
-    """What changes bit by bit is drawn once: when the application comes to rest."""
+    """What changes bit by bit is drawn once: when somebody looks (``Driven.lines``), or a pilot pauses."""
     if screen is screen.app.screen:
         UNDRAWN.add(screen)
         screen._dirty_widgets.clear()
@@ -49,8 +49,8 @@ def _draw_later(screen: Screen[Any]) -> None:
         _draw(screen)
 
 
-async def rest(app: App[Any]) -> None:
-    """Runs what can be run at once, and draws what that changed, until nothing is left.
+async def rest(app: App[Any], *, draw: bool = False) -> None:
+    """Runs what can be run at once until nothing is left, and where wanted draws what that changed.
 
     What threads and timers bring later is waited for by name: see ``Driven.settle`` and ``Driven.until``.
     """
@@ -62,7 +62,7 @@ async def rest(app: App[Any]) -> None:
             continue
         for screen in app.screen_stack[-1:]:
             screen._on_timer_update()
-            if not loop._ready and screen in UNDRAWN:
+            if draw and not loop._ready and screen in UNDRAWN:
                 UNDRAWN.discard(screen)
                 _draw(screen)
         if not loop._ready:
@@ -78,7 +78,7 @@ def no_naps() -> Iterator[None]:
 
     async def pause(pilot: Pilot[Any], delay: None = None) -> None:
         assert delay is None, "wait for a condition"
-        await rest(pilot.app)
+        await rest(pilot.app, draw=True)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pilot, "pause", pause)
