@@ -20,6 +20,8 @@ from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 from textual import events
 from textual.app import App
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -69,11 +71,25 @@ async def rest(app: App[Any], *, draw: bool = False) -> None:
             return
 
 
+PARSED: dict[tuple[object, ...], list[RuleSet]] = {}
+"""The rules of style sheets, by their text, where it comes from and the colours in use."""
+_parse = Stylesheet._parse_rules
+
+
+def _parse_once(sheet: Stylesheet, *read: Any, **how: Any) -> list[RuleSet]:
+    """What an application parses is the same for every other one with the same theme."""
+    key = (*read, *how.items(), *sorted(sheet._variables.items()))
+    if key not in PARSED:
+        PARSED[key] = _parse(sheet, *read, **how)
+    return PARSED[key]
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_naps() -> Iterator[None]:
     """Textual's pilot waits for what is to be done, not for the processor to be idle.
 
     That takes a fiftieth of a second for each key at least, and depends on what else the machine does.
+    Nor are the style sheets parsed anew for every application.
     """
 
     async def pause(pilot: Pilot[Any], delay: None = None) -> None:
@@ -83,6 +99,7 @@ def no_naps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pilot, "pause", pause)
         patch.setattr(Screen, "_compositor_refresh", _draw_later)
+        patch.setattr(Stylesheet, "_parse_rules", _parse_once)
         yield
 
 
