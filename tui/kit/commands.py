@@ -31,18 +31,21 @@ def _moves(motion: Motion, title: str, where: str) -> Callable[[Any], None]:
     )
 
 
-def goes_to(panel: str, key: str, title: str, more: str = "", **declared: Any) -> Callable[[Any], None]:
+def goes_to(
+    panel: str, key: str, title: str, more: str = "", *, does: str = "", **declared: Any
+) -> Callable[[Any], None]:
     """The command that goes to a panel.
 
     Args:
         title: What the panel is, behind "Go to".
-        more: What its help says behind that; with a capital letter in place of it.
+        more: What its help says behind that.
+        does: Its help, where that begins otherwise.
         declared: As ``command`` takes it.
     """
-    does = more if more[:1].isupper() else f"Go to {title}{more}."
     return command_of(
-        does, lambda screen: screen.go_to(panel), key, title=f"Go to {title}", footer="panel", **declared
-    )
+        does or f"Go to {title}{more}.", lambda screen: screen.go_to(panel), key,
+        title=f"Go to {title}", footer="panel", **declared,
+    )  # fmt: skip
 
 
 class Commanded(Frame):

@@ -214,7 +214,11 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
         ": the category files, notes of files, entries and skills, and the digest", rank=24,
     )  # fmt: skip
     focus_pieces = goes_to(
-        "pieces", "2", "what is in the group", "Go to what is in the selected group, newest first.", rank=24
+        "pieces",
+        "2",
+        "what is in the group",
+        does="Go to what is in the selected group, newest first.",
+        rank=24,
     )
     focus_reading = goes_to(
         "reading", "3", "the selected thing in full", "; up and down scroll it there", rank=24

@@ -282,10 +282,10 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     # Panels
 
-    focus_queue = goes_to("queue", "1", "what waits", "Go to the list of what waits for you.", rank=26)
+    focus_queue = goes_to("queue", "1", "what waits", does="Go to the list of what waits for you.", rank=26)
     focus_item = goes_to(
         "item", "2", "the item",
-        "Go to the selected item: what it says, why it was held, and where it comes from.", rank=26,
+        does="Go to the selected item: what it says, why it was held, and where it comes from.", rank=26,
     )  # fmt: skip
 
     # What the keys depend on, and what comes in

@@ -231,7 +231,7 @@ class Workbench(
     focus_feed = goes_to("feed", "1", "the feed", ": what came in and what happened, newest last", rank=10)
     focus_activation = goes_to(
         "activation", "2", "activation",
-        "Go to the activation trace: which topics fired for the selected message, and why.", rank=10,
+        does="Go to the activation trace: which topics fired for the selected message, and why.", rank=10,
     )  # fmt: skip
     focus_digest = goes_to(
         "digest", "3", "the digest", ": the few kilobytes of knowledge that every prompt gets", rank=10
