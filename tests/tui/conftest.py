@@ -39,11 +39,14 @@ DEADLINE_S = 60.0
 
 UNDRAWN: WeakSet[Screen[Any]] = WeakSet()
 """Screens that have changed since they were drawn."""
+WATCHED: WeakSet[App[Any]] = WeakSet()
+"""Applications that are drawn whenever they come to rest, as on a terminal."""
 _draw = Screen._compositor_refresh
 
 
 def _draw_later(screen: Screen[Any]) -> None:
-    """What changes bit by bit is drawn once: when somebody looks (``Driven.lines``), or a pilot pauses."""
+    """What changes bit by bit is drawn once: when somebody looks (``Driven.lines``, ``Driven.watch``), or a
+    pilot pauses."""
     if screen is screen.app.screen:
         UNDRAWN.add(screen)
         screen._dirty_widgets.clear()
@@ -64,7 +67,7 @@ async def rest(app: App[Any], *, draw: bool = False) -> None:
             continue
         for screen in app.screen_stack[-1:]:
             screen._on_timer_update()
-            if draw and not loop._ready and screen in UNDRAWN:
+            if (draw or app in WATCHED) and not loop._ready and screen in UNDRAWN:
                 UNDRAWN.discard(screen)
                 _draw(screen)
         if not loop._ready:
@@ -151,6 +154,10 @@ class Driven:
     def bench(self) -> Workbench:
         """The first screen."""
         return self.app.bench
+
+    def watch(self) -> None:
+        """Draws what changes as it comes from now on, as a terminal has it."""
+        WATCHED.add(self.app)
 
     def panel(self) -> str:
         """Which panel has the keys."""
