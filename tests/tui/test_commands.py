@@ -31,8 +31,7 @@ from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
 from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
 from tui.screens.review.screen import ReviewScreen, ReviewSituation
 from tui.screens.search.screen import SearchScreen, SearchSituation
-from tui.screens.tune.screen import TuneScreen
-from tui.screens.tune.situation import TuneSituation
+from tui.screens.tune.screen import TuneScreen, TuneSituation
 from tui.screens.workbench.openings import OPENINGS, Opening
 from tui.screens.workbench.screen import BenchSituation, Workbench
 

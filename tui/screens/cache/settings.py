@@ -181,15 +181,12 @@ class SettingsPanel(KeyedRows[SettingItem]):
         self.show_items(items, note, about)
 
     def key(self, item: SettingItem) -> str:
-        """Its name."""
         return item.name
 
     def row(self, item: SettingItem, width: int, chosen: bool) -> Row:
-        """A setting."""
         return draw_setting(item, width, self.roles, chosen=chosen)
 
     def summarise(self) -> None:
-        """Where the selected one stands."""
         item = self.selected
         problem = self.where is not None and bool(self.where.problem)
         self.set_frame("", place_of(item, self.where) if item is not None else "", trouble=problem)
