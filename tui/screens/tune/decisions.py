@@ -194,12 +194,6 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
     def row(self, item: DecisionItem, width: int, chosen: bool) -> Row:
         return decision_row(item, width, self.roles, chosen)
 
-    def select_id(self, name: str) -> None:
-        """Selects a decision by its id, where it is listed."""
-        for at, item in enumerate(self.items):
-            if item.id == name:
-                self.select(at)
-
     def summarise(self) -> None:
         """How many there are and of what kind; how many are shown where not all are."""
         listing, shown = self.listing, len(self.items)

@@ -300,7 +300,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         state.saving.pop(name, None)
         self._writes.ask((NewLabel(table, index, name, before),))
         self.show()
-        self.decisions.select_id(name)
+        self.decisions.select_key(name)
         said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
         self.say(f"{topic}: {said}")
 
