@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.app import App
@@ -27,12 +27,14 @@ from tui.kit.control_filter import ControlFilter
 from tui.kit.messages import NextTheme
 from tui.kit.palette import CommandPalette
 from tui.kit.preferences import Preferences, folder
-from tui.kit.session import WorkbenchEngine
 from tui.kit.terminal_input import PasteDriver
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
 from tui.screens.workbench import commandline
 from tui.screens.workbench.screen import Workbench
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
 DEFAULT_THEME = "dark"
 FIRST_THEMES = ("dark", "light")
@@ -47,7 +49,7 @@ class WorkbenchApp(App[int]):
     """The application around the workbench.
 
     Args:
-        engine: What it shows; see ``WorkbenchEngine``.
+        engine: What it shows; open.
         preferences: What it remembers of the person; their ``tui.yaml`` by default.
         clock: Where times come from.
         theme: A theme to start with instead of the remembered one.
@@ -61,7 +63,7 @@ class WorkbenchApp(App[int]):
 
     def __init__(
         self,
-        engine: WorkbenchEngine,
+        engine: Engine,
         *,
         preferences: Preferences | None = None,
         clock: Clock | None = None,
@@ -212,7 +214,7 @@ def unusable(environment: Mapping[str, str], *, terminal: bool) -> str:
 
 
 def run_workbench(
-    engine: WorkbenchEngine, *, mouse: bool = True, theme: str = "", preferences: Path | None = None
+    engine: Engine, *, mouse: bool = True, theme: str = "", preferences: Path | None = None
 ) -> int:
     """Shows the workbench until the person leaves.
 

@@ -20,6 +20,8 @@ from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 from textual import events
 from textual.app import App
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -37,11 +39,14 @@ DEADLINE_S = 60.0
 
 UNDRAWN: WeakSet[Screen[Any]] = WeakSet()
 """Screens that have changed since they were drawn."""
+WATCHED: WeakSet[App[Any]] = WeakSet()
+"""Applications that are drawn whenever they come to rest, as on a terminal."""
 _draw = Screen._compositor_refresh
 
 
 def _draw_later(screen: Screen[Any]) -> None:
-    """What changes bit by bit is drawn once: when the application comes to rest."""
+    """What changes bit by bit is drawn once: when somebody looks (``Driven.lines``, ``Driven.watch``), or a
+    pilot pauses."""
     if screen is screen.app.screen:
         UNDRAWN.add(screen)
         screen._dirty_widgets.clear()
@@ -49,8 +54,8 @@ def _draw_later(screen: Screen[Any]) -> None:
         _draw(screen)
 
 
-async def rest(app: App[Any]) -> None:
-    """Runs what can be run at once, and draws what that changed, until nothing is left.
+async def rest(app: App[Any], *, draw: bool = False) -> None:
+    """Runs what can be run at once until nothing is left, and where wanted draws what that changed.
 
     What threads and timers bring later is waited for by name: see ``Driven.settle`` and ``Driven.until``.
     """
@@ -62,11 +67,24 @@ async def rest(app: App[Any]) -> None:
             continue
         for screen in app.screen_stack[-1:]:
             screen._on_timer_update()
-            if not loop._ready and screen in UNDRAWN:
+            if (draw or app in WATCHED) and not loop._ready and screen in UNDRAWN:
                 UNDRAWN.discard(screen)
                 _draw(screen)
         if not loop._ready:
             return
+
+
+PARSED: dict[tuple[object, ...], list[RuleSet]] = {}
+"""The rules of style sheets, by their text, where it comes from and the colours in use."""
+_parse = Stylesheet._parse_rules
+
+
+def _parse_once(sheet: Stylesheet, *read: Any, **how: Any) -> list[RuleSet]:
+    """What an application parses is the same for every other one with the same theme."""
+    key = (*read, *how.items(), *sorted(sheet._variables.items()))
+    if key not in PARSED:
+        PARSED[key] = _parse(sheet, *read, **how)
+    return PARSED[key]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -74,15 +92,17 @@ def no_naps() -> Iterator[None]:
     """Textual's pilot waits for what is to be done, not for the processor to be idle.
 
     That takes a fiftieth of a second for each key at least, and depends on what else the machine does.
+    Nor are the style sheets parsed anew for every application.
     """
 
     async def pause(pilot: Pilot[Any], delay: None = None) -> None:
         assert delay is None, "wait for a condition"
-        await rest(pilot.app)
+        await rest(pilot.app, draw=True)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pilot, "pause", pause)
         patch.setattr(Screen, "_compositor_refresh", _draw_later)
+        patch.setattr(Stylesheet, "_parse_rules", _parse_once)
         yield
 
 
@@ -134,6 +154,10 @@ class Driven:
     def bench(self) -> Workbench:
         """The first screen."""
         return self.app.bench
+
+    def watch(self) -> None:
+        """Draws what changes as it comes from now on, as a terminal has it."""
+        WATCHED.add(self.app)
 
     def panel(self) -> str:
         """Which panel has the keys."""

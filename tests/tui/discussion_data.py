@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engine.costs.model import CostRecord
+from engine.discussions.caches import DiscussionCaches
+from engine.discussions.discussions import Discussions
+from engine.discussions.ending import Ending
 from engine.discussions.overview import DAYS, CacheOverview, DiscussionCache, by_provider
+from engine.discussions.sending import Sending
 from engine.discussions.state import DiscussionCacheState
 from engine.discussions.turn import Sent, Step
 from engine.providers.chat import ChatReply, Usage
-from engine.settings.editing import SettingChange, SettingInfo
-from engine.settings.model import CacheSettings
+from engine.settings.editing import Configuration, SettingChange, SettingInfo
+from engine.settings.model import CacheSettings, ChatProviderName
 from engine.stability.misses import Culprit, Misses, misses
 
 if TYPE_CHECKING:
@@ -153,17 +157,26 @@ def cache_misses() -> Misses:
     )
 
 
-@dataclass
-class FakeCaches:
+class FakeCaches(DiscussionCaches):
     """The caches of a made-up workspace; ``FakeCaches.none()`` for one in which nothing was ever sent."""
 
-    states: list[DiscussionCacheState] = field(default_factory=cache_states)
-    titles: dict[str, str] = field(default_factory=lambda: dict(TITLES))
-    records: list[CostRecord] = field(default_factory=cost_records)
-    misses: Misses = field(default_factory=cache_misses)
-    provider: str = "anthropic"
-    model: str = "claude-sonnet-5-5"
-    in_file: list[str] = field(default_factory=lambda: ["anthropic_ttl"])
+    def __init__(
+        self,
+        states: list[DiscussionCacheState] | None = None,
+        titles: dict[str, str] | None = None,
+        records: list[CostRecord] | None = None,
+        misses: Misses | None = None,
+        provider: str = "anthropic",
+        model: str = "claude-sonnet-5-5",
+        in_file: Sequence[str] = ("anthropic_ttl",),
+    ) -> None:
+        self.states = cache_states() if states is None else states
+        self.titles = dict(TITLES) if titles is None else titles
+        self.records = cost_records() if records is None else records
+        self.misses = misses or cache_misses()
+        self.provider = provider
+        self.model = model
+        self.in_file = list(in_file)
 
     @classmethod
     def none(cls, provider: str = "local") -> FakeCaches:
@@ -207,13 +220,15 @@ REPLY = (
 )
 
 
-class FakeDiscussions:
+class FakeDiscussions(Discussions):
     """The part of an engine that sends messages."""
+
+    _engine: FakeEngine
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
 
-    def sending(self) -> FakeSending:
+    def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> FakeSending:
         """Sends one message."""
         return FakeSending(self._engine)
 
@@ -233,7 +248,7 @@ class FakeDiscussions:
         return self._engine.caches.overview(days, self._engine.config.cache)
 
 
-class FakeEnding:
+class FakeEnding(Ending):
     """Changes the state of a discussion's cache."""
 
     def __init__(self, engine: FakeEngine) -> None:
@@ -259,7 +274,7 @@ class FakeEnding:
         return self._engine.caches.change(discussion_id, enabled=True, why="")
 
 
-class FakeConfiguration:
+class FakeConfiguration(Configuration):
     """Changes the settings of caches, as if their group stood at line 21 of the file."""
 
     def __init__(self, engine: FakeEngine) -> None:
@@ -290,12 +305,14 @@ class FakeConfiguration:
         return 22 + self._engine.caches.in_file.index(name)
 
 
-class FakeSending:
+class FakeSending(Sending):
     """Sends a message: the reply comes in a few pieces, and waits where ``go_on`` is not set."""
+
+    _engine: FakeEngine
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
-        self._stopped = threading.Event()
+        self.interrupted = threading.Event()
 
     def send(
         self,
@@ -316,13 +333,13 @@ class FakeSending:
             said += REPLY[start : start + 40]
             on_text(REPLY[start : start + 40])
             if start >= 80:
-                while not self._engine.go_on.wait(0.01) and not self._stopped.is_set():
+                while not self._engine.go_on.wait(0.01) and not self.interrupted.is_set():
                     pass
-            if self._stopped.is_set():
+            if self.interrupted.is_set():
                 break
         on_step("answered")
         on_step("watched")
-        problem = "anthropic: stopped" if self._stopped.is_set() else ""
+        problem = "anthropic: stopped" if self.interrupted.is_set() else ""
         usage = Usage() if problem else Usage(6912, 5113, 1799, 0, 212)
         return Sent(
             session_id=session_id or "ses_5e2277cb",
@@ -342,4 +359,4 @@ class FakeSending:
     def stop(self) -> None:
         """Ends it after the piece under way."""
         self._engine.note("stop sending")
-        self._stopped.set()
+        self.interrupted.set()

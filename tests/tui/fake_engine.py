@@ -19,17 +19,22 @@ from engine.activation.trace import (
     TriggerHit,
 )
 from engine.context.compiled import Compiled, LeftOut, Section, Slot
+from engine.context.tools import ToolDefinition
 from engine.context.views import DigestView, LedgerRow, LedgerView, StatusView
+from engine.engine import Engine
 from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.live.feed import FeedEntry, FeedKind
+from engine.pipeline.labels import Labels
 from engine.search.results import SearchResult
 from engine.settings.model import Config
 from engine.settings.trust import Counting, Standing
+from engine.store.files import READ_LIMIT, Files
+from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.knowledge_data import FakeEntries
-from tests.tui.search_data import FakeSearch
+from tests.tui.search_data import FakeIndex, FakePresets, FakeSearch
 from tests.tui.tune_data import FakeTuning
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
@@ -383,20 +388,26 @@ PROBLEMS = (
 )
 
 
-@dataclass
-class FakeWorkspace:
-    """A folder that is called a workspace."""
+class FakeFiles(Files):
+    """The files of the workspace; what is read is noted."""
 
-    root: Path
+    def __init__(self, workspace: Workspace, note: Callable[..., None]) -> None:
+        super().__init__(workspace)
+        self._note = note
+
+    def read(self, relative: str, *, limit: int | None = READ_LIMIT) -> bytes:
+        """Notes it."""
+        self._note("read", relative)
+        return super().read(relative, limit=limit)
 
 
-@dataclass
-class FakeLabels:
+class FakeLabels(Labels):
     """What is said of decisions is noted, and there is nothing to learn."""
 
-    note: Callable[..., object]
+    def __init__(self, note: Callable[..., None]) -> None:
+        self.note = note
 
-    def label(self, trace_key: str, topic: str, useful: bool) -> None:
+    def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
         """Notes it."""
         self.note("label", trace_key, topic, useful)
 
@@ -407,8 +418,8 @@ class FakeLabels:
 
 
 @dataclass
-class FakeEngine:
-    """Answers at once from fixed data and remembers what it was asked.
+class FakeEngine(Engine):
+    """An engine with canned parts: it answers at once from fixed data and remembers what it was asked.
 
     ``traces`` and ``output`` take the place of the fixed answers; ``gates`` block a call of that name
     until they are set, so that a test can look at the time between; ``failing`` makes calls fail;
@@ -434,13 +445,18 @@ class FakeEngine:
     started: bool = False
     gate_is_silent: bool = False
     session: str = ""
+    knowledge: FakeKnowledge = field(init=False)
 
     def __post_init__(self) -> None:
-        self.workspace = FakeWorkspace(self.root)
+        workspace = Workspace(self.root)
+        super().__init__(
+            workspace,
+            Counting(Config(), (), (), Standing(self.root, "nothing", ())),
+            files=FakeFiles(workspace, self.finding.note),
+            clock=lambda: NOW,
+        )
         self.knowledge = FakeKnowledge(self)
         self.knowledge_entries = FakeEntries(self)
-        self.config = Config()
-        self.counting = Counting(self.config, (), (), Standing(self.root, "nothing", ()))
         self.handlers: list[Callable[[EngineEvent], None]] = []
         self.go_on = threading.Event()
         self.go_on.set()
@@ -501,12 +517,14 @@ class FakeEngine:
             return steer_trace(entry.text, entry.at)
         return review_trace(entry.text, entry.at)
 
-    def compile_of(self, key: str) -> Compiled | None:
+    def compile_of(
+        self, key: str, *, budget: int | None = None, tools: tuple[ToolDefinition, ...] | None = None
+    ) -> Compiled | None:
         """The same prompt for all."""
         self._called("compile_of", key)
         return self.compiled
 
-    def compile_before(self, key: str) -> Compiled | None:
+    def compile_before(self, key: str, *, budget: int | None = None) -> Compiled | None:
         """The prompt before, where there is one."""
         self._called("compile_before", key)
         return self.compiled_before
@@ -560,19 +578,14 @@ class FakeEngine:
         return FakeLabels(self._called)
 
     @property
-    def index(self) -> FakeSearch:
+    def index(self) -> FakeIndex:
         """The index as it stands."""
-        return self.finding
+        return FakeIndex(self.finding)
 
     @property
-    def files(self) -> FakeSearch:
-        """Reads files."""
-        return self.finding
-
-    @property
-    def presets(self) -> FakeSearch:
+    def presets(self) -> FakePresets:
         """Notes what goes into presets."""
-        return self.finding
+        return FakePresets(self.finding)
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
         """What is found."""

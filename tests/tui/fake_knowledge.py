@@ -2,53 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from engine.errors import HarvestRefused
 from engine.knowledge.harvest.report import Survey
+from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.verify import CheckedEntry
 from engine.store.change import ChangeCommit
 from tests.tui.knowledge_data import FakeDigest, FakeNotes
-from tests.tui.ledger_data import FakeLedger
+from tests.tui.ledger_data import FakeHarvest, FakeLedger, FakeReclaimer
 from tests.tui.review_data import FakeReview
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
 
 
-class FakeKnowledge:
+class FakeKnowledge(Knowledge):
     """Answers at once from what its parts hold."""
+
+    ledger: FakeLedger
+    review: FakeReview
+    notes: FakeNotes
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
         self.ledger = FakeLedger(engine)
+        self.harvest = FakeHarvest(engine, self.ledger)
+        self.reclaimer = FakeReclaimer(engine, self.ledger)
         self.review = FakeReview(engine)
         self.digest = FakeDigest(engine)
         self.notes = FakeNotes(engine)
-
-    @property
-    def harvest(self) -> FakeLedger:
-        """The ledger harvests as well."""
-        return self.ledger
-
-    @property
-    def reclaimer(self) -> FakeLedger:
-        """And brings conversations back."""
-        return self.ledger
 
     def price_of(self, survey: Survey) -> float | None:
         """A tenth of a cent for a thousand tokens; markers cost nothing."""
         return 0.0 if survey.provider == "markers" else survey.tokens / 1e6
 
     def verify(self) -> Iterator[CheckedEntry]:
-        """As the ledger's."""
-        return self.ledger.verify()
+        """All of the ledger."""
+        self._engine.note("verify")
+        return (self.ledger.checked(name) for name in list(self.ledger.known))
 
     def check(self, sha256: str) -> CheckedEntry:
-        """As the ledger's."""
-        return self.ledger.check(sha256)
+        """One of its entries."""
+        self._engine.note("check", sha256)
+        if sha256 not in self.ledger.known:
+            raise HarvestRefused(f"the ledger has no entry {sha256[:12]}")
+        return self.ledger.checked(sha256)
 
-    def commit(self, paths: tuple[str, ...], message: str) -> ChangeCommit:
+    def commit(self, paths: Sequence[str], message: str) -> ChangeCommit:
         """Notes it."""
         self._engine.note("commit", paths, message)
         return ChangeCommit("c" * 40)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from engine.context.views import DigestView
 from engine.knowledge.apply import Applied
 from engine.knowledge.category_files import entries
-from engine.knowledge.entries import EntryScan, scan_entries
-from engine.knowledge.links import Links
-from engine.knowledge.notes import FileNotes, Rebinding
+from engine.knowledge.digest import Digest
+from engine.knowledge.entries import EntryScan
+from engine.knowledge.knowledge_entries import KnowledgeEntries
+from engine.knowledge.notes import FileNotes, NoteFiles, Rebinding
 from engine.knowledge.whereabouts import Candidate
 from engine.store.files import Files
-from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
@@ -152,10 +152,8 @@ def unclear_notes() -> tuple[Rebinding, ...]:
     )
 
 
-class FakeDigest:
+class FakeDigest(Digest):
     """The engine's digest, which can be turned off and on."""
-
-    paths = ("knowledge/digest.md",)
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
@@ -179,7 +177,7 @@ class FakeDigest:
         return True
 
 
-class FakeNotes:
+class FakeNotes(NoteFiles):
     """Notes of files."""
 
     def __init__(self, engine: FakeEngine) -> None:
@@ -208,19 +206,14 @@ class FakeNotes:
         return Applied("written", "knowledge/files/x.md", 3)
 
 
-class FakeEntries:
+class FakeEntries(KnowledgeEntries):
     """The entries of the workspace's folder."""
 
     def __init__(self, engine: FakeEngine) -> None:
+        super().__init__(Files(engine.workspace), lambda: engine.repository, lambda: False, engine.clock)
         self._engine = engine
 
     def scan(self) -> EntryScan:
         """As they are now."""
         self._engine.note("scan")
-        workspace = Workspace(self._engine.root)
-        return scan_entries(Files(workspace))
-
-    def links(self, scan: EntryScan) -> Links:
-        """The references of its files."""
-        self._engine.note("links")
-        return Links(Files(Workspace(self._engine.root)), scan)
+        return super().scan()

@@ -53,7 +53,6 @@ async def knowing(
     """Opens the knowledge screen: ``async with knowing(run, empty=True) as driven``."""
     async with run(size, theme=theme, **changes) as driven:
         engine = driven.engine
-        engine.finding.root = engine.root
         engine.digest_view = digest_view("")
         if not empty:
             write_knowledge(engine.root)

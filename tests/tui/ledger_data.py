@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.errors import HarvestRefused
 from engine.knowledge.edit import Known
 from engine.knowledge.harvest.classify import Candidate, Kind
+from engine.knowledge.harvest.reclaim import Reclaimer
 from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
+from engine.knowledge.harvest.run import Harvest
 from engine.knowledge.item import Item
-from engine.knowledge.ledger import LedgerEntry, LedgerLine
+from engine.knowledge.ledger import Ledger, LedgerEntry, LedgerLine
 from engine.knowledge.verify import CheckedEntry, CheckedLine, SourceState
 
 if TYPE_CHECKING:
@@ -137,8 +138,8 @@ def results(kept: str = "") -> tuple[Result, ...]:
     )
 
 
-class FakeLedger:
-    """The entries, the harvest and what brings conversations back."""
+class FakeLedger(Ledger):
+    """The entries, and what is found out about conversations."""
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
@@ -148,7 +149,7 @@ class FakeLedger:
         self.reported: list[Report] = []
         """What runs give, one after the other; the usual one where there is none."""
 
-    def entries(self) -> Mapping[str, LedgerEntry]:
+    def entries(self) -> dict[str, LedgerEntry]:
         """The entries."""
         self._engine.note("entries")
         return dict(self.known)
@@ -159,10 +160,28 @@ class FakeLedger:
         self._engine.failing.pop("entries", None)
         return len(self.known), 2
 
-    def survey(self, *, transcripts: bool | None = None) -> Survey:
+    def checked(self, sha256: str) -> CheckedEntry:
+        """The first line is there, the second was edited, the third is gone."""
+        entry = self.known[sha256]
+        lines: list[CheckedLine] = []
+        for at, each in enumerate(entry.lines):
+            state = ("there", "edited", "gone")[at % 3]
+            place = ("", 0) if state == "gone" else (each.path, 7 + 5 * at)
+            lines.append(CheckedLine(each, state, *place))  # type: ignore[arg-type]
+        return CheckedEntry(sha256, entry, self.sources.get(sha256, "there"), tuple(lines))
+
+
+class FakeHarvest(Harvest):
+    """What finds and harvests conversations."""
+
+    def __init__(self, engine: FakeEngine, ledger: FakeLedger) -> None:
+        self._engine = engine
+        self.canned = ledger
+
+    def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
         """What there is."""
         self._engine.note("survey", transcripts)
-        return self.surveyed
+        return self.canned.surveyed
 
     def run(
         self,
@@ -172,7 +191,8 @@ class FakeLedger:
     ) -> Report:
         """Tells of every result; ``gates`` named ``harvest PATH`` hold one up."""
         self._engine.note("harvest", request)
-        report = self.reported.pop(0) if self.reported else Report(results())
+        reported = self.canned.reported
+        report = reported.pop(0) if reported else Report(results())
         done: list[Result] = []
         for result in report.results:
             if request.paths and result.path not in request.paths:
@@ -192,31 +212,18 @@ class FakeLedger:
         """Ends a run."""
         self._engine.note("stop harvest")
 
+
+class FakeReclaimer(Reclaimer):
+    """What brings conversations back."""
+
+    def __init__(self, engine: FakeEngine, ledger: FakeLedger) -> None:
+        self._engine = engine
+        self.canned = ledger
+
     def restore(self, sha256: str) -> str:
         """Puts it where it was."""
         self._engine.note("restore", sha256)
-        self.sources[sha256] = "there"
-        self.known[sha256] = replace(self.known[sha256], deleted=False, restored=True)
-        return self.known[sha256].path
-
-    def verify(self) -> Iterator[CheckedEntry]:
-        """All of them."""
-        self._engine.note("verify")
-        return (self._checked(name) for name in list(self.known))
-
-    def check(self, sha256: str) -> CheckedEntry:
-        """One of them."""
-        self._engine.note("check", sha256)
-        if sha256 not in self.known:
-            raise HarvestRefused(f"the ledger has no entry {sha256[:12]}")
-        return self._checked(sha256)
-
-    def _checked(self, sha256: str) -> CheckedEntry:
-        """The first line is there, the second was edited, the third is gone."""
-        entry = self.known[sha256]
-        lines: list[CheckedLine] = []
-        for at, each in enumerate(entry.lines):
-            state = ("there", "edited", "gone")[at % 3]
-            place = ("", 0) if state == "gone" else (each.path, 7 + 5 * at)
-            lines.append(CheckedLine(each, state, *place))  # type: ignore[arg-type]
-        return CheckedEntry(sha256, entry, self.sources.get(sha256, "there"), tuple(lines))
+        known = self.canned.known
+        self.canned.sources[sha256] = "there"
+        known[sha256] = replace(known[sha256], deleted=False, restored=True)
+        return known[sha256].path

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.knowledge.item import Category, Item, Origin, Voice, item_id
-from engine.knowledge.review import Waiting
-from engine.knowledge.reviewing import Reviewed
+from engine.knowledge.review import ReviewQueue, Waiting
+from engine.knowledge.reviewing import Reviewed, Reviewing
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
@@ -109,26 +109,25 @@ def held_items() -> tuple[Waiting, ...]:
     )
 
 
-class FakeReview:
-    """A queue and what settles it."""
+class FakeQueue(ReviewQueue):
+    """What is held for a person."""
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
         self.items: tuple[Waiting, ...] = ()
-
-    @property
-    def queue(self) -> FakeReview:
-        """Itself."""
-        return self
 
     def all(self) -> tuple[Waiting, ...]:
         """All of them."""
         self._engine.note("review all")
         return self.items
 
-    def waiting(self) -> tuple[Waiting, ...]:
-        """Those that wait."""
-        return tuple(each for each in self.all() if not each.verdict)
+
+class FakeReview(Reviewing):
+    """What settles it."""
+
+    def __init__(self, engine: FakeEngine) -> None:
+        self._engine = engine
+        self.queue: FakeQueue = FakeQueue(engine)
 
     def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
         """Settles it."""
@@ -142,7 +141,8 @@ class FakeReview:
         return Reviewed(self._settle(name, "rejected", ""), commit="b" * 40)
 
     def _settle(self, name: str, verdict: str, text: str) -> Waiting:
-        found = next(each for each in self.items if each.id == name)
+        items = self.queue.items
+        found = next(each for each in items if each.id == name)
         settled = replace(found, verdict=verdict, text=text)  # type: ignore[arg-type]
-        self.items = tuple(settled if each.id == name else each for each in self.items)
+        self.queue.items = tuple(settled if each.id == name else each for each in items)
         return found

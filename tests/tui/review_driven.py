@@ -36,7 +36,7 @@ class Reviewer(ScreenDriven[ReviewScreen]):
     def verdicts(self) -> dict[str, str]:
         """What was decided here, by text."""
         before = {each.id for each in held_items() if each.verdict}
-        settled = [each for each in self.review.items if each.verdict and each.id not in before]
+        settled = [each for each in self.review.queue.items if each.verdict and each.id not in before]
         return {each.item.text: each.verdict for each in settled}
 
 
@@ -53,8 +53,7 @@ async def reviewing(
     """Opens the review screen: ``async with reviewing(run, items=()) as driven``."""
     async with run(size, theme=theme, **changes) as driven:
         reviewer = Reviewer(driven.app, driven.pilot, driven.engine)
-        reviewer.review.items = tuple(held_items() if items is None else items)
-        driven.engine.finding.root = driven.engine.root
+        reviewer.review.queue.items = tuple(held_items() if items is None else items)
         for path, text in CONVERSATIONS.items():
             file = driven.engine.root / path
             file.parent.mkdir(parents=True, exist_ok=True)

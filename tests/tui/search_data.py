@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.context.presets import PresetChange
+from engine.context.presets import PresetChange, Presets
 from engine.errors import AutopoiesisError
+from engine.search.index import SearchIndex
 from engine.search.reports import IndexStatus
 from engine.search.results import Category, SearchResult, Share, ShareName
-from engine.store.files import Files
-from engine.store.paths import Workspace, category_of
+from engine.store.paths import category_of
 from tui.render.search_words import Words
 
 SESSION = "raw/conversations/2026/06/10/0912-ses_7c41d0aa-pool-exhausted.md"
@@ -258,7 +258,6 @@ class FakeSearch:
     calls fail.
     """
 
-    root: Path = field(default_factory=Path)
     results: tuple[SearchResult, ...] = RESULTS
     state: IndexStatus = READY
     calls: list[tuple[object, ...]] = field(default_factory=list)
@@ -268,7 +267,7 @@ class FakeSearch:
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
         """The results."""
-        self._called("search", query, category, limit)
+        self.note("search", query, category, limit)
         if query in self.held:
             self.held[query].wait(10)
         words = Words(query)
@@ -280,28 +279,38 @@ class FakeSearch:
         source = "index" if self.state.state == "ready" else "ripgrep"
         return [replace(result, source=source) for result in found[:limit]]  # type: ignore[arg-type]
 
-    def status(self) -> IndexStatus:
-        """The index."""
-        self._called("status")
-        return self.state
-
-    def read(self, relative: str, *, limit: int | None = None) -> bytes:
-        """A file of the workspace."""
-        self._called("read", relative)
-        return Files(Workspace(self.root)).read(relative, limit=limit)
-
-    def add(self, name: str, path: str, lines: str = "", note: str = "") -> PresetChange:
-        """Notes it."""
-        self._called("add", name, path, lines, note)
-        return PresetChange(f"presets/{name}.md", name, (path,), (), "a81f2c09d5e7")
-
     def asked(self, name: str) -> list[tuple[object, ...]]:
         """The calls of one name, in order."""
         return [call for call in self.calls if call[0] == name]
 
-    def _called(self, name: str, *arguments: object) -> None:
+    def note(self, name: str, *arguments: object) -> None:
+        """Notes a call; it may wait or fail."""
         self.calls.append((name, *arguments))
         if name in self.gates:
             self.gates[name].wait(10)
         if name in self.failing:
             raise self.failing[name]
+
+
+class FakeIndex(SearchIndex):
+    """The index as it stands."""
+
+    def __init__(self, finding: FakeSearch) -> None:
+        self.finding = finding
+
+    def status(self) -> IndexStatus:
+        """Notes it."""
+        self.finding.note("status")
+        return self.finding.state
+
+
+class FakePresets(Presets):
+    """What goes into presets is noted."""
+
+    def __init__(self, finding: FakeSearch) -> None:
+        self.finding = finding
+
+    def add(self, name: str, path: str, lines: str = "", note: str = "", title: str = "") -> PresetChange:
+        """Notes it."""
+        self.finding.note("add", name, path, lines, note)
+        return PresetChange(f"presets/{name}.md", name, (path,), (), "a81f2c09d5e7")

@@ -56,7 +56,6 @@ async def searching(
     async with run(size, theme=theme) as driven:
         searched = Searched(driven.app, driven.pilot, driven.engine)
         write_files(searched.engine.root)
-        searched.finding.root = searched.engine.root
         for name, value in changes.items():
             setattr(searched.finding, name, value)
         await searched.send("s")

@@ -413,7 +413,7 @@ async def test_labels_go_to_the_message_and_topic_in_view(run: Run) -> None:
 async def test_a_click_selects_a_topic(run: Run) -> None:
     async with run() as driven:
         panel = driven.bench.activation
-        offset = (10, panel.drawn().first + 2 + 1)
+        offset = (10, panel.drawn.first + 2 + 1)
         await driven.pilot.click("#activation", offset=offset)
         await driven.settle()
         assert panel.selected is not None and panel.selected.topic == "release-notes"

@@ -63,7 +63,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
             assert driven.text.count(text) >= 6, text
             await driven.press("d")
             assert text in driven.said
-        for text in HOSTILE:
+        for text in TOGETHER:
             broken = AutopoiesisError(text, where=text, cure=text)
             engine.failing = {"overview": broken, "change": broken, "disable": broken}
             await driven.press("ctrl+r", "2", "d", "3", "enter")

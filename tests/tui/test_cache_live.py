@@ -33,6 +33,7 @@ async def written(driven: Driven) -> list[str]:
         real(data)
 
     driver.write = write  # type: ignore[method-assign]
+    driven.watch()
     await driven.pilot.pause()
     texts.clear()
     return texts

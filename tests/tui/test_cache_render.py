@@ -109,7 +109,7 @@ def test_discussions_keep_to_their_width() -> None:
 def test_where_nothing_is_cached_the_reasons_have_their_room() -> None:
     for width in (56, 76, 116):
         states = [given_up(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
-        overview = replace(FakeCaches(), states=states).overview(30, CacheSettings())
+        overview = FakeCaches(states).overview(30, CacheSettings())
         items = [item_of(each, NOW) for each in overview.discussions]
         for item in items:
             text = draw_discussion(item, Columns.of(items), width, PLAIN, chosen=False).text

@@ -31,8 +31,7 @@ from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
 from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
 from tui.screens.review.screen import ReviewScreen, ReviewSituation
 from tui.screens.search.screen import SearchScreen, SearchSituation
-from tui.screens.tune.screen import TuneScreen
-from tui.screens.tune.situation import TuneSituation
+from tui.screens.tune.screen import TuneScreen, TuneSituation
 from tui.screens.workbench.openings import OPENINGS, Opening
 from tui.screens.workbench.screen import BenchSituation, Workbench
 
@@ -399,46 +398,44 @@ def test_the_footer_of_the_ledger_and_of_harvest() -> None:
 # On the screens
 
 
-async def test_help_explains_the_signs_of_the_panel(run: Run) -> None:
+async def test_help_and_palette_of_the_workbench(run: Run) -> None:
     async with run() as driven:
+        step = "help explains the signs of the panel"
         await driven.press("question_mark", "G")
-        assert "◷" in driven.text and "a schedule fired" in driven.text
+        assert "◷" in driven.text and "a schedule fired" in driven.text, step
         await driven.press("escape", "2", "question_mark", "G")
-        assert "across the gauge" in driven.text
+        assert "across the gauge" in driven.text, step
+        await driven.press("escape", "1")
 
+        step = "the palette will not do what belongs elsewhere"
+        driven.bench.do(BENCH["label_useful"])
+        await driven.settle()
+        assert not driven.engine.asked("label"), step
+        assert "belongs to another panel: activation" in driven.text, step
 
-async def test_the_palette_finds_a_command_and_does_it(run: Run) -> None:
-    async with run() as driven:
+        step = "the palette finds a command and does it"
         await driven.press("ctrl+p")
         await driven.type("go to the ledger")
         await driven.press("enter")
-        assert driven.panel() == "ledger"
+        assert driven.panel() == "ledger", step
 
 
-async def test_the_palette_will_not_do_what_belongs_elsewhere(run: Run) -> None:
-    async with run() as driven:
-        driven.bench.do(BENCH["label_useful"])
-        await driven.settle()
-        assert not driven.engine.asked("label")
-        assert "belongs to another panel: activation" in driven.text
-
-
-async def test_what_belongs_to_another_panel_is_not_done_but_said(run: Run) -> None:
+async def test_a_command_chosen_by_name_is_done_where_it_applies(run: Run) -> None:
     async with looking(run) as driven:
+        step = "what belongs to another panel is not done but said"
         await driven.press("2")
         driven.screen.do(CONTEXT["open"])
         await driven.settle()
-        assert driven.zoomed() is None and driven.in_use() == "text"
-        assert "belongs to another panel: left-out, sections" in driven.said
+        assert driven.zoomed() is None and driven.in_use() == "text", step
+        assert "belongs to another panel: left-out, sections" in driven.said, step
 
-
-async def test_a_command_chosen_by_name_leaves_the_line_it_does_not_apply_to(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("slash")
-        assert driven.in_use() == "name" and driven.screen.prompt.display
+        step = "it leaves the line that it does not apply to"
+        await driven.press("1", "slash")
+        assert driven.in_use() == "name" and driven.screen.prompt.display, step
         driven.screen.do(CONTEXT["whole"])
         await driven.settle()
-        assert driven.state.whole and driven.in_use() == "sections" and not driven.screen.prompt.display
+        assert driven.state.whole and driven.in_use() == "sections", step
+        assert not driven.screen.prompt.display, step
 
 
 async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None:

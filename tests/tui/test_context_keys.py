@@ -176,29 +176,31 @@ async def test_lines_have_the_numbers_of_their_file_and_t_shows_the_whole_prompt
         assert len(stable) + 1 == compiled.stable_prefix_length
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_o_shows_what_was_left_out(run: Run, size: tuple[int, int]) -> None:
-    async with looking(run, size) as driven:
-        assert not driven.screen.left_out.display
-        await driven.press("o")
-        assert driven.in_use() == "left-out" and "3 left out  5 · 2,692 tok" in driven.text
-        items = driven.screen.left_out.items
-        assert items[0] == HeadItem("one more KB would bring", tokens=515)
-        rows = [item for item in items if isinstance(item, SectionItem)]
-        assert [row.tokens for row in rows] == [420, 95, 1317, 820, 40]
-        await driven.press("j", "j")
-        assert "the rest of it: over context" in driven.text
-        await driven.press("o")
-        assert driven.in_use() == "sections" and not driven.screen.left_out.display
-        await driven.press("o", "slash")
-        await driven.type("memory")
-        assert "3 left out  2 of 5" in driven.text and "1 sections  15" in driven.text
-        await driven.press("enter", "escape")
-        assert "3 left out  5" in driven.text
-        await driven.resize(120, 40)
-        await driven.press("g", "j", "j", "enter")
-        assert isinstance(driven.app.screen, PageScreen)
-        assert LEFT_OUT[0].reason in driven.text and "a larger cap would let it in" in driven.text
+async def test_o_shows_what_was_left_out(run: Run) -> None:
+    async with looking(run) as driven:
+        for size in ((120, 40), (80, 24)):
+            await driven.resize(*size)
+            assert not driven.screen.left_out.display, size
+            await driven.press("o", "g")
+            assert driven.in_use() == "left-out" and "3 left out  5 · 2,692 tok" in driven.text, size
+            items = driven.screen.left_out.items
+            assert items[0] == HeadItem("one more KB would bring", tokens=515), size
+            rows = [item for item in items if isinstance(item, SectionItem)]
+            assert [row.tokens for row in rows] == [420, 95, 1317, 820, 40], size
+            await driven.press("j", "j")
+            assert "the rest of it: over context" in driven.text, size
+            await driven.press("o")
+            assert driven.in_use() == "sections" and not driven.screen.left_out.display, size
+            await driven.press("o", "slash")
+            await driven.type("memory")
+            assert "3 left out  2 of 5" in driven.text and "1 sections  15" in driven.text, size
+            await driven.press("enter", "escape")
+            assert "3 left out  5" in driven.text, size
+            await driven.resize(120, 40)
+            await driven.press("g", "j", "j", "enter")
+            assert isinstance(driven.app.screen, PageScreen), size
+            assert LEFT_OUT[0].reason in driven.text and "a larger cap would let it in" in driven.text, size
+            await driven.press("escape", "o")
 
 
 async def test_many_search_results_left_out_are_listed_when_they_are_opened(run: Run) -> None:
@@ -279,24 +281,19 @@ async def test_d_says_where_the_stable_prefix_broke_at_every_size(run: Run) -> N
             assert driven.is_open() and not driven.comparing()
 
 
-async def test_the_first_message_has_nothing_to_compare_with(run: Run) -> None:
+async def test_where_there_is_no_difference_it_says_why(run: Run) -> None:
     async with looking(run, compiled_before=None) as driven:
         await driven.press("d")
         assert "This is the first message of its conversation" in " ".join(driven.text.split())
         await driven.press("j", "y", "enter", "escape")
         assert driven.is_open() and not driven.comparing()
-
-
-async def test_the_same_prompt_differs_in_nothing(run: Run) -> None:
-    async with looking(run, compiled_before=prompt()) as driven:
-        await driven.press("d")
+        driven.engine.compiled_before = prompt()
+        await driven.press("escape", "c", "d")
         assert "The two prompts have the same sections." in driven.text
-
-
-async def test_a_prompt_before_that_cannot_be_compiled_says_why(run: Run, engine: FakeEngine) -> None:
-    engine.failing["compile_before"] = AutopoiesisError("cannot be read", where=SESSION, cure="look at it")
-    async with looking(run) as driven:
-        await driven.press("d")
+        driven.engine.failing["compile_before"] = AutopoiesisError(
+            "cannot be read", where=SESSION, cure="look at it"
+        )
+        await driven.press("escape", "escape", "c", "d")
         assert "cannot be read; look at it" in " ".join(driven.text.split())
 
 
@@ -375,21 +372,28 @@ async def test_copying_writing_and_what_cannot_be_edited(run: Run, editor: Path)
         assert "identity" in copied(driven)
 
 
-@pytest.mark.parametrize("named", ["nano", "./nano", "../home/nano"])
 async def test_e_starts_no_editor_of_the_current_folder(
-    run: Run, editor: Path, monkeypatch: pytest.MonkeyPatch, named: str
+    run: Run, editor: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(editor.parent)
     monkeypatch.setenv("PATH", f".:{editor.parent / 'nothing'}:")
-    monkeypatch.setenv("EDITOR", named)
     async with looking(run) as driven:
-        await driven.press("e")
-        assert f"{named} cannot be started: it is not on PATH; give its full path" in driven.said
-    assert not editor.exists()
+        for named in ("nano", "./nano", "../home/nano"):
+            monkeypatch.setenv("EDITOR", named)
+            await driven.press("e")
+            assert f"{named} cannot be started: it is not on PATH; give its full path" in driven.said
+            assert not editor.exists(), named
 
 
-async def test_a_name_that_is_taken_is_asked_about_with_the_focus_on_cancel(run: Run) -> None:
+async def test_a_name_that_is_refused_says_why_and_one_that_is_taken_is_asked_about(run: Run) -> None:
     async with looking(run, taken=frozenset({"scratch/prompt.md"})) as driven:
+        refused = AutopoiesisError("below scratch/ only", where="x.md", cure="name it so")
+        driven.engine.failing["keep_prompt"] = refused
+        await driven.press("w", "enter")
+        assert "x.md: below scratch/ only; name it so" in driven.said
+        driven.engine.failing.clear()
+        driven.engine.calls.clear()
+        # the focus is on cancel
         await driven.press("w", "enter")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         await driven.press("enter")
@@ -397,13 +401,6 @@ async def test_a_name_that_is_taken_is_asked_about_with_the_focus_on_cancel(run:
         await driven.press("w", "enter", "right", "enter")
         assert driven.engine.asked("keep_prompt")[-1][-1] is True
         assert "written to scratch/prompt.md" in driven.said
-
-
-async def test_a_refused_name_says_why(run: Run, engine: FakeEngine) -> None:
-    engine.failing["keep_prompt"] = AutopoiesisError("below scratch/ only", where="x.md", cure="name it so")
-    async with looking(run) as driven:
-        await driven.press("w", "enter")
-        assert "x.md: below scratch/ only; name it so" in driven.said
 
 
 async def test_a_read_only_workspace_writes_nothing(run: Run, engine: FakeEngine) -> None:

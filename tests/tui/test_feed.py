@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+from datetime import timedelta
 from typing import get_args
 
 import pytest
@@ -12,7 +14,7 @@ from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, feed_entries
 from tui.render.roles import PLAIN
-from tui.screens.workbench.feed import GLYPHS, MEANINGS, feed_row, matches
+from tui.screens.workbench.feed_panel import KINDS, feed_row, matches
 
 MANY = 100_000
 
@@ -29,64 +31,68 @@ async def test_a_hundred_thousand_rows_cost_what_a_screenful_costs(run: Run, man
     async with run(entries=many) as driven:
         feed = driven.bench.feed
         height = feed.size.height
+        await driven.pilot.pause()
         assert feed.row_count == MANY
-        assert feed.drawn <= 2 * height
-        await driven.press("g", "G", "ctrl+u", "ctrl+u", "ctrl+d")
+        assert 0 < feed.drawn <= 2 * height
+        for key in ("g", "G", "ctrl+u", "ctrl+u", "ctrl+d"):
+            await driven.press(key)
+            await driven.pilot.pause()
         assert feed.drawn <= 6 * height
         drawn = feed.drawn
         feed.refresh()
-        await driven.settle()
+        await driven.pilot.pause()
         assert feed.drawn == drawn
 
 
-async def test_it_follows_the_newest_message_and_keeps_the_tail_in_view(run: Run) -> None:
+async def test_it_is_followed_until_a_hand_moves_and_a_chosen_row_stays_chosen(run: Run) -> None:
     async with run((80, 24)) as driven:
         feed = driven.bench.feed
-        assert feed.selected is not None and feed.selected.text.startswith("Can you review")
-        assert "memory: 3 fa" in driven.text
+        step = "begins with the newest message, and the tail in view"
+        assert feed.selected is not None and feed.selected.text.startswith("Can you review"), step
+        assert "memory: 3 fa" in driven.text, step
+
+        step = "follows what comes"
         more = [FeedEntry(NOW, "user", f"later {number}", "", f"later#{number}") for number in range(30)]
         driven.engine.entries = [*driven.engine.entries, *more]
         feed.show(driven.engine.entries)
         await driven.settle()
-        assert feed.selected == more[-1]
-        assert "later 29" in driven.text
-        assert driven.bench.activation.shown.key == "later#29"
+        assert feed.selected == more[-1], step
+        assert "later 29" in driven.text, step
+        assert driven.bench.activation.shown.key == "later#29", step
 
-
-async def test_a_hand_on_it_ends_the_following_and_g_brings_it_back(run: Run) -> None:
-    async with run() as driven:
-        feed = driven.bench.feed
+        step = "a hand on it ends the following"
         await driven.press("k", "k")
         chosen = feed.selected
-        driven.engine.entries = [*driven.engine.entries, FeedEntry(NOW, "user", "later", "", "later#0")]
+        driven.engine.entries = [*driven.engine.entries, FeedEntry(NOW, "user", "the last", "", "last#0")]
         feed.show(driven.engine.entries)
         await driven.settle()
-        assert feed.selected == chosen
-        assert "G follows" in driven.text
+        assert feed.selected == chosen, step
+        assert "G follows" in driven.text, step
+
+        step = "G brings it back"
         await driven.press("G")
-        assert feed.selected is not None and feed.selected.text == "later"
-        assert "following" in driven.text
+        assert feed.selected is not None and feed.selected.text == "the last", step
+        assert "following" in driven.text, step
 
+        step = "a row that is no message says so"
+        await driven.press("g", "j", "j")
+        assert "nothing was scored" in driven.text, step
 
-async def test_the_selection_stays_when_old_rows_fall_off(run: Run) -> None:
-    async with run() as driven:
-        feed = driven.bench.feed
-        await driven.press("g", "j", "j", "j")
+        step = "the selection stays when old rows fall off"
+        await driven.press("j")
         chosen = feed.selected
-        feed.show(driven.engine.entries[2:])
-        assert feed.selected == chosen
+        driven.engine.entries = driven.engine.entries[2:]
+        feed.show(driven.engine.entries)
+        assert feed.selected == chosen, step
 
-
-async def test_a_note_that_arrives_later_keeps_the_row(run: Run) -> None:
-    async with run() as driven:
+        step = "a note that arrives later keeps the row"
         await driven.press("g", "2", "j")
         topic = driven.bench.activation.selected
         first, *rest = driven.engine.entries
-        noted = FeedEntry(first.at, first.kind, first.text, "another", first.key)
-        driven.bench.feed.show([noted, *rest])
+        feed.show([FeedEntry(first.at, first.kind, first.text, "another", first.key), *rest])
         await driven.settle()
-        assert driven.bench.feed.cursor == 0
-        assert driven.bench.activation.selected == topic
+        assert feed.cursor == 0, step
+        assert driven.bench.activation.selected == topic, step
 
 
 async def test_moving_fast_asks_only_for_the_row_it_ends_on(run: Run) -> None:
@@ -108,9 +114,8 @@ async def test_the_filter_narrows_marks_and_goes_round(run: Run) -> None:
         feed = driven.bench.feed
         await driven.press("slash")
         await driven.type("MAIL")
-        assert [entry.kind for entry in (feed._item(at) for at in range(feed.row_count))] == [
-            "topics", "user", "tool",
-        ]  # fmt: skip
+        kinds = [feed.item_at(at).kind for at in range(feed.row_count)]
+        assert kinds == ["topics", "user", "tool"]
         assert "3 of 11" in driven.text
         await driven.press("enter")
         start = feed.cursor
@@ -118,36 +123,47 @@ async def test_the_filter_narrows_marks_and_goes_round(run: Run) -> None:
         assert feed.cursor == (start + 1) % 3
         await driven.press("N", "N")
         assert feed.cursor == (start - 1) % 3
-        await driven.press("escape")
-        assert feed.row_count == 11
 
-
-async def test_new_rows_pass_the_filter_too(run: Run) -> None:
-    async with run() as driven:
-        feed = driven.bench.feed
-        feed.filter("mail")
+        step = "new rows pass the filter too"
         feed.show([*driven.engine.entries, FeedEntry(NOW, "user", "more mail", "", "m#0")])
-        assert feed.row_count == 4
+        assert feed.row_count == 4, step
         feed.filter("nothing like this")
         await driven.settle()
-        assert "nothing holds these words" in driven.text
+        assert "nothing holds these words" in driven.text, step
+
+        step = "esc shows all"
+        feed.show(driven.engine.entries)
+        await driven.press("escape")
+        assert feed.row_count == 11, step
+
+        step = "the filter finds a row by a note that came later"
+        rows = [FeedEntry(NOW, "user", f"message {number}", key=f"k{number}") for number in range(50)]
+        feed.show(rows)
+        feed.filter("release")
+        assert feed.row_count == 0, step
+        feed.show([*rows[:7], replace(rows[7], note="release"), *rows[8:]])
+        assert feed.row_count == 1, step
+        await driven.settle()
+        assert "message 7" in driven.text, step
 
 
-async def test_rows_that_are_no_messages_say_so(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("g", "j", "j")
-        assert "nothing was scored" in driven.text
-
-
-async def test_a_trace_that_cannot_be_had_shows_why(run: Run, engine: FakeEngine) -> None:
+async def test_a_trace_that_cannot_be_had_says_why_and_rows_of_other_days_show_theirs(
+    run: Run, engine: FakeEngine
+) -> None:
     engine.failing["trace_of"] = AutopoiesisError("is gone", where="a.md#3", cure="rescan")
-    async with run() as driven:
+    async with run((80, 24)) as driven:
         assert "a.md#3: is gone; rescan" in driven.text
+
+        step = "a row of another day shows its day where there is no room for both"
+        yesterday = FeedEntry(NOW - timedelta(days=1), "user", "before", key="a")
+        driven.bench.feed.show([yesterday, FeedEntry(NOW, "user", "now", key="b")])
+        await driven.settle()
+        assert f"{yesterday.at:%m-%d} ← before" in driven.text and f"{NOW:%H:%M} ← now" in driven.text, step
 
 
 def test_every_kind_has_a_sign_and_a_meaning() -> None:
-    assert set(GLYPHS) == set(MEANINGS) == set(get_args(FeedKind))
-    assert len(set(GLYPHS.values())) == len(GLYPHS)
+    assert set(KINDS) == set(get_args(FeedKind))
+    assert len({sign for sign, _meaning in KINDS.values()}) == len(KINDS)
 
 
 @pytest.mark.parametrize("width", [10, 20, 40, 70, 200])

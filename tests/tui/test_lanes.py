@@ -41,13 +41,14 @@ class Worker:
             raise RuntimeError("unforeseen")
         return question.upper()
 
-    def lane(self, *, merging: bool = False) -> Lane[str, str]:
+    def lane(self, *, merging: bool = False, in_turn: bool = False) -> Lane[str, str]:
         """A lane for this work."""
         return Lane(
             self.work,
             lambda question, answer: self.delivered.append((question, answer)),
             lambda question, error: self.refused.append((question, error)),
             merge=(lambda waiting, new: f"{waiting}+{new}") if merging else None,
+            in_turn=in_turn,
         )
 
 
@@ -82,6 +83,19 @@ def test_merged_work_is_all_done() -> None:
     worker.go.set()
     finish(lane)
     assert worker.delivered == [("a", "A"), ("b+c+d", "B+C+D")]
+
+
+def test_what_is_done_in_turn_is_all_done_and_a_refusal_holds_nothing_up() -> None:
+    worker = Worker()
+    lane = worker.lane(in_turn=True)
+    lane.ask("a")
+    assert worker.begun.wait(10)
+    for question in ("b", "bad", "c"):
+        lane.ask(question)
+    worker.go.set()
+    finish(lane)
+    assert worker.delivered == [("a", "A"), ("b", "B"), ("c", "C")]
+    assert worker.refused == [("bad", "refused")]
 
 
 def test_what_engines_may_raise_is_refused_with_its_words() -> None:
@@ -144,10 +158,10 @@ def test_a_burst_comes_down_to_what_has_to_be_done() -> None:
     )
     assert burst.parts == {"feed", "digest", "status"}
     assert burst.keys == {"a#1"}
-    assert burst.asked == (asked,) and burst.closed == {"q2"}
+    assert burst.asked == [asked] and burst.closed == {"q2"}
     assert burst.progress == IndexProgress(7, 10) and not burst.indexed
     assert condense([Indexed(2)]).indexed
-    assert burst.troubles == ("broken",)
+    assert burst.troubles == ["broken"]
 
 
 def test_the_bell_rings_once_a_burst() -> None:

@@ -104,7 +104,7 @@ async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back
         await harvest.press("escape")
         await driven.settle()
         assert driven.selected() and sha256 in [each.sha256 for each in driven.screen.entries.items]
-        driven.screen.entries.go_to(sha256)
+        driven.screen.entries.select_key(sha256)
         await driven.settle()
         assert "in the trash" in driven.text
         await driven.press("r", "right", "enter")

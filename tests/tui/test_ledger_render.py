@@ -26,12 +26,11 @@ from tui.render.roles import PLAIN
 from tui.screens.harvest.outcome import draw_outcome
 from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress, brake_of, in_passing
-from tui.screens.harvest.state import HarvestState
+from tui.screens.harvest.state import HarvestState, Price, Surveyed
 from tui.screens.harvest.steps import draw_classes, draw_trail, elapsed
-from tui.screens.harvest.survey import Price, Surveyed
-from tui.screens.ledger.checking import Check, Tally
 from tui.screens.ledger.entries import RecordItem, draw_record, newest_first
 from tui.screens.ledger.record import RecordView, draw_record_page
+from tui.screens.ledger.state import Check, Tally
 
 WIDTHS = st.integers(24, 200)
 

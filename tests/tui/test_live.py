@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from textual.app import App
 
-from engine.context.compiled import Compiled
-from engine.context.views import LedgerView
+from engine.context.views import DigestView, LedgerView
 from engine.errors import AutopoiesisError
 from engine.events import (
     Committed,
@@ -44,34 +43,104 @@ def turn(number: int) -> TurnArrived:
     return TurnArrived(NOW, f"t#{number}", "t", "ses", said)
 
 
-async def test_a_burst_is_one_reading(run: Run) -> None:
-    async with run() as driven:
-        driven.engine.calls.clear()
-        driven.engine.publish(*(turn(number) for number in range(500)))
-        driven.engine.entries = [*driven.engine.entries, FeedEntry(NOW, "user", "turn 499", "", "t#499")]
+async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
+    async with run((200, 60)) as driven:
+        engine, bench = driven.engine, driven.bench
+        step = "a burst is one reading"
+        engine.calls.clear()
+        engine.publish(*(turn(number) for number in range(500)))
+        engine.entries = [*engine.entries, FeedEntry(NOW, "user", "turn 499", "", "t#499")]
         await driven.settle()
-        assert len(driven.engine.asked("feed")) == 1
-        assert not driven.engine.asked("ledger")
-        assert "turn 499" in driven.text
+        assert len(engine.asked("feed")) == 1, step
+        assert not engine.asked("ledger"), step
+        assert "turn 499" in driven.text, step
 
-
-async def test_events_come_from_any_thread(run: Run) -> None:
-    async with run() as driven:
-        driven.engine.calls.clear()
-        threads = [
-            threading.Thread(target=driven.engine.publish, args=(turn(number),)) for number in range(20)
-        ]
+        step = "events come from any thread"
+        engine.calls.clear()
+        threads = [threading.Thread(target=engine.publish, args=(turn(number),)) for number in range(20)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         await driven.settle()
-        assert 1 <= len(driven.engine.asked("feed")) <= 2
+        assert 1 <= len(engine.asked("feed")) <= 2, step
+
+        step = "a new trace of the message in view is fetched"
+        key = bench.shown.key
+        engine.calls.clear()
+        engine.traces[key] = replace(review_trace(), rows=review_trace().rows[:1])
+        engine.publish(TurnTraced("other#1", review_trace()), TurnTraced(key, review_trace()))
+        await driven.settle()
+        assert [call[1] for call in engine.asked("trace_of")] == [key], step
+        assert bench.activation.row_count == 1, step
+
+        step = "a new prompt changes the gauge"
+        engine.compiled = smaller = replace(review_compiled(), tokens=1234)
+        engine.publish(PromptCompiled(key, smaller))
+        await driven.settle()
+        assert "1,234/8,192" in driven.lines[0], step
+
+        step = "what search finds now stands in the prompt that is shown"
+        engine.calls.clear()
+        engine.compiled = replace(review_compiled(), tokens=4321)
+        engine.publish(Indexed(3))
+        await driven.settle()
+        assert ("compile_of", key) in engine.calls, step
+        assert "4,321" in driven.lines[0], step
+
+        step = "the ledger is read when its file changes"
+        engine.ledger_view = LedgerView(())
+        engine.publish(FileChanged(NOW, "knowledge/ledger.json", "changed"))
+        await driven.settle()
+        assert "nothing harvested yet" in driven.text, step
+
+        step = "the digest goes off"
+        assert "3.1/4.0 KB · on" in driven.text, step
+        engine.digest_view = DigestView(False, 0, 4096, "")
+        engine.publish(FileChanged(NOW, "knowledge/digest.md", "removed"))
+        await driven.settle()
+        assert "off: knowledge/digest.md" in driven.text, step
+
+        reloaded, committed = TopicsReloaded(NOW, ("deploy",), 43, ()), Committed(NOW, "abc", "x")
+        events: dict[str, TopicsReloaded | Committed] = {"one": reloaded, "two": committed}
+        for branch, event in events.items():
+            step = f"the status follows: {event}"
+            engine.status_value = status_view(branch=branch, topics=43)
+            engine.publish(event)
+            await driven.settle()
+            assert f"git {branch}" in driven.lines[0], step
+
+        step = "a watch that fails over is seen"
+        engine.status_value = status_view(watch_mode="polling", watch_why="too many folders")
+        engine.publish(WatchState("polling", "too many folders"))
+        await driven.settle()
+        assert "◐ polling" in driven.lines[0] and "too many folders" in driven.lines[0], step
+
+        step = "indexing shows how far it is and goes away"
+        engine.publish(IndexProgress(120, 1204))
+        await driven.settle()
+        assert "indexing 120/1,204" in driven.lines[0], step
+        engine.publish(IndexProgress(1204, 1204))
+        await driven.settle()
+        assert "indexing" not in driven.lines[0], step
+
+        step = "troubles are told"
+        engine.publish(Trouble(NOW, "the index is broken; it is built again"))
+        await driven.settle()
+        assert "the index is broken; it is built again" in driven.text, step
+
+        step = "a message being typed is left alone by the index"
+        await driven.press("i", *"hello", "enter")
+        engine.calls.clear()
+        engine.publish(Indexed(3))
+        await driven.settle()
+        assert not [call for call in engine.calls if call[0] in ("compile_of", "try_message")], step
 
 
 async def test_nothing_is_drawn_while_nothing_changes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async with run() as driven:
         await driven.press("i")
+        await driven.pilot.pause()
         drawn: list[object] = []
         original = App._display
 
@@ -86,101 +155,16 @@ async def test_nothing_is_drawn_while_nothing_changes(run: Run, monkeypatch: pyt
         assert not drawn
         driven.engine.publish(FileChanged(NOW, "topics/deploy.md", "changed"), WatchState("live"))
         await driven.settle()
+        await driven.pilot.pause()
         assert not drawn
 
 
-async def test_a_new_trace_of_the_message_in_view_is_fetched(run: Run) -> None:
-    async with run() as driven:
-        key = driven.bench.shown.key
-        driven.engine.calls.clear()
-        driven.engine.traces[key] = replace(review_trace(), rows=review_trace().rows[:1])
-        driven.engine.publish(TurnTraced("other#1", review_trace()), TurnTraced(key, review_trace()))
-        await driven.settle()
-        assert [call[1] for call in driven.engine.asked("trace_of")] == [key]
-        assert driven.bench.activation.row_count == 1
-
-
-async def test_a_new_prompt_changes_the_gauge(run: Run) -> None:
-    async with run() as driven:
-        smaller: Compiled = replace(review_compiled(), tokens=1234)
-        driven.engine.compiled = smaller
-        driven.engine.publish(PromptCompiled(driven.bench.shown.key, smaller))
-        await driven.settle()
-        assert "1,234/8,192" in driven.lines[0]
-
-
-async def test_the_ledger_is_read_when_its_file_changes(run: Run) -> None:
-    async with run() as driven:
-        driven.engine.ledger_view = LedgerView(())
-        driven.engine.publish(FileChanged(NOW, "knowledge/ledger.json", "changed"))
-        await driven.settle()
-        assert "nothing harvested yet" in driven.text
-
-
-@pytest.mark.parametrize("event", [TopicsReloaded(NOW, ("deploy",), 43, ()), Committed(NOW, "abc", "x")])
-async def test_the_status_follows(run: Run, event: TopicsReloaded | Committed) -> None:
-    async with run() as driven:
-        driven.engine.status_value = status_view(branch="feature", topics=43)
-        driven.engine.publish(event)
-        await driven.settle()
-        assert "git feature" in driven.lines[0]
-
-
-async def test_a_watch_that_fails_over_is_seen(run: Run) -> None:
-    async with run((200, 60)) as driven:
-        driven.engine.status_value = status_view(watch_mode="polling", watch_why="too many folders")
-        driven.engine.publish(WatchState("polling", "too many folders"))
-        await driven.settle()
-        assert "◐ polling" in driven.lines[0] and "too many folders" in driven.lines[0]
-
-
-async def test_indexing_shows_how_far_it_is_and_goes_away(run: Run) -> None:
-    async with run() as driven:
-        driven.engine.publish(IndexProgress(120, 1204))
-        await driven.settle()
-        assert "indexing 120/1,204" in driven.lines[0]
-        driven.engine.publish(IndexProgress(1204, 1204))
-        await driven.settle()
-        assert "indexing" not in driven.lines[0]
-
-
-async def test_what_search_finds_now_stands_in_the_prompt_that_is_shown(run: Run) -> None:
-    async with run() as driven:
-        key = driven.bench.shown.key
-        driven.engine.calls.clear()
-        driven.engine.compiled = replace(review_compiled(), tokens=4321)
-        driven.engine.publish(Indexed(3))
-        await driven.settle()
-        assert ("compile_of", key) in driven.engine.calls
-        assert "4,321" in driven.lines[0]
-
-
-async def test_a_message_being_typed_is_left_alone_by_the_index(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("i", *"hello", "enter")
-        driven.engine.calls.clear()
-        driven.engine.publish(Indexed(3))
-        await driven.settle()
-        assert not [call for call in driven.engine.calls if call[0] in ("compile_of", "try_message")]
-
-
-async def test_troubles_are_told(run: Run) -> None:
-    async with run() as driven:
-        driven.engine.publish(Trouble(NOW, "the index is broken; it is built again"))
-        await driven.settle()
-        assert "the index is broken; it is built again" in driven.text
-
-
-async def test_an_engine_that_cannot_be_read_is_told(run: Run, engine: FakeEngine) -> None:
+async def test_an_engine_that_cannot_be_read_is_told_once(run: Run, engine: FakeEngine) -> None:
     engine.failing["status"] = AutopoiesisError("git is missing", cure="install it")
-    async with run() as driven:
-        assert "git is missing; install it" in driven.text
-        assert "Can you review" in driven.text and "investigate-cache" in driven.text
-
-
-async def test_the_same_trouble_is_told_once(run: Run, engine: FakeEngine) -> None:
     engine.failing["ledger"] = AutopoiesisError("the ledger is locked")
     async with run() as driven:
+        assert "git is missing; install it" in driven.text
+        assert "Can you review" in driven.text and "Re-index after the schema" in driven.text
         driven.engine.publish(FileChanged(NOW, "knowledge/ledger.json", "changed"))
         await driven.settle()
         assert driven.text.count("the ledger is locked") == 1
@@ -193,17 +177,65 @@ async def test_the_engine_is_started_and_let_go(run: Run, engine: FakeEngine) ->
     assert [engine.started, len(engine.handlers)] == [False, 0]
 
 
-async def test_a_question_is_answered_once_from_any_panel(run: Run) -> None:
+async def test_questions_are_asked_answered_and_run_out(run: Run) -> None:
     async with run() as driven:
-        driven.engine.publish(ASKED, replace(ASKED, question_id="q2", topic="deploy"))
+        engine, bench = driven.engine, driven.bench
+        step = "a question is answered once, from any panel"
+        engine.publish(ASKED, replace(ASKED, question_id="q2", topic="deploy"))
         await driven.settle()
-        assert "does code-style apply to “Is this tidy?”?" in driven.text
-        assert "30 s · 1 more wait" in driven.text
+        assert "does code-style apply to “Is this tidy?”?" in driven.text, step
+        assert "30 s · 1 more wait" in driven.text, step
         await driven.press("3", "y")
-        assert "does deploy apply" in driven.text
+        assert "does deploy apply" in driven.text, step
         await driven.press("n")
-        assert driven.engine.asked("answer") == [("answer", "q1", True), ("answer", "q2", False)]
-        assert "the gate asks" not in driven.text
+        assert engine.asked("answer") == [("answer", "q1", True), ("answer", "q2", False)], step
+        assert "the gate asks" not in driven.text, step
+
+        step = "a letter that does something here answers no question"
+        engine.calls.clear()
+        await driven.press("2")
+        engine.publish(ASKED)
+        await driven.settle()
+        assert "ctrl+y yes" in driven.text, step
+        await driven.press("n")
+        assert engine.asked("label") and not engine.asked("answer"), step
+        await driven.press("ctrl+n")
+        assert engine.asked("answer") == [("answer", ASKED.question_id, False)], step
+
+        step = "one that is settled elsewhere goes away"
+        engine.calls.clear()
+        engine.publish(ASKED)
+        await driven.settle()
+        assert "the gate asks" in driven.text, step
+        engine.publish(GateClosed("q1", "failed"))
+        await driven.settle()
+        assert "the gate asks" not in driven.text, step
+
+        step = "typing goes on while one is open"
+        await driven.press("i")
+        engine.publish(ASKED)
+        await driven.settle()
+        await driven.type("yn")
+        assert bench.prompt.input.value == "yn", step
+        await driven.press("escape")
+        engine.publish(GateClosed("q1", "failed"))
+        await driven.settle()
+
+        step = "it counts down and ends"
+        now = [NOW]
+        clock = Clock(lambda: now[0], lambda: 0.0, 0.0)
+        bench.questions = Questions(bench, clock, bench.conductor.answer, bench.lay_out)
+        engine.publish(ASKED)
+        await driven.settle()
+        now[0] = NOW + timedelta(seconds=18)
+        bench.questions._tick()
+        await driven.settle()
+        assert "12 s" in driven.text, step
+        now[0] = NOW + timedelta(seconds=31)
+        bench.questions._tick()
+        await driven.settle()
+        assert "the gate asks" not in driven.text, step
+        assert not engine.asked("answer"), step
 
 
 async def test_a_key_that_was_meant_for_something_else_is_no_answer(run: Run) -> None:
@@ -211,45 +243,4 @@ async def test_a_key_that_was_meant_for_something_else_is_no_answer(run: Run) ->
         driven.engine.publish(ASKED)
         await driven.settle()
         await driven.press("y")
-        assert not driven.engine.asked("answer")
-
-
-async def test_a_question_settled_elsewhere_goes_away(run: Run) -> None:
-    async with run() as driven:
-        driven.engine.publish(ASKED)
-        await driven.settle()
-        driven.engine.publish(GateClosed("q1", "failed"))
-        await driven.settle()
-        assert "the gate asks" not in driven.text
-
-
-async def test_a_question_counts_down_and_ends(run: Run) -> None:
-    async with run() as driven:
-        now = [NOW]
-        driven.bench.questions = Questions(
-            driven.bench,
-            Clock(lambda: now[0], lambda: 0.0, 0.0),
-            driven.bench.conductor.answer,
-            driven.bench.lay_out,
-        )
-        driven.engine.publish(ASKED)
-        await driven.settle()
-        now[0] = NOW + timedelta(seconds=18)
-        driven.bench.questions._tick()
-        await driven.settle()
-        assert "12 s" in driven.text
-        now[0] = NOW + timedelta(seconds=31)
-        driven.bench.questions._tick()
-        await driven.settle()
-        assert "the gate asks" not in driven.text
-        assert not driven.engine.asked("answer")
-
-
-async def test_typing_goes_on_while_a_question_is_open(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("i")
-        driven.engine.publish(ASKED)
-        await driven.settle()
-        await driven.type("yn")
-        assert driven.bench.prompt.input.value == "yn"
         assert not driven.engine.asked("answer")

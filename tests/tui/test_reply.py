@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from engine.errors import SendFailed
+from engine.events import WatchState
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import REPLY
 from tests.tui.fake_engine import REVIEW, status_view
@@ -30,140 +29,125 @@ async def until_ended(driven: Driven) -> ReplyScreen:
     return screen
 
 
-@asynccontextmanager
-async def sending(run: Run, size: tuple[int, int] = (120, 40), **how: Any) -> AsyncIterator[Driven]:
+async def say(driven: Driven, text: str, key: str = "ctrl+s") -> None:
     """Types a message and sends it."""
-    async with run(size, **how) as driven:
-        await driven.press("i")
-        await driven.type(REVIEW)
-        await driven.send("ctrl+s")
-        await driven.pilot.pause()
-        yield driven
+    await driven.press("i")
+    await driven.type(text)
+    await driven.send(key)
+    await driven.pilot.pause()
 
 
-@pytest.mark.parametrize("key", ["ctrl+s", "ctrl+enter"])
-async def test_the_message_in_the_line_is_sent_and_its_reply_shown(run: Run, key: str) -> None:
+async def leave(driven: Driven) -> None:
+    """Closes the reply."""
+    await driven.send("escape")
+    await driven.settle()
+    assert driven.app.screen is driven.bench
+
+
+async def test_a_message_is_sent_and_its_reply_shown_whole(run: Run) -> None:
     async with run() as driven:
-        await driven.press("i")
-        await driven.type(REVIEW)
-        await driven.send(key)
-        await driven.pilot.pause()
-        await until_ended(driven)
-        (call,) = driven.engine.asked("send")
-        assert call == ("send", REVIEW, "")
-        text = driven.text
-        for line in (
-            REVIEW,
-            "Two things before it goes in:",
-            "    connection.execute(QUERY)",
-            "6,912 tokens in",
-        ):
-            assert line in text
-        assert "5,113 of them cached (74%)" in text and "$0.0124" in text
-        await driven.send("escape")
-        await driven.settle()
-        assert driven.app.screen is driven.bench
-        assert driven.source() == "feed"
+        for key in ("ctrl+s", "ctrl+enter"):
+            driven.engine.calls.clear()
+            await say(driven, REVIEW, key)
+            await until_ended(driven)
+            assert driven.engine.asked("send") == [("send", REVIEW, "")], key
+            text = driven.text
+            for line in (
+                REVIEW,
+                "Two things before it goes in:",
+                "    connection.execute(QUERY)",
+                "6,912 tokens in",
+                "5,113 of them cached (74%)",
+                "$0.0124",
+            ):
+                assert line in text, key
+            await leave(driven)
+            assert driven.source() == "feed", key
 
-
-async def test_it_goes_on_with_the_session_in_view(run: Run) -> None:
-    async with run() as driven:
+        step = "goes on with the session in view"
         driven.engine.session = "ses_a1b2c3d4"
-        key = driven.bench.shown.key
-        await driven.press("i")
-        await driven.type("And the tests?")
-        await driven.send("ctrl+s")
-        await driven.pilot.pause()
+        driven.engine.calls.clear()
+        turn = driven.bench.shown.key
+        await say(driven, "And the tests?")
         await until_ended(driven)
-        assert driven.engine.asked("to_continue") == [("to_continue", key)]
-        assert driven.engine.asked("send") == [("send", "And the tests?", "ses_a1b2c3d4")]
+        assert driven.engine.asked("to_continue") == [("to_continue", turn)], step
+        assert driven.engine.asked("send") == [("send", "And the tests?", "ses_a1b2c3d4")], step
 
 
-async def test_what_comes_is_shown_before_it_is_all_there(run: Run) -> None:
-    async with run() as outer:
-        outer.engine.go_on.clear()
-        await outer.press("i")
-        await outer.type(REVIEW)
-        await outer.send("ctrl+s")
-        await outer.until(lambda: "The PR splits the cursor" in outer.text)
-        assert "The PR splits the cursor" in outer.text and "wall clock" not in outer.text
-        assert screen_of(outer).busy and "esc stops the reply" in outer.text
-        outer.engine.go_on.set()
-        await until_ended(outer)
-        assert "wall clock" in outer.text and "esc closes" in outer.text
-
-
-async def test_esc_ends_the_reply_and_only_then_closes(run: Run) -> None:
+async def test_what_comes_is_shown_as_it_comes_and_esc_ends_it_and_only_then_closes(run: Run) -> None:
     async with run() as driven:
+        step = "shown before it is all there"
         driven.engine.go_on.clear()
-        await driven.press("i")
-        await driven.type(REVIEW)
-        await driven.send("ctrl+s")
-        await driven.until(lambda: isinstance(driven.app.screen, ReplyScreen))
+        await say(driven, REVIEW)
+        await driven.until(lambda: "The PR splits the cursor" in driven.text)
+        assert "wall clock" not in driven.text, step
+        assert screen_of(driven).busy and "esc stops the reply" in driven.text, step
+        driven.engine.go_on.set()
+        await until_ended(driven)
+        assert "wall clock" in driven.text and "esc closes" in driven.text, step
+        await leave(driven)
+
+        step = "esc ends it, then closes"
+        driven.engine.go_on.clear()
+        await say(driven, REVIEW)
         await driven.until(lambda: len(screen_of(driven).reply) >= 80)
         await driven.send("escape")
         screen = await until_ended(driven)
-        assert driven.engine.asked("stop sending")
-        assert "! anthropic: stopped" in driven.text and screen.reply == REPLY[:120]
-        await driven.send("escape")
-        await driven.settle()
-        assert driven.app.screen is driven.bench
+        assert driven.engine.asked("stop sending"), step
+        assert "! anthropic: stopped" in driven.text and screen.reply == REPLY[:120], step
+        await leave(driven)
 
 
-async def test_a_failure_is_shown_where_the_reply_would_be(run: Run) -> None:
+async def test_what_is_not_sent_says_why(run: Run) -> None:
     async with run() as driven:
-        driven.engine.failing["send"] = SendFailed(
-            "the key was refused (401)", where="anthropic", cure="set it"
-        )
-        await driven.press("i")
-        await driven.type(REVIEW)
-        await driven.send("ctrl+s")
-        await driven.pilot.pause()
-        await until_ended(driven)
-        assert "! anthropic: the key was refused (401); set it" in driven.text
+        engine = driven.engine
+        for typed in ("", "   "):
+            await say(driven, typed)
+            await driven.settle()
+            assert driven.app.screen is driven.bench, repr(typed)
+            assert "write a message first" in driven.text and not engine.asked("send"), repr(typed)
+            driven.app.clear_notifications()
+            await driven.press("escape")
 
-
-@pytest.mark.parametrize("typed", ["", "   "])
-async def test_nothing_is_not_sent(run: Run, typed: str) -> None:
-    async with run() as driven:
-        await driven.press("i")
-        await driven.type(typed)
-        await driven.send("ctrl+s")
-        await driven.settle()
-        assert driven.app.screen is driven.bench
-        assert "write a message first" in driven.text
-        assert not driven.engine.asked("send")
-
-
-async def test_in_the_command_line_nothing_is_sent(run: Run) -> None:
-    async with run() as driven:
+        step = "nothing is sent from the command line"
         await driven.press("colon")
         await driven.type("doctor")
         await driven.send("ctrl+s")
         await driven.settle()
-        assert not driven.engine.asked("send")
+        assert not engine.asked("send"), step
+        await driven.press("escape")
 
+        step = "a failure is shown where the reply would be"
+        engine.failing["send"] = SendFailed("the key was refused (401)", where="anthropic", cure="set it")
+        await say(driven, REVIEW)
+        await until_ended(driven)
+        assert "! anthropic: the key was refused (401); set it" in driven.text, step
+        await leave(driven)
 
-async def test_a_read_only_workspace_says_so(run: Run) -> None:
-    async with run(status_value=status_view(read_only=True)) as driven:
-        await driven.press("i")
-        await driven.type(REVIEW)
-        await driven.send("ctrl+s")
+        step = "a read-only workspace says so"
+        engine.calls.clear()
+        engine.status_value = status_view(read_only=True)
+        engine.publish(WatchState("live"))
         await driven.settle()
-        assert driven.app.screen is driven.bench and not driven.engine.asked("send")
+        await say(driven, REVIEW)
+        await driven.settle()
+        assert driven.app.screen is driven.bench and not engine.asked("send"), step
+        assert "the workspace is read-only" in driven.text, step
 
 
 async def test_hostile_text_of_a_model_is_only_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     hostile = "\x1b]52;c;ZXZpbA==\x07[@click=app.quit]x[/] [/etc/passwd] \u202eevil\x9b31m"
     monkeypatch.setattr("tests.tui.discussion_data.REPLY", hostile)
-    async with sending(run) as driven:
+    async with run() as driven:
+        await say(driven, REVIEW)
         await until_ended(driven)
         assert "[@click=app.quit]x[/] [/etc/passwd]" in driven.text
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(driven.text)
 
 
 async def test_picture_of_a_whole_one(run: Run, picture: Picture) -> None:
-    async with sending(run, SIZES["80x24"]) as driven:
+    async with run(SIZES["80x24"]) as driven:
+        await say(driven, REVIEW)
         await until_ended(driven)
         picture(driven, "reply/whole-80x24")
 
@@ -171,10 +155,7 @@ async def test_picture_of_a_whole_one(run: Run, picture: Picture) -> None:
 async def test_picture_of_one_under_way(run: Run, picture: Picture) -> None:
     async with run(SIZES["120x40"]) as driven:
         driven.engine.go_on.clear()
-        await driven.press("i")
-        await driven.type(REVIEW)
-        await driven.send("ctrl+s")
-        await driven.until(lambda: isinstance(driven.app.screen, ReplyScreen))
+        await say(driven, REVIEW)
         await driven.until(lambda: len(screen_of(driven).reply) >= 120)
         await driven.pilot.pause()
         picture(driven, "reply/under-way-120x40")

@@ -21,7 +21,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
         engine, review = driven.engine, driven.review
         await each_alone(driven, lambda text: setattr(review, "items", poisoned(text)))
         for text in TOGETHER:
-            review.items = poisoned(text)
+            review.queue.items = poisoned(text)
             (engine.root / INBOX).write_bytes(f"{text}\n{text}\n{text}\n".encode("utf-8", "surrogatepass"))
             await driven.press("ctrl+r", "g", "j", "k")
             assert driven.screen.queue.row_count == 2

@@ -173,7 +173,7 @@ async def test_several_are_accepted_after_a_question_that_names_them(run: Run) -
 
         await driven.press("escape")
         await driven.resize(80, 24)
-        driven.review.items = tuple(waiting(f"Fact number {number}.") for number in range(200))
+        driven.review.queue.items = tuple(waiting(f"Fact number {number}.") for number in range(200))
         await driven.press("ctrl+r", "A")
         assert "200 items would become knowledge" in driven.text and "and 187 more" in driven.text
         assert "Cancel" in driven.text
@@ -219,7 +219,7 @@ async def test_news_are_listed_and_the_selection_stays(run: Run) -> None:
         assert len(driven.engine.asked("review all")) == looks + 1 and sent == []  # nothing is drawn anew
 
         new = waiting("Something new.", why="looks like an instruction to a model")
-        driven.review.items = (new, *held_items())
+        driven.review.queue.items = (new, *held_items())
         driven.engine.publish(changed)
         await driven.settle()
         assert driven.listed()[0] == "Something new." and driven.selected() == SLOT

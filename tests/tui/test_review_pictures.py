@@ -52,7 +52,7 @@ async def test_nothing_waits_then_what_could_do_harm(run: Run, picture: Picture)
     settled = [each for each in held_items() if each.verdict]
     async with reviewing(run, items=settled) as driven:
         picture(driven, "review/empty-120x40")
-        driven.review.items = (*held_items(), RISKY)
+        driven.review.queue.items = (*held_items(), RISKY)
         driven.engine.publish(FileChanged(NOW, "logs/review-2026-06.jsonl", "changed"))
         await driven.settle()
         await driven.press("a")

@@ -1,66 +1,20 @@
-"""Rows whose notes come late, rows of other days, the footer's keys under the mouse, and who is answered."""
+"""The footer's keys under the mouse, what is copied, and lines that add up."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from engine.activation.trace import Contribution, TopicTrace
 from engine.errors import AutopoiesisError
-from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
-from tests.tui.fake_engine import NOW
-from tests.tui.test_live import ASKED
-from tui.kit.bars import Footer
+from tui.kit.bars import Footer, key_at
 from tui.kit.clipboard import past_tmux
-from tui.kit.draw_bars import key_at
 from tui.render.evidence import PROBABILITY, for_and_against, signal_table
 from tui.render.roles import PLAIN, Roles
 from tui.screens.workbench.commandline import run_line
-
-
-async def test_the_filter_finds_a_row_by_a_note_that_came_later(run: Run) -> None:
-    async with run() as driven:
-        rows = [FeedEntry(NOW, "user", f"message {number}", key=f"k{number}") for number in range(50)]
-        driven.bench.feed.show(rows)
-        driven.bench.feed.filter("release")
-        assert driven.bench.feed.row_count == 0
-        driven.bench.feed.show([*rows[:7], replace(rows[7], note="release"), *rows[8:]])
-        assert driven.bench.feed.row_count == 1
-        await driven.settle()
-        assert "message 7" in driven.text
-
-
-async def test_a_row_of_another_day_shows_its_day_where_there_is_no_room_for_both(run: Run) -> None:
-    async with run((80, 24)) as driven:
-        yesterday = FeedEntry(NOW - timedelta(days=1), "user", "before", key="a")
-        driven.bench.feed.show([yesterday, FeedEntry(NOW, "user", "now", key="b")])
-        await driven.settle()
-        assert f"{yesterday.at:%m-%d} ← before" in driven.text and f"{NOW:%H:%M} ← now" in driven.text
-
-
-async def test_a_letter_that_does_something_here_answers_no_question(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("2")
-        driven.engine.publish(ASKED)
-        await driven.settle()
-        assert "ctrl+y yes" in driven.text
-        await driven.press("n")
-        assert driven.engine.asked("label") and not driven.engine.asked("answer")
-        await driven.press("ctrl+n")
-        assert driven.engine.asked("answer") == [("answer", ASKED.question_id, False)]
-
-
-async def test_a_click_on_a_key_of_the_footer_presses_it(run: Run) -> None:
-    async with run() as driven:
-        footer = driven.bench.query_one(Footer)
-        await driven.pilot.click(footer, offset=(driven.lines[-1].index("? help") + 3, 0))
-        await driven.settle()
-        assert driven.app.screen is not driven.bench and "Go to the digest" in driven.text
 
 
 def test_of_keys_that_share_their_words_the_one_pointed_at_is_meant() -> None:
@@ -70,7 +24,7 @@ def test_of_keys_that_share_their_words_the_one_pointed_at_is_meant() -> None:
     assert found == ["", "1", "1", "y", "n", "y", ""]
 
 
-async def test_what_is_copied_is_in_a_file_that_is_named_and_private(
+async def test_a_copy_is_in_a_private_file_too_and_a_click_on_the_footer_presses_its_key(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
@@ -84,6 +38,13 @@ async def test_what_is_copied_is_in_a_file_that_is_named_and_private(
         assert file.stat().st_mode & 0o777 == 0o600
         assert past_tmux(driven.app.clipboard) in written
         assert "copied.txt" in driven.text
+
+        driven.app.clear_notifications()
+        await driven.pilot.pause()
+        footer = driven.bench.query_one(Footer)
+        await driven.pilot.click(footer, offset=(driven.lines[-1].index("? help") + 3, 0))
+        await driven.settle()
+        assert driven.app.screen is not driven.bench and "Go to the digest" in driven.text
 
 
 def test_a_tmux_sequence_carries_the_text() -> None:

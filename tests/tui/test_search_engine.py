@@ -59,7 +59,7 @@ async def test_what_is_found_stands_in_its_file_and_reaches_a_preset(sample: Pat
         await driven.press("enter")
         assert driven.screen.results.row_count > 10
         for _step in range(12):
-            passage = driven.screen.preview.view.passage
+            passage = driven.screen.preview.passage
             assert passage is not None and not passage.note
             assert passage.hit == driven.screen.results.selected
             found = [line for line in passage.lines if line.inside]

@@ -13,7 +13,7 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW
 from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many
 from tests.tui.search_driven import searching
-from tui.screens.search.flow import POLL_S
+from tui.screens.search.layout import POLL_S
 from tui.screens.search.searching import Answer, Search
 from tui.screens.search.state import SearchState
 
@@ -70,11 +70,11 @@ async def test_nothing_is_asked_while_nothing_changes(run: Run) -> None:
         driven.finding.gates["read"] = still
         await driven.send("j", "j")
         await driven.until(lambda: len(driven.finding.asked("read")) > reads)
-        shown = driven.screen.preview.view.passage
+        shown = driven.screen.preview.passage
         assert shown is not None and shown.hit.result.path == SESSION
         still.set()
         await driven.settle()
-        shown = driven.screen.preview.view.passage
+        shown = driven.screen.preview.passage
         assert shown is not None and shown.hit == driven.screen.results.selected
         # an emptied line shows what can be searched, and blanks are no query
         await driven.press("slash", "ctrl+u")
@@ -97,7 +97,7 @@ async def test_files_that_change_are_found_and_the_selection_stays(run: Run) -> 
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))
         await driven.settle()
         assert driven.screen.results.cursor == 1 and driven.selected().startswith("knowledge/projects")
-        shown = driven.screen.preview.view.passage
+        shown = driven.screen.preview.passage
         assert shown is not None and shown.hit == driven.screen.results.selected
         driven.finding.results = RESULTS
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))

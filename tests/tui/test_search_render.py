@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from engine.search.reports import IndexStatus
 from engine.search.results import SearchResult, Share
-from tests.tui.search_data import BUILDING, DECISIONS, FILES, READY, RESULTS, SESSION, FakeSearch
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.tui.search_data import BUILDING, DECISIONS, FILES, READY, RESULTS, SESSION
 from tui.kit.editor import editor_command
 from tui.render.draw import FILL, Row
 from tui.render.roles import PLAIN
@@ -141,15 +143,15 @@ def test_plain_shares_and_ranks_for_the_command_line() -> None:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> FakeSearch:
+def files(tmp_path: Path) -> Files:
     for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
-    return FakeSearch(tmp_path)
+    return Files(Workspace(tmp_path))
 
 
 @pytest.mark.parametrize("width", [30, 56, 116])
-def test_the_preview_numbers_the_lines_and_tells_inside_from_around(files: FakeSearch, width: int) -> None:
+def test_the_preview_numbers_the_lines_and_tells_inside_from_around(files: Files, width: int) -> None:
     passage = read_passage(hit_of(1, RESULTS[0], WORDS), WORDS, files)
     assert [line.number for line in passage.lines if line.inside] == list(range(19, 26))
     assert passage.lines[0].number == 1 and passage.lines[-1].number == 31 and not passage.note
@@ -160,37 +162,39 @@ def test_the_preview_numbers_the_lines_and_tells_inside_from_around(files: FakeS
     assert "timeout" in marked_in(rows)
 
 
-def test_the_preview_keeps_the_indent_of_code(files: FakeSearch) -> None:
-    (files.root / DECISIONS).write_text("a\nb\nc\n    deep(\n        deeper)\nend\n", encoding="utf-8")
+def test_the_preview_keeps_the_indent_of_code(files: Files) -> None:
+    (files.workspace.root / DECISIONS).write_text(
+        "a\nb\nc\n    deep(\n        deeper)\nend\n", encoding="utf-8"
+    )
     result = replace(RESULTS[1], text="    deep(\n        deeper)\nend")
     rows, _first = draw_passage(read_passage(hit_of(1, result, WORDS), WORDS, files), 60, PLAIN)
     assert "4 ▎     deep(" in text_of(rows) and "5 ▎         deeper)" in text_of(rows)
 
 
-def test_a_marked_word_does_not_come_apart_from_what_follows_it(files: FakeSearch) -> None:
-    (files.root / DECISIONS).write_text("aaaa bbbb pool's own\n", encoding="utf-8")
+def test_a_marked_word_does_not_come_apart_from_what_follows_it(files: Files) -> None:
+    (files.workspace.root / DECISIONS).write_text("aaaa bbbb pool's own\n", encoding="utf-8")
     result = replace(RESULTS[1], start_line=1, end_line=1, text="aaaa bbbb pool's own")
     rows, _first = draw_passage(read_passage(hit_of(1, result, WORDS), WORDS, files), 4 + 14, PLAIN)
     assert [row.text[4:].rstrip() for row in rows] == ["aaaa bbbb", "pool's own"]
     assert marked_in(rows) == ["pool"]
 
 
-def test_line_ends_and_a_byte_order_mark_do_not_make_a_file_another(files: FakeSearch) -> None:
+def test_line_ends_and_a_byte_order_mark_do_not_make_a_file_another(files: Files) -> None:
     data = FILES[DECISIONS].replace("\n", "\r\n").encode("utf-8-sig")
-    (files.root / DECISIONS).write_bytes(data)
+    (files.workspace.root / DECISIONS).write_bytes(data)
     assert not read_passage(hit_of(1, RESULTS[1], WORDS), WORDS, files).note
 
 
-def test_of_a_session_log_the_turn_is_shown(files: FakeSearch) -> None:
+def test_of_a_session_log_the_turn_is_shown(files: Files) -> None:
     result = replace(RESULTS[0], path="raw/conversations/x.jsonl")
     passage = read_passage(hit_of(1, result, WORDS), WORDS, files)
-    assert "lines 19-25" in passage.note and passage.lines[0].number == 0 and not files.asked("read")
+    assert "lines 19-25" in passage.note and passage.lines[0].number == 0
     rows, _first = draw_passage(passage, 60, PLAIN)
     assert "The backfill opens" in text_of(rows)
 
 
-def test_very_long_lines_are_cut_and_counted(files: FakeSearch) -> None:
-    (files.root / SESSION).write_text("x" * 9000, encoding="utf-8")
+def test_very_long_lines_are_cut_and_counted(files: Files) -> None:
+    (files.workspace.root / SESSION).write_text("x" * 9000, encoding="utf-8")
     result = replace(RESULTS[0], start_line=1, end_line=1, text="x" * 9000)
     passage = read_passage(hit_of(1, result, WORDS), WORDS, files)
     assert passage.lines[0].text.endswith("… 5,000 more")

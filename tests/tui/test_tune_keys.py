@@ -331,11 +331,9 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             assert "Apply it" in driven.text
             await driven.press("escape", "escape", "underscore")
             assert driven.now == TODAY and driven.zoomed() is None
-
-
-async def test_such_cuts_are_applied_after_a_question_with_the_focus_on_cancel(run: Run) -> None:
-    async with tuning(run, **SWITCHES_OFF) as driven:
-        # those moved on from it need no question
+        # they are applied after a question with the focus on cancel; those moved on from it need none
+        await driven.resize(120, 40)
+        assert not driven.tuning.asked("apply")
         await driven.press("f", "c", "H", "enter")
         assert driven.tuning.asked("apply") == [("apply", "smalltalk", Cuts(0.95, 1.0))]
         await driven.press("z", "right", "enter")
@@ -389,7 +387,7 @@ async def test_numbers_tab_and_movements_choose_panels_topics_and_decisions(run:
         assert driven.screen.decisions.cursor == 2
 
 
-async def test_s_goes_through_the_orders(run: Run) -> None:
+async def test_s_goes_through_the_orders_and_a_filter_narrows(run: Run) -> None:
     async with tuning(run) as driven:
         titles = []
         for _press in range(5):
@@ -399,10 +397,8 @@ async def test_s_goes_through_the_orders(run: Run) -> None:
         assert driven.state.topic == "code-style" and not driven.said
         await driven.press("3", "plus", "s")
         assert "topics: most gate calls" in driven.said, "where no title says it"
-
-
-async def test_filtering_narrows_while_it_is_typed_and_esc_backs_out(run: Run) -> None:
-    async with tuning(run) as driven:
+        await driven.press("s", "s", "s", "s", "underscore", "2")
+        # a filter narrows while it is typed, and esc backs out
         await driven.press("slash")
         await driven.type("zzz")
         assert "no topic holds these words" in driven.text and driven.state.topic == "code-style"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.activation.decision import Decision
 from engine.activation.policy import Cuts
+from engine.activation.tuning.tuning import Applied, Tuning
 from engine.errors import AutopoiesisError
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic
@@ -19,7 +20,6 @@ from engine.topics.model import Topic
 if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
-    from engine.activation.tuning.tuning import Applied
 
 CALIBRATED = WatcherSettings(
     preset="calibrated",
@@ -146,7 +146,7 @@ def _made(kinds: dict[str, Kind]) -> list[Decision]:
 
 
 @dataclass
-class FakeTuning:
+class FakeTuning(Tuning):
     """Tuning over decisions in memory: replay and fit are the engine's own, nothing reaches a file.
 
     ``gates`` block a call of that name until they are set; ``failing`` makes calls fail.
@@ -175,12 +175,12 @@ class FakeTuning:
             self._table = DecisionTable(self.log, self.topics, self.settings)
         return self._table
 
-    def propose(self, topic: str) -> Proposal:
+    def propose(self, topic: str, *, folds: int = 5) -> Proposal:
         """The engine's proposal."""
         from engine.activation.tuning.fit import propose
 
         self._called("propose", topic)
-        return propose(self.table(), topic)
+        return propose(self.table(), topic, folds=folds)
 
     def apply(self, topic: str, cuts: Cuts) -> Applied:
         """Changes the topic."""
@@ -210,8 +210,6 @@ class FakeTuning:
         return [call for call in self.calls if call[0] == name]
 
     def _change(self, name: str, cuts: Cuts) -> Applied:
-        from engine.activation.tuning.tuning import Applied
-
         before = self.table().today(name)
         self.topics = [
             replace(each, similarity_threshold=cuts.gate, activation_threshold=cuts.activate)

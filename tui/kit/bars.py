@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,9 +16,131 @@ from engine.context.compiled import Compiled
 from engine.context.views import StatusView
 from engine.events import GateAsked, IndexProgress
 from tui.kit.command import key_named
-from tui.kit.draw_bars import HeaderView, footer, header, key_at, question_lines, too_small
-from tui.render.draw import Row
+from tui.render.budget import stacked
+from tui.render.draw import Row, clip, clip_start
+from tui.render.figures import count, home, plural
 from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+_WATCH = {"live": "●", "polling": "◐", "off": "○"}
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderView:
+    """What the header says."""
+
+    root: Path
+    status: StatusView | None = None
+    compiled: Compiled | None = None
+    progress: IndexProgress | None = None
+
+
+def header(view: HeaderView, width: int, roles: Roles, *, coloured: bool = True) -> Row:
+    """The top line: which workspace, in what state, and how full the prompt is."""
+    row = Row((" autopoiesis", roles.accent)).gap(2)
+    tokens = _tokens(view.compiled, width, roles, coloured=coloured)
+    room = width - tokens.cells - 2
+    row.add(clip_start(home(view.root), max(12, min(40, room // 3))), roles.muted)
+    gap = 3 if width >= 100 else 2
+    for part in _header_parts(view, roles):
+        if row.cells + gap + part.cells <= room:
+            row.gap(gap).extend(part)
+    return row.to(width - tokens.cells - 1).extend(tokens)
+
+
+def _header_parts(view: HeaderView, roles: Roles) -> list[Row]:
+    """Parts of the header, the ones that must not be missed first."""
+    status = view.status
+    if status is None:
+        return [Row(("reading …", roles.faint))]
+    watch_style = {"live": roles.active, "polling": roles.gate}.get(status.watch_mode, roles.trouble)
+    watch = Row((f"{_WATCH.get(status.watch_mode, '○')} {status.watch_mode}", watch_style))
+    urgent: list[Row] = []
+    if status.read_only:
+        urgent.append(Row(("read-only", roles.gate)))
+    if status.problems:
+        urgent.append(Row((f"! {plural(len(status.problems), 'problem')}", roles.trouble)))
+    progress = view.progress
+    if progress is not None and progress.done < progress.total:
+        urgent.append(Row((f"indexing {count(progress.done)}/{count(progress.total)}", roles.tier2)))
+    branch = Row(("git ", roles.faint), (clip(first_line(status.branch), 24) or "none", roles.normal))
+    if status.dirty:
+        branch.add(f" +{count(status.dirty)}", roles.muted)
+    gate = Row(("gate ", roles.faint), (first_line(status.gate), roles.normal))
+    if status.model:
+        gate.add(f" {clip(first_line(status.model), 28)}", roles.muted)
+    parts = [watch, *urgent, branch, gate, Row((plural(status.topics, "topic"), roles.muted))]
+    if status.watch_why:
+        parts.append(Row((clip(first_line(status.watch_why), 40), roles.faint)))
+    return parts
+
+
+def _tokens(compiled: Compiled | None, width: int, roles: Roles, *, coloured: bool) -> Row:
+    if compiled is None:
+        return Row()
+    row = Row((count(compiled.tokens), roles.strong), (f"/{count(compiled.budget)} tok", roles.muted))
+    if width >= 70:
+        percent = round(100 * compiled.tokens / max(1, compiled.budget))
+        gauge = stacked(compiled, 12 if width < 140 else 20, roles, coloured=coloured)
+        row.gap(2).extend(gauge).add(f" {percent} %", roles.muted)
+    return row
+
+
+def footer(entries: list[tuple[str, str]], width: int, roles: Roles) -> Row:
+    """The bottom line: the keys that matter now, as many as fit, at most eight."""
+    row = Row((" ", roles.normal))
+    for keys, words in entries[:8]:
+        entry = Row((keys, roles.accent), (f" {words}", roles.muted))
+        if row.cells + entry.cells + 2 > width:
+            break
+        row.extend(entry).gap(3 if width >= 100 else 2)
+    return row
+
+
+def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> str:
+    """The key of the footer that a cell belongs to, as it is shown; empty beside all of them.
+
+    Of several keys that share their words, the one that is pointed at, else the first.
+    """
+    for count_of in range(1, len(entries[:8]) + 1):
+        before = footer(entries[: count_of - 1], width, roles).cells
+        keys, words = entries[count_of - 1]
+        if footer(entries[:count_of], width, roles).cells == before:
+            return ""
+        if before <= x < before + len(f"{keys} {words}"):
+            at = 0
+            for key in keys.replace("–", " ").split():
+                if at <= x - before < at + len(key):
+                    return key
+                at += len(key) + 1
+            return keys.replace("–", " ").split()[0]
+    return ""
+
+
+def question_lines(
+    asked: GateAsked, left_s: float, waiting: int, width: int, roles: Roles, *, letters: bool = True
+) -> list[Row]:
+    """The gate's question: topic, message, what the topic is for, and how long it waits."""
+    left = f"{max(0, round(left_s))} s" + (f" · {waiting} more wait" if waiting else "")
+    head = Row(("does ", roles.muted), (first_line(asked.topic), roles.strong), (" apply to ", roles.muted))
+    head.add(clip(f"“{first_line(asked.message)}”", width - head.cells - len(left) - 4), roles.normal)
+    head.add("?", roles.muted)
+    head.right(Row((left, roles.gate)), width)
+    ctrl = "" if letters else "ctrl+"
+    keys = Row((f"{ctrl}y", roles.accent), (" yes", roles.muted), (f"   {ctrl}n", roles.accent))
+    keys.add(" no", roles.muted).gap(4)
+    return [head, keys.add(clip(first_line(asked.description), width - keys.cells), roles.faint)]
+
+
+def too_small(width: int, height: int, roles: Roles) -> list[Row]:
+    """What a terminal too small for the workbench says."""
+    return [
+        Row((f"This terminal is {width}×{height}.", roles.strong)),
+        Row(("The workbench needs 60×16.", roles.normal)),
+        Row(),
+        Row(("q", roles.accent), (" quits", roles.muted)),
+        Row(("autopoiesis trace works at any size", roles.muted)),
+    ]
 
 
 class Bar(Widget):
@@ -59,7 +182,6 @@ class Header(Bar):
             self.refresh()
 
     def rows(self, width: int) -> list[Row]:
-        """One line."""
         return [header(self.view, width, self.roles, coloured=not self.app.no_color)]
 
 
@@ -83,19 +205,16 @@ class Footer(Bar):
             self.app.simulate_key(key_named(key))
 
     def rows(self, width: int) -> list[Row]:
-        """One line."""
         return [footer(self.entries, width, self.roles)]
 
 
 class QuestionBar(Bar):
     """The gate's question, visible until it is answered or its time is up."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.asked: GateAsked | None = None
-        self.left_s = 0.0
-        self.waiting = 0
-        self.letters = True
+    asked: GateAsked | None = None
+    left_s = 0.0
+    waiting = 0
+    letters = True
 
     def on_mount(self) -> None:
         """Says who asks."""
@@ -114,7 +233,6 @@ class QuestionBar(Bar):
             self.refresh()
 
     def rows(self, width: int) -> list[Row]:
-        """Two lines."""
         if self.asked is None:
             return []
         return question_lines(self.asked, self.left_s, self.waiting, width, self.roles, letters=self.letters)
@@ -124,7 +242,6 @@ class TooSmall(Bar):
     """Stands alone where the terminal is too small."""
 
     def rows(self, width: int) -> list[Row]:
-        """What size it needs."""
         size = self.app.size
         return too_small(size.width, size.height, self.roles)
 

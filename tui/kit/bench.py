@@ -14,17 +14,17 @@ from tui.kit.clock import Clock
 from tui.kit.conductor import Conductor
 from tui.kit.questions import Questions
 from tui.kit.rows import RowList
-from tui.kit.session import WorkbenchEngine
 from tui.render.shown import Shown
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from tui.screens.harvest.run import HarvestRun
 
 
 class Bench(Protocol):
     """The workbench, as far as the screens over it know it."""
 
-    engine: WorkbenchEngine
+    engine: Engine
     clock: Clock
     conductor: Conductor
     questions: Questions

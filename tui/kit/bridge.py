@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
@@ -31,83 +31,66 @@ Part = Literal["feed", "digest", "ledger", "status"]
 ALL_PARTS: frozenset[Part] = frozenset({"feed", "digest", "ledger", "status"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Burst:
     """What a handful of events comes down to."""
 
-    parts: frozenset[Part] = frozenset()
+    parts: set[Part] = field(default_factory=set)
     """What has to be read again."""
-    keys: frozenset[str] = frozenset()
+    keys: set[str] = field(default_factory=set)
     """Messages whose trace or prompt is new."""
-    asked: tuple[GateAsked, ...] = ()
+    asked: list[GateAsked] = field(default_factory=list)
     """Questions the gate opened, in order."""
-    closed: frozenset[str] = frozenset()
+    closed: set[str] = field(default_factory=set)
     """Ids of questions that are settled."""
     progress: IndexProgress | None = None
     """The last word on indexing, if there was one."""
     indexed: bool = False
     """Whether search finds other things than before."""
-    given_up: frozenset[str] = frozenset()
+    given_up: set[str] = field(default_factory=set)
     """Discussions whose caches no longer count."""
-    troubles: tuple[str, ...] = ()
+    troubles: list[str] = field(default_factory=list)
     """Failures to tell the person about."""
 
 
 def condense(events: list[EngineEvent]) -> Burst:
     """Comes down to what a screen has to do about the events."""
-    parts: set[Part] = set()
-    keys: set[str] = set()
-    asked: dict[str, GateAsked] = {}
-    closed: set[str] = set()
-    progress: IndexProgress | None = None
-    indexed = False
-    given_up: set[str] = set()
-    troubles: list[str] = []
+    burst = Burst()
     for event in events:
         match event:
-            case TurnArrived():
-                parts.add("feed")
+            case TurnArrived() | FlushDue() | Flushed():
+                burst.parts.add("feed")
             case TurnTraced(key=key):
-                parts.add("feed")
-                keys.add(key)
+                burst.parts.add("feed")
+                burst.keys.add(key)
             case PromptCompiled(key=key):
-                keys.add(key)
+                burst.keys.add(key)
             case FileChanged(path=path):
-                parts |= {"feed", "status"}
+                burst.parts |= {"feed", "status"}
                 if path == DIGEST_PATH:
-                    parts.add("digest")
+                    burst.parts.add("digest")
                 if path == LEDGER_PATH:
-                    parts.add("ledger")
+                    burst.parts.add("ledger")
             case TopicsReloaded() | Committed():
-                parts |= {"feed", "status"}
-            case FlushDue() | Flushed():
-                parts.add("feed")
+                burst.parts |= {"feed", "status"}
             case WatchState():
-                parts.add("status")
-            case GateAsked(question_id=question):
-                asked[question] = event
+                burst.parts.add("status")
+            case GateAsked():
+                burst.asked.append(event)
             case GateClosed(question_id=question):
-                closed.add(question)
-                asked.pop(question, None)
+                burst.closed.add(question)
             case IndexProgress():
-                progress = event
+                burst.progress = event
             case Indexed():
-                indexed = True
+                burst.indexed = True
             case CacheGivenUp(discussion_id=discussion):
-                given_up.add(discussion)
+                burst.given_up.add(discussion)
             case Trouble(text=text):
-                parts.add("feed")
-                troubles.append(text)
-    return Burst(
-        frozenset(parts),
-        frozenset(keys - {""}),
-        tuple(asked.values()),
-        frozenset(closed),
-        progress,
-        indexed,
-        frozenset(given_up),
-        tuple(troubles),
-    )
+                burst.parts.add("feed")
+                burst.troubles.append(text)
+    burst.keys.discard("")
+    burst.asked = [each for each in burst.asked if each.question_id not in burst.closed]
+    return burst
 
 
 class EventBridge:

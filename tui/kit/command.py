@@ -154,6 +154,24 @@ def command(
     return mark
 
 
+def command_of(
+    does: str, do: Callable[[Any], None], *keys: str, title: str, **declared: Any
+) -> Callable[[Any], None]:
+    """A method that is a command, for those that differ in little and are listed.
+
+    Args:
+        does: Its help.
+        do: Takes the screen.
+        declared: As ``command`` takes it.
+    """
+
+    def method(screen: Any) -> None:
+        do(screen)
+
+    method.__doc__ = does
+    return command(*keys, title=title, **declared)(method)
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """The commands of one screen. Where two share a key, the first that applies has it.

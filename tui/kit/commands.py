@@ -10,7 +10,7 @@ from textual.app import SuspendNotSupported
 
 from engine.store import programs
 from tui.kit import clipboard
-from tui.kit.command import Catalog, Need, Situation, command
+from tui.kit.command import Catalog, Need, Situation, command, command_of
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.editor import editor_command, with_terminal
 from tui.kit.frame import Frame
@@ -23,6 +23,29 @@ from tui.render.roles import Roles
 
 WRITABLE: Need[Situation] = Need(lambda here: not here.read_only, "the workspace is read-only")
 ROWS: Need[Situation] = Need(lambda here: here.rows, "there is nothing here yet")
+
+
+def _moves(motion: Motion, title: str, where: str) -> Callable[[Any], None]:
+    return command_of(
+        f"Go {where}.", lambda screen: screen.move(motion), *KEYS_OF[motion], title=title, palette=False
+    )
+
+
+def goes_to(
+    panel: str, key: str, title: str, more: str = "", *, does: str = "", **declared: Any
+) -> Callable[[Any], None]:
+    """The command that goes to a panel.
+
+    Args:
+        title: What the panel is, behind "Go to".
+        more: What its help says behind that.
+        does: Its help, where that begins otherwise.
+        declared: As ``command`` takes it.
+    """
+    return command_of(
+        does or f"Go to {title}{more}.", lambda screen: screen.go_to(panel), key,
+        title=f"Go to {title}", footer="panel", **declared,
+    )  # fmt: skip
 
 
 class Commanded(Frame):
@@ -93,35 +116,12 @@ class Commanded(Frame):
         """Go to the panel before."""
         self.cycle(-1)
 
-    @command(*KEYS_OF[Motion.DOWN], title="Down", palette=False)
-    def down(self) -> None:
-        """Go down one line."""
-        self.move(Motion.DOWN)
-
-    @command(*KEYS_OF[Motion.UP], title="Up", palette=False)
-    def up(self) -> None:
-        """Go up one line."""
-        self.move(Motion.UP)
-
-    @command(*KEYS_OF[Motion.HALF_DOWN], title="Half a page down", palette=False)
-    def half_down(self) -> None:
-        """Go down half a page."""
-        self.move(Motion.HALF_DOWN)
-
-    @command(*KEYS_OF[Motion.HALF_UP], title="Half a page up", palette=False)
-    def half_up(self) -> None:
-        """Go up half a page."""
-        self.move(Motion.HALF_UP)
-
-    @command(*KEYS_OF[Motion.FIRST], title="To the first line", palette=False)
-    def first(self) -> None:
-        """Go to the first line."""
-        self.move(Motion.FIRST)
-
-    @command(*KEYS_OF[Motion.LAST], title="To the last line", palette=False)
-    def last(self) -> None:
-        """Go to the last line; in the feed, follow what comes in."""
-        self.move(Motion.LAST)
+    down = _moves(Motion.DOWN, "Down", "down one line")
+    up = _moves(Motion.UP, "Up", "up one line")
+    half_down = _moves(Motion.HALF_DOWN, "Half a page down", "down half a page")
+    half_up = _moves(Motion.HALF_UP, "Half a page up", "up half a page")
+    first = _moves(Motion.FIRST, "To the first line", "to the first line")
+    last = _moves(Motion.LAST, "To the last line", "to the last line; in the feed, follow what comes in")
 
     def move(self, motion: Motion) -> None:
         """Moves inside the panel in use."""

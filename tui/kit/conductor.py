@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Set
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
 from engine.activation.trace import Trace
 from engine.context.compiled import Compiled
 from engine.errors import AutopoiesisError
-from tui.kit.bridge import EventBridge, Part
+from tui.kit.bridge import Part
 from tui.kit.lanes import Lane
-from tui.kit.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
-from tui.kit.session import WorkbenchEngine
+from tui.kit.messages import CommandRan, PartsRead, Said, TraceRead, Tried
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
 FEED_LIMIT = 100_000
 """Rows of the feed that are asked for."""
@@ -28,14 +29,6 @@ RunLine = Callable[[str, threading.Event], str]
 """Runs a command line and returns what it printed; stops it when the event is set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
-    """A small thing to do in order; ``done`` is said afterwards, where it is not empty."""
-
-    do: Callable[[], None]
-    done: str = ""
-
-
 class Conductor:
     """Owns the lanes between screen and engine. Every method returns at once.
 
@@ -43,14 +36,12 @@ class Conductor:
         post: Takes messages from any thread.
     """
 
-    def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object], run_line: RunLine) -> None:
+    def __init__(self, engine: Engine, post: Callable[[Message], object], run_line: RunLine) -> None:
         self._engine = engine
         self._run_line = run_line
         self._send = post
-        self.bridge = EventBridge(lambda: self._post(EventsArrived()))
-        self._unsubscribe: Callable[[], None] | None = None
         self._said: dict[Part, str] = {}
-        self._parts: Lane[frozenset[Part], None] = Lane(
+        self._parts: Lane[Set[Part], None] = Lane(
             self._read_parts,
             lambda _parts, _nothing: None,
             lambda _parts, error: self._post(Said(error, trouble=True)),
@@ -67,18 +58,13 @@ class Conductor:
             lambda wish, error: self._post(Tried(wish[0], None, None, error)),
         )
         self._commands: dict[threading.Event, Lane[str, str]] = {}
-        self._errands: Lane[tuple[Errand, ...], None] = Lane(
-            self._run_errands,
-            lambda _errands, _nothing: None,
-            lambda _errands, error: self._post(Said(error, trouble=True)),
-            merge=lambda waiting, new: waiting + new,
+        self._errands: Lane[tuple[Callable[[], object], str], object] = Lane(
+            lambda errand: errand[0](),
+            lambda errand, _nothing: self._post(Said(errand[1])) if errand[1] else None,
+            lambda _errand, error: self._post(Said(error, trouble=True)),
+            in_turn=True,
         )
-        self._lanes: tuple[Lane[Any, Any], ...] = (
-            self._errands,
-            self._parts,
-            self._traces,
-            self._tries,
-        )
+        self._lanes: tuple[Lane[Any, Any], ...] = (self._errands, self._parts, self._traces, self._tries)
 
     @property
     def busy(self) -> bool:
@@ -86,15 +72,11 @@ class Conductor:
         return any(lane.busy for lane in (*self._lanes, *self._commands.values()))
 
     def start(self) -> None:
-        """Listens to the engine and starts it."""
-        self._unsubscribe = self._engine.subscribe(self.bridge.handle)
-        self._errands.ask((Errand(self._engine.start),))
+        """Starts the engine's background work."""
+        self._do(self._engine.start)
 
     def stop(self) -> None:
-        """Stops listening, and the engine's background work."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        """Ends what is under way, and the engine's background work."""
         for stop in self._commands:
             stop.set()
         for lane in self._lanes:
@@ -103,7 +85,7 @@ class Conductor:
             lane.stop(LEAVE_COMMAND_S)
         self._engine.stop()
 
-    def read(self, parts: frozenset[Part]) -> None:
+    def read(self, parts: Set[Part]) -> None:
         """Reads parts of the workspace: ``PartsRead``."""
         if parts:
             self._parts.ask(parts)
@@ -131,34 +113,30 @@ class Conductor:
 
     def label(self, key: str, topic: str, useful: bool) -> None:
         """Records a label, then says so."""
-        word = "useful" if useful else "noise"
-        self._errands.ask(
-            (Errand(lambda: self._engine.labels.label(key, topic, useful), f"{topic}: {word}"),)
-        )
+        said = f"{topic}: {'useful' if useful else 'noise'}"
+        self._do(lambda: self._engine.labels.label(key, topic, useful), said)
 
     def learn(self) -> None:
         """Lets the engine learn from labels given since, and says so where it did."""
-        self._errands.ask((Errand(self._learn),))
+        self._do(self._learn)
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Answers the gate."""
-        self._errands.ask((Errand(lambda: self._engine.answer(question_id, yes)),))
+        self._do(lambda: self._engine.answer(question_id, yes))
 
     def rescan(self, *, quietly: bool) -> None:
         """Looks at every file again."""
-        self._errands.ask((Errand(self._engine.rescan, "" if quietly else "every file was looked at again"),))
+        self._do(self._engine.rescan, "" if quietly else "every file was looked at again")
+
+    def _do(self, errand: Callable[[], object], said: str = "") -> None:
+        """Has a small thing done in its turn, and says so afterwards."""
+        self._errands.ask((errand, said))
 
     def _learn(self) -> None:
         if self._engine.labels.learn():
             self._post(Said("learned from the labels"))
 
-    def _run_errands(self, errands: tuple[Errand, ...]) -> None:
-        for errand in errands:
-            errand.do()
-            if errand.done:
-                self._post(Said(errand.done))
-
-    def _read_parts(self, parts: frozenset[Part]) -> None:
+    def _read_parts(self, parts: Set[Part]) -> None:
         """Reads one part after the other and posts each at once: a slow or broken one holds up no other."""
         readers: dict[Part, Callable[[], PartsRead]] = {
             "feed": lambda: PartsRead(feed=self._engine.feed(FEED_LIMIT)),

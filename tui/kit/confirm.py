@@ -25,7 +25,6 @@ class QuestionPanel(LinesPanel):
         self.yes = False
 
     def first_frame(self) -> None:
-        """Says which keys choose."""
         self.set_frame(self._title, "← → choose · enter · esc cancels")
 
     def choose(self, yes: bool) -> None:
@@ -34,7 +33,6 @@ class QuestionPanel(LinesPanel):
         self.changed()
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The question and the answers."""
         roles = self.roles
         rows = [row for line in self._question.split("\n") for row in wrap([(line, roles.normal)], width)]
         answers = Row()
@@ -65,7 +63,6 @@ class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
         self.panel = QuestionPanel(title, question, answer)
 
     def compose(self) -> ComposeResult:
-        """The question."""
         yield self.panel
 
     def action_choose(self, yes: bool) -> None:

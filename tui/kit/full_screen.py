@@ -1,4 +1,4 @@
-"""A screen over the workbench: how it comes and goes, and what it has done off the screen's thread."""
+"""How a screen comes and goes, and what it has done off its thread."""
 
 from __future__ import annotations
 
@@ -95,6 +95,7 @@ class FullScreen(Commanded):
         refused: Callable[[Ask, str], object] | None = None,
         *,
         merge: Callable[[Ask, Ask], Ask] | None = None,
+        in_turn: bool = False,
         finish: bool = False,
     ) -> Lane[Ask, Answer]:
         """A lane of its own for one kind of work.
@@ -103,6 +104,7 @@ class FullScreen(Commanded):
             then: Takes what was asked and what came of it, on the screen's thread.
             refused: Takes why nothing did; the default says it in passing.
             merge: Makes one piece of a waiting and a new one; the default keeps the newest.
+            in_turn: All that is asked is done, in order.
             finish: What waits is still done when the screen is left: for what is written.
         """
 
@@ -112,7 +114,7 @@ class FullScreen(Commanded):
             else:
                 self.tell(problem, trouble=True)
 
-        made: Lane[Ask, Answer] = Lane(work, partial(self.later, then), failed, merge)
+        made: Lane[Ask, Answer] = Lane(work, partial(self.later, then), failed, merge, in_turn=in_turn)
         self._lanes.append(made)
         if not finish:
             self._leaving.append(made)

@@ -19,14 +19,22 @@ class KeyedRows(RowList[Item]):
     aligned: ClassVar[bool] = False
     """Whether how a row looks depends on all of them: columns as wide as the longest name."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._note: Note | None = None
-        self._about: object = None
+    _note: Note | None = None
+    _about: object = None
+    _afresh = False
 
     def key(self, item: Item) -> object:
         """What stays of an item when it changes."""
         raise AssertionError(f"{type(self).__name__} names no key")
+
+    def select_key(self, key: object) -> None:
+        """Selects a thing, where it is in view."""
+        at = self._row_of(key)
+        if at >= 0:
+            self.select(at, by_hand=False)
+
+    def _row_of(self, key: object) -> int:
+        return next((at for at in range(self.row_count) if self.key(self.item_at(at)) == key), -1)
 
     def same_things(self, items: Sequence[Item]) -> bool:
         """Whether these are the things that are listed now, in the same order."""
@@ -34,25 +42,30 @@ class KeyedRows(RowList[Item]):
             old is new or self.key(old) == self.key(new) for old, new in zip(self.items, items, strict=True)
         )
 
-    def show_items(self, items: Sequence[Item], note: Note | None = None, about: object = None) -> None:
+    def show_items(
+        self, items: Sequence[Item], note: Note | None = None, about: object = None, *, afresh: bool = False
+    ) -> None:
         """Shows another state; of the same things only the rows that differ are drawn.
 
         Args:
             note: Draws what stands where there are none; not needed where ``empty`` does.
             about: What ``note`` depends on, so that it is drawn again when that changes.
+            afresh: It is another list altogether, which begins with its first row.
         """
         if about != self._about and not self.row_count:
             self.refresh()
         self._note, self._about = note, about
-        if not items or self.query_text or not self.same_things(items):
+        if afresh or not items or self.query_text or not self.same_things(items):
             if self.aligned and list(items) != list(self.items):
                 self._cache.clear()
+            self._afresh = afresh
             self.show(items)
+            self._afresh = False
             return
         before, self.items = self.items, items
         for row, (old, new) in enumerate(zip(before, items, strict=True)):
             if old != new:
-                self.refresh_line(row)
+                self.refresh_row(row)
         self.summarise()
 
     def empty(self, width: int) -> list[Row]:
@@ -66,8 +79,7 @@ class KeyedRows(RowList[Item]):
     def _index_of(self, item: Item | None) -> int:
         """Where a thing is now, else what is in its place."""
         size = self.row_count
-        if item is None or not size:
+        if item is None or not size or self._afresh:
             return 0 if size else -1
-        wanted = self.key(item)
-        found = next((at for at in range(size) if self.key(self.item_at(at)) == wanted), -1)
+        found = self._row_of(self.key(item))
         return found if found >= 0 else min(max(self.cursor, 0), size - 1)

@@ -13,7 +13,8 @@ Answer = TypeVar("Answer")
 
 
 class Lane(Generic[Ask, Answer]):
-    """Does one thing at a time on its own thread. What is asked meanwhile is merged into one next piece.
+    """Does one thing at a time on its own thread. What is asked meanwhile is merged into one next piece,
+    or waits its turn.
 
     The thread is a daemon: leaving the workbench never waits for a model or a disk. ``deliver`` and
     ``refuse`` are called on that thread and must only post messages.
@@ -23,6 +24,7 @@ class Lane(Generic[Ask, Answer]):
             ``merge`` is the default.
         refuse: Gets the question and the error, where the work fails as engines may.
         merge: Makes one piece of a waiting and a new one; the default keeps the newest.
+        in_turn: All that is asked is done, in order.
     """
 
     def __init__(
@@ -31,11 +33,14 @@ class Lane(Generic[Ask, Answer]):
         deliver: Callable[[Ask, Answer], None],
         refuse: Callable[[Ask, str], None],
         merge: Callable[[Ask, Ask], Ask] | None = None,
+        *,
+        in_turn: bool = False,
     ) -> None:
         self._work = work
         self._deliver = deliver
         self._refuse = refuse
         self._merge = merge
+        self._in_turn = in_turn
         self._lock = threading.Lock()
         self._waiting: list[Ask] = []
         self._running = False
@@ -52,7 +57,7 @@ class Lane(Generic[Ask, Answer]):
         with self._lock:
             if self._waiting and self._merge is not None:
                 question = self._merge(self._waiting[0], question)
-            self._waiting = [question]
+            self._waiting = [*self._waiting, question] if self._in_turn else [question]
             if self._running:
                 return
             self._running = True
@@ -73,7 +78,7 @@ class Lane(Generic[Ask, Answer]):
 
     def _take(self) -> list[Ask]:
         with self._lock:
-            taken, self._waiting = self._waiting, []
+            taken, self._waiting = self._waiting[:1], self._waiting[1:]
             if not taken:
                 self._running = False
             return taken
@@ -96,6 +101,6 @@ class Lane(Generic[Ask, Answer]):
             self._refuse(question, str(error))
             return
         with self._lock:
-            overtaken = bool(self._waiting) and self._merge is None
+            overtaken = bool(self._waiting) and self._merge is None and not self._in_turn
         if not overtaken:
             self._deliver(question, answer)

@@ -4,19 +4,55 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 
+from tui.kit.bridge import Burst, Part
 from tui.kit.full_screen import FullScreen
+from tui.kit.prompt import PromptLine
+from tui.render.draw import Row, wrap
+from tui.render.roles import Roles
 
 LOW = 20
 """Lines below which one panel at a time is in view."""
 
 
+def unreadable(what: str, problem: str, width: int, roles: Roles) -> list[Row]:
+    """What stands in a list that cannot be read."""
+    return [
+        *wrap([(f"{what} cannot be read.", roles.trouble)], width),
+        *wrap([(problem, roles.normal)], width),
+        Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
+    ]
+
+
 class ListDetail(FullScreen):
     """Places the panels of such a screen and moves between them."""
 
+    news: ClassVar[frozenset[Part]] = frozenset()
+    """What it reads again when that has changed."""
     above: ClassVar[tuple[str, ...]] = ()
     """What gives way beside the panels where the terminal is too small."""
+
+    def begin(self) -> None:
+        """Reads what it shows."""
+        self.look()
+
+    def look(self) -> None:
+        """Reads what it shows, as it is now."""
+
+    def heard(self, burst: Burst) -> None:
+        """Files changed: looks again where it shows them."""
+        if burst.parts & self.news:
+            self.look()
+
+    def narrow(self, query: str) -> None:
+        """Keeps to what holds some words, while they are typed."""
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        if edited.mode == "filter":
+            self.narrow(edited.value)
 
     def offered(self) -> tuple[str, ...]:
         """The panels that have a place where there is room for all."""

@@ -32,7 +32,6 @@ class PagePanel(LinesPanel):
         self._keys = keys
 
     def first_frame(self) -> None:
-        """Says how to leave."""
         self.set_frame(self._title, self._keys)
 
     def turn_to(self, title: str, build: Builder, keys: str = KEYS) -> None:
@@ -43,7 +42,6 @@ class PagePanel(LinesPanel):
         self.scroll_to(y=0, animate=False)
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """What was asked for."""
         return self._build(width, self.roles)
 
 
@@ -71,7 +69,6 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         self.panel = PagePanel(title, build, keys)
 
     def compose(self) -> ComposeResult:
-        """The page."""
         yield self.panel
 
     def action_move(self, motion: str) -> None:

@@ -40,6 +40,18 @@ KEYS_OF: dict[Motion, tuple[str, ...]] = {
 """The keys of each movement, as textual spells them."""
 
 
+def moved(motion: Motion, at: int, last: int, half: int) -> int:
+    """Where a movement leads from ``at``, which may be beyond either end; ``half`` is half a page."""
+    return {
+        Motion.UP: at - 1,
+        Motion.DOWN: at + 1,
+        Motion.FIRST: 0,
+        Motion.LAST: last,
+        Motion.HALF_UP: at - half,
+        Motion.HALF_DOWN: at + half,
+    }[motion]
+
+
 class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     """A framed area that draws itself line by line.
 
@@ -94,6 +106,9 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
         label = Content.assemble(*pieces)
         self.border_subtitle = label if label.plain else None
 
+    def summarise(self) -> None:
+        """Writes counts and states into the frame after content, selection or size changed."""
+
     def rest(self) -> int:
         """How many lines are below what is in view, where the frame should say so."""
         return 0
@@ -110,14 +125,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     def move(self, motion: Motion) -> None:
         """Scrolls; panels with a selection move that instead."""
         half = max(1, self.size.height // 2)
-        target = {
-            Motion.UP: self.scroll_offset.y - 1,
-            Motion.DOWN: self.scroll_offset.y + 1,
-            Motion.FIRST: 0,
-            Motion.LAST: self.virtual_size.height,
-            Motion.HALF_UP: self.scroll_offset.y - half,
-            Motion.HALF_DOWN: self.scroll_offset.y + half,
-        }[motion]
+        target = moved(motion, self.scroll_offset.y, self.virtual_size.height, half)
         self.scroll_to(y=target, animate=False, force=True)
 
     def selected_text(self) -> str:
@@ -145,10 +153,10 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
 class LinesPanel(Panel):
     """A panel whose lines are drawn all at once and scrolled: for content of a few hundred lines."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._lines: list[Row] | None = None
-        self._drawn_for: tuple[int, int] = (0, 0)
+    lit = -1
+    """The line with the selection under it, as ``draw`` last found it."""
+    _lines: list[Row] | None = None
+    _drawn_for: tuple[int, int] = (0, 0)
 
     def draw(self, width: int, height: int) -> list[Row]:
         """The whole content for a width; ``height`` is what can be seen of it."""
@@ -196,6 +204,7 @@ class LinesPanel(Panel):
         """A new size needs new lines."""
         self._lines = None
         self._fit()
+        self.summarise()
         self.refresh()
 
     def notify_style_update(self) -> None:
@@ -208,7 +217,9 @@ class LinesPanel(Panel):
         lines = self.lines()
         at = y + self.scroll_offset.y
         width = self.size.width
-        return lines[at].strip(width, self.under) if 0 <= at < len(lines) else Strip.blank(width, self.under)
+        if not 0 <= at < len(lines):
+            return Strip.blank(width, self.under)
+        return lines[at].strip(width, self.under + self.roles.selection if at == self.lit else self.under)
 
     def selected_text(self) -> str:
         """The whole content."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import yaml
 
-from engine.store.user_folder import settings_folder
+from engine.store.user_folder import settings_folder, write_own
 
 MAX_BYTES = 64 * 1024
 _HEAD = "# How the workbench looks for you. Safe to edit or delete.\n"
@@ -44,7 +42,8 @@ class Preferences:
             OSError: The file cannot be written; the old one is whole.
         """
         self._values["theme"] = name
-        self._write()
+        text = _HEAD + yaml.safe_dump(self._values, allow_unicode=True, sort_keys=True)
+        write_own(self.path, text.encode())
 
     def _read(self) -> dict[str, object]:
         try:
@@ -58,18 +57,3 @@ class Preferences:
             self.problem = f"{self.path} cannot be read: {error}"
             return {}
         return {str(key): value for key, value in tree.items()} if isinstance(tree, dict) else {}
-
-    def _write(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = _HEAD + yaml.safe_dump(self._values, allow_unicode=True, sort_keys=True)
-        handle, name = tempfile.mkstemp(prefix=".tmp-", dir=self.path.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise

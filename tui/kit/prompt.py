@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,46 +18,41 @@ from tui.render.safe import visible
 Mode = Literal["try", "filter", "command", "write", "search", "preset", "reword", "number"]
 
 HISTORY = 200
-_TITLES: dict[Mode, str] = {
-    "try": "try a message",
-    "filter": "filter",
-    "command": "command line",
-    "write": "write",
-    "search": "search",
-    "preset": "add to preset",
-    "number": "type the number",
-    "reword": "accept as you word it:",
-}
-_SIGNS: dict[Mode, str] = {
-    "try": "▸",
-    "filter": "/",
-    "command": ":",
-    "write": "▸",
-    "search": "/",
-    "preset": "+",
-    "number": "#",
-    "reword": "▸",
-}
-_HINTS: dict[Mode, str] = {
-    "try": "i, then type a message to see what would fire",
-    "filter": "words to look for",
-    "command": "trace TEXT · topics check · doctor · search QUERY",
-    "write": "a file below scratch/",
-    "search": "words, names, numbers or whole sentences",
-    "preset": "its name; a new name makes a new preset",
-    "number": "how many conversations go to the trash",
-    "reword": "one line, as it is to stand in the file",
-}
-_BELOW: dict[Mode, str] = {
-    "try": "enter keeps it · ctrl+j new line · ctrl+s sends it · esc follows the feed again",
-    "filter": "enter keeps it · esc shows all",
-    "command": "enter runs it · esc leaves",
-    "write": "enter writes it · esc leaves",
-    "search": "enter goes to the results · esc leaves",
-    "preset": "enter adds it · esc leaves",
-    "number": "enter moves them · esc keeps them",
-    "reword": "enter accepts it so · esc leaves it waiting",
-}
+
+
+class _Words(NamedTuple):
+    """What a mode says: in the frame, before the input, in an empty input, and below while typed in."""
+
+    title: str
+    sign: str
+    hint: str
+    below: str
+
+
+_MODES: dict[Mode, _Words] = {
+    "try": _Words(
+        "try a message", "▸", "i, then type a message to see what would fire",
+        "enter keeps it · ctrl+j new line · ctrl+s sends it · esc follows the feed again",
+    ),
+    "filter": _Words("filter", "/", "words to look for", "enter keeps it · esc shows all"),
+    "command": _Words(
+        "command line", ":", "trace TEXT · topics check · doctor · search QUERY", "enter runs it · esc leaves"
+    ),
+    "write": _Words("write", "▸", "a file below scratch/", "enter writes it · esc leaves"),
+    "search": _Words(
+        "search", "/", "words, names, numbers or whole sentences", "enter goes to the results · esc leaves"
+    ),
+    "preset": _Words(
+        "add to preset", "+", "its name; a new name makes a new preset", "enter adds it · esc leaves"
+    ),
+    "number": _Words(
+        "type the number", "#", "how many conversations go to the trash", "enter moves them · esc keeps them"
+    ),
+    "reword": _Words(
+        "accept as you word it:", "▸", "one line, as it is to stand in the file",
+        "enter accepts it so · esc leaves it waiting",
+    ),
+}  # fmt: skip
 
 
 class PromptLine(Horizontal):
@@ -79,21 +74,17 @@ class PromptLine(Horizontal):
             self.mode = mode
             self.value = value
 
-    name_of: ClassVar[str] = "try"
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.mode: Mode = "try"
-        self._history: dict[Mode, list[str]] = {mode: [] for mode in _TITLES}
+        self._history: dict[Mode, list[str]] = {mode: [] for mode in _MODES}
         self._at = 0
         self._unsent = ""
 
     def compose(self) -> ComposeResult:
         """A sign, and an input for several lines and one for one; a mode uses one of them."""
-        yield Static(_SIGNS["try"], id="prompt-sign", markup=False)
-        yield Composer(
-            placeholder=_HINTS["try"], id="prompt-composer", compact=True, highlight_cursor_line=False
-        )
+        yield Static(id="prompt-sign", markup=False)
+        yield Composer(id="prompt-composer", compact=True, highlight_cursor_line=False)
         yield LineInput(id="prompt-input", compact=True, select_on_focus=False)
 
     def on_mount(self) -> None:
@@ -118,9 +109,10 @@ class PromptLine(Horizontal):
         """
         self.mode = mode
         self._at = len(self._history[mode])
-        self.border_title = Content(f"{_TITLES[mode]} {visible(about)}".rstrip())
-        self.query_one("#prompt-sign", Static).update(_SIGNS[mode])
-        self.input.placeholder = _HINTS[mode]
+        title, sign, hint, _below = _MODES[mode]
+        self.border_title = Content(f"{title} {visible(about)}".rstrip())
+        self.query_one("#prompt-sign", Static).update(sign)
+        self.input.placeholder = hint
         with self.prevent(Input.Changed, TextArea.Changed):
             self.input.put(value)
         for each in (self.query_one(Composer), self.line):
@@ -128,7 +120,7 @@ class PromptLine(Horizontal):
         self._hint()
 
     def _hint(self) -> None:
-        self.border_subtitle = Content(_BELOW[self.mode]) if self.input.has_focus else None
+        self.border_subtitle = Content(_MODES[self.mode].below) if self.input.has_focus else None
 
     def on_descendant_focus(self) -> None:
         """Says what enter and esc do."""

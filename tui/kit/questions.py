@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from textual.screen import Screen
 from textual.timer import Timer
@@ -36,7 +36,7 @@ class Questions:
         self._shown_at = 0.0
         self.open: list[GateAsked] = []
 
-    def heard(self, asked: Sequence[GateAsked], closed: frozenset[str]) -> None:
+    def heard(self, asked: Sequence[GateAsked], closed: Set[str]) -> None:
         """Takes in what the engine said: new questions, and those that are settled."""
         still = [each for each in self.open if each.question_id not in closed]
         if asked or len(still) != len(self.open):

@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui.kit.panel import Motion, Panel
+from tui.kit.panel import Motion, Panel, moved
 from tui.render.draw import Row
 from tui.render.table import MARK
 
@@ -47,11 +47,20 @@ class RowList(Panel, Generic[Item]):
         self.cursor = -1
         self.drawn = 0
         self._found: list[int] | None = None
-        self._cache: LRUCache[tuple[Item, int, str, bool], Strip] = LRUCache(CACHED_ROWS)
+        self._cache: LRUCache[tuple[Item, int, str, bool], list[Strip]] = LRUCache(CACHED_ROWS)
+
+    @property
+    def tall(self) -> int:
+        """Lines that an item takes."""
+        return 1
 
     def row(self, item: Item, width: int, chosen: bool) -> Row:
         """One row, without the selection mark."""
         raise AssertionError(f"{type(self).__name__} draws no rows")
+
+    def rows(self, item: Item, width: int, chosen: bool) -> list[Row]:
+        """The lines of an item, as many as ``tall`` says, without the selection mark."""
+        return [self.row(item, width, chosen)]
 
     def finds(self, item: Item, query: str) -> bool:
         """Whether the filter keeps an item."""
@@ -60,9 +69,6 @@ class RowList(Panel, Generic[Item]):
     def empty(self, width: int) -> list[Row]:
         """What stands where there are no rows."""
         return []
-
-    def summarise(self) -> None:
-        """Writes counts and states into the frame after content or selection changed."""
 
     @property
     def row_count(self) -> int:
@@ -107,23 +113,19 @@ class RowList(Panel, Generic[Item]):
         if before != index:
             for row in (before, index):
                 if row >= 0:
-                    self.refresh_line(row)
+                    self.refresh_row(row)
             self.summarise()
             self.post_message(self.Moved(self, by_hand))
 
     def move(self, motion: Motion) -> None:
         """Moves the selection."""
-        half = max(1, self.size.height // 2)
-        self.select(
-            {
-                Motion.UP: self.cursor - 1,
-                Motion.DOWN: self.cursor + 1,
-                Motion.FIRST: 0,
-                Motion.LAST: self.row_count - 1,
-                Motion.HALF_UP: self.cursor - half,
-                Motion.HALF_DOWN: self.cursor + half,
-            }[motion]
-        )
+        half = max(1, self.size.height // self.tall // 2)
+        self.select(moved(motion, self.cursor, self.row_count - 1, half))
+
+    def refresh_row(self, row: int) -> None:
+        """Draws an item anew."""
+        for line in range(row * self.tall, (row + 1) * self.tall):
+            self.refresh_line(line)
 
     def _grown(self, items: Sequence[Item]) -> bool:
         """Whether the new content is the old one with more behind it."""
@@ -131,12 +133,17 @@ class RowList(Panel, Generic[Item]):
 
     def _in_view(self) -> tuple[int, list[Item]]:
         """The selected row, and the items that are drawn."""
-        top = self.scroll_offset.y
-        rows = range(top, min(top + self.size.height, self.row_count))
+        top, tall = self.scroll_offset.y, self.tall
+        rows = range(top // tall, min(-(-(top + self.size.height) // tall), self.row_count))
         return self.cursor, [self._item(row) for row in rows]
 
+    def _fit(self) -> None:
+        # A whole number of items stands above the last one where it is at the lower edge.
+        over = self.size.height % self.tall
+        self.virtual_size = Size(self.size.width, self.row_count * self.tall + over)
+
     def _settle(self, before: Item | None, *, unseen: bool = False) -> None:
-        self.virtual_size = Size(self.size.width, self.row_count)
+        self._fit()
         self.cursor = self._index_of(before)
         self.reveal()
         if not unseen:
@@ -160,20 +167,21 @@ class RowList(Panel, Generic[Item]):
 
     def reveal(self) -> None:
         """Brings the selection into view."""
-        height = self.size.height
+        height, tall = self.size.height, self.tall
         if not height or self.cursor < 0:
             return
-        top = self.scroll_offset.y
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, force=True)
-        elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
+        top, bottom = self.cursor * tall, (self.cursor + 1) * tall
+        if top < self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False, force=True)
+        elif bottom > self.scroll_offset.y + height:
+            self.scroll_to(y=-(-(bottom - height) // tall) * tall, animate=False, force=True)
 
     def on_resize(self) -> None:
         """Another width needs other rows; another height must still show the selection."""
         self._cache.clear()
-        self.virtual_size = Size(self.size.width, self.row_count)
+        self._fit()
         self.reveal()
+        self.summarise()
         self.refresh()
 
     def forget_drawn(self) -> None:
@@ -189,29 +197,30 @@ class RowList(Panel, Generic[Item]):
     def on_click(self, event: events.Click) -> None:
         """A click selects, where there is a mouse."""
         offset = event.get_content_offset(self)
-        if offset is not None and offset.y + self.scroll_offset.y < self.row_count:
-            self.select(offset.y + self.scroll_offset.y)
+        row = (offset.y + self.scroll_offset.y) // self.tall if offset is not None else self.row_count
+        if row < self.row_count:
+            self.select(row)
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in view, from the cache where it was drawn before."""
         width = self.size.width
-        at = y + self.scroll_offset.y
+        at, line = divmod(y + self.scroll_offset.y, self.tall)
         if at >= self.row_count:
             note = self.empty(width) if not self.row_count else []
             return note[y].strip(width, self.under) if y < len(note) else Strip.blank(width, self.under)
         item = self._item(at)
         chosen = at == self.cursor
         key = (item, width, self.query_text, chosen)
-        strip = self._cache.get(key)
-        if strip is None:
+        strips = self._cache.get(key)
+        if strips is None:
             self.drawn += 1
-            strip = self._draw(item, width, chosen)
-            self._cache.set(key, strip)
-        return strip
+            strips = self._draw(item, width, chosen)
+            self._cache.set(key, strips)
+        return strips[line]
 
-    def _draw(self, item: Item, width: int, chosen: bool) -> Strip:
+    def _draw(self, item: Item, width: int, chosen: bool) -> list[Strip]:
         roles = self.roles
-        line = Row((MARK if chosen else " ", roles.accent if self.has_focus else roles.faint))
+        mark = (MARK if chosen else " ", roles.accent if self.has_focus else roles.faint)
         lit = chosen and (self.has_focus or self.always_lit)
-        line.extend(self.row(item, width - 1, lit))
-        return line.strip(width, self.under + (roles.selection if lit else Style()))
+        under = self.under + (roles.selection if lit else Style())
+        return [Row(mark).extend(row).strip(width, under) for row in self.rows(item, width - 1, lit)]

@@ -162,6 +162,14 @@ def wrap(pieces: Iterable[Piece], width: int, *, indent: int = 0, first: int = 0
     return rows
 
 
+def labelled(
+    label: str, text: str, width: int, cells: int, style: Style = NO_STYLE, *, tone: Style = NO_STYLE
+) -> list[Row]:
+    """Text broken into lines behind a label of ``cells`` cells, which has the style ``tone``."""
+    first, *rest = wrap([(text, style)], width, indent=cells, first=cells)
+    return [Row().fit(label, cells, tone).extend(first), *rest]
+
+
 def _parts(word: str, first: int, width: int) -> list[str]:
     """A long word in pieces: one of at most ``first`` cells, the others of at most ``width``."""
     parts, part, cells, room = [], "", 0, first

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.render.draw import FILL, TRACK, Row, shares, wrap
+from tui.render.draw import FILL, TRACK, Row, labelled, shares
 from tui.render.figures import score
 from tui.render.roles import Roles
 from tui.render.safe import visible
@@ -118,8 +118,7 @@ def _ranks(result: SearchResult, width: int, roles: Roles) -> list[Row]:
     if rows[0].cells > width:
         rows = [Row(("rank", roles.muted)).to(LABEL).extend(words), Row().gap(LABEL).extend(meaning)]
     if result.why:
-        first, *rest = wrap([(result.why, roles.normal)], width, indent=LABEL, first=LABEL)
-        rows += [Row(("because", roles.muted)).to(LABEL).extend(first), *rest]
+        rows += labelled("because", result.why, width, LABEL, roles.normal, tone=roles.muted)
     return rows
 
 

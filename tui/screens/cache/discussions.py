@@ -1,17 +1,18 @@
-"""The discussions and their caches: a line each, and everything known of one on a page."""
+"""Panel 2 of the cache screen: the discussions and their caches; everything known of one on a page."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.render.draw import Row, clip, wrap
+from tui.kit.keyed_rows import KeyedRows, Note
+from tui.render.draw import Row, clip, labelled, wrap
 from tui.render.figures import clock, count, left, local, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -64,8 +65,7 @@ class DiscussionItem:
         return name_of(self.entry)
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Cells that each column takes, in a list."""
 
     cached: int = 0
@@ -78,18 +78,17 @@ class Columns:
     @classmethod
     def of(cls, items: Sequence[DiscussionItem]) -> Columns:
         """The columns that some rows need; the time left keeps its place while it runs down."""
-        return cls(
-            cached=max((cell_len(item.cached) for item in items), default=0),
-            expires=max((cell_len(item.expires) for item in items), default=0),
-            left=max((cell_len(item.left) for item in items), default=0),
-            tokens=max((cell_len(_tokens(item)) for item in items), default=0),
-            read=max((cell_len(_read(item.state)) for item in items), default=0),
-            note=min(max((cell_len(item.note) for item in items if item.sign != CACHED), default=0), _NOTE),
-        )
+        texts = [
+            (item.cached, item.expires, item.left, _tokens(item), _read(item.state),
+             item.note if item.sign != CACHED else "")
+            for item in items
+        ]  # fmt: skip
+        widest = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
+        return cls._make((*widest[:-1], min(widest[-1], _NOTE))) if widest else cls()
 
     def at_least(self, other: Columns) -> Columns:
         """Columns in which these and others have room."""
-        return Columns(*map(max, astuple(self), astuple(other)))
+        return Columns._make(map(max, self, other))
 
 
 def name_of(entry: DiscussionCache) -> str:
@@ -186,36 +185,15 @@ def _read(state: DiscussionCacheState) -> str:
 
 def draw_empty(overview: CacheOverview, width: int, roles: Roles) -> list[Row]:
     """Draws how caches come about, where there are none."""
-    send = [
-        (
-            "No discussion has been sent to a provider yet: write a message in the workbench's line, ",
-            roles.normal,
-        ),
-        ("ctrl+s", roles.accent),
-        (" sends it.", roles.normal),
-    ]
-    rows = wrap(send, width)
+    send = "No discussion has been sent to a provider yet: write a message in the workbench's line, "
+    rows = wrap([(send, roles.normal), ("ctrl+s", roles.accent), (" sends it.", roles.normal)], width)
     if overview.provider == "local":
-        rows += wrap(
-            [
-                ("With the local provider nothing is sent, so there are no caches; ", roles.muted),
-                ("chat.provider", roles.accent),
-                (" in memory-config.yaml names another.", roles.muted),
-            ],
-            width,
-        )
-    else:
-        who = _NAMES.get(overview.provider, first_line(overview.provider))
-        rows += wrap(
-            [
-                (
-                    f"{who} then keeps the stable prefix for a while, and what keeps it stands here.",
-                    roles.muted,
-                )
-            ],
-            width,
-        )
-    return rows
+        local, name = "With the local provider nothing is sent, so there are no caches; ", "chat.provider"
+        another = " in memory-config.yaml names another."
+        return rows + wrap([(local, roles.muted), (name, roles.accent), (another, roles.muted)], width)
+    who = _NAMES.get(overview.provider, first_line(overview.provider))
+    then = f"{who} then keeps the stable prefix for a while, and what keeps it stands here."
+    return rows + wrap([(then, roles.muted)], width)
 
 
 def draw_trouble(problem: str, width: int, roles: Roles) -> list[Row]:
@@ -236,7 +214,7 @@ def draw_details(entry: DiscussionCache, now: datetime, width: int, roles: Roles
     rows = [
         *wrap([(item.name, roles.strong)], width),
         Row(),
-        _labelled("cached", cached, roles).cut(width),
+        Row().fit("cached", _LABEL, roles.muted).extend(cached).cut(width),
         *_line("why", state.why, width, roles),
         *_line("expires", _time(state.expires_at) or _unsaid(state, now), width, roles),
         *_line("last used", _time(state.cached_at), width, roles),
@@ -259,15 +237,8 @@ def draw_details(entry: DiscussionCache, now: datetime, width: int, roles: Roles
     return rows
 
 
-def _labelled(label: str, value: Row, roles: Roles) -> Row:
-    return Row().fit(label, _LABEL, roles.muted).extend(value)
-
-
 def _line(label: str, value: str, width: int, roles: Roles) -> list[Row]:
-    if not value:
-        return []
-    first, *rest = wrap([(value, roles.normal)], width, indent=_LABEL, first=_LABEL)
-    return [_labelled(label, first, roles), *rest]
+    return labelled(label, value, width, _LABEL, roles.normal, tone=roles.muted) if value else []
 
 
 def _time(at: datetime | None) -> str:
@@ -281,3 +252,49 @@ def _unsaid(state: DiscussionCacheState, now: datetime) -> str:
 def _given_up(state: DiscussionCacheState) -> str:
     by_hand = f"by hand {plural(state.generation, 'time')}" if state.generation else ""
     return ", ".join(filter(None, (_time(state.invalidated_at), by_hand)))
+
+
+class DiscussionsPanel(KeyedRows[DiscussionItem]):
+    """A line for each; what is known of the selected one's last miss stands at the lower edge."""
+
+    name_of = "discussions"
+    number = "2"
+    words = "discussions"
+    always_lit = True
+    signs = (
+        ("●", "cached, as far as the provider's answers tell"),
+        ("○", "not cached: it expired, or was given up"),
+        ("◌", "caching is switched off for this discussion"),
+    )
+
+    _columns = Columns()
+
+    def show_discussions(self, items: Sequence[DiscussionItem], note: Note, about: object) -> None:
+        """Shows another state, or the same a second later."""
+        columns = Columns.of(items)
+        if self.same_things(items):  # a time that gets shorter by a digit moves no column
+            columns = columns.at_least(self._columns)
+        if columns != self._columns:
+            self._columns = columns
+            self.forget_drawn()
+        self.show_items(items, note, about)
+
+    def key(self, item: DiscussionItem) -> str:
+        return item.state.discussion_id
+
+    def row(self, item: DiscussionItem, width: int, chosen: bool) -> Row:
+        return draw_discussion(item, self._columns, width, self.roles, chosen=chosen)
+
+    def summarise(self) -> None:
+        """How many have a cache; below, why the selected one's last call read none."""
+        number = sum(item.sign == CACHED for item in self.items)
+        beside = f"{count(number)} of {count(len(self.items))} cached" if self.items else ""
+        selected = self.selected
+        self.set_frame(beside, selected.note if selected is not None else "")
+
+    def selected_text(self) -> str:
+        item = self.selected
+        if item is None:
+            return ""
+        parts = (item.state.discussion_id, item.name, item.cached, item.expires, item.left, item.state.why)
+        return " ".join(part for part in parts if part)

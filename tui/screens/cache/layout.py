@@ -17,8 +17,7 @@ from tui.kit.list_detail import ListDetail
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.roles import Roles
-from tui.screens.cache.discussions import draw_empty, draw_trouble
-from tui.screens.cache.discussions_panel import DiscussionsPanel
+from tui.screens.cache.discussions import DiscussionsPanel, draw_empty, draw_trouble
 from tui.screens.cache.misses import MissesPanel
 from tui.screens.cache.providers import ProvidersPanel
 from tui.screens.cache.settings import SettingLines, SettingsPanel, setting_lines
@@ -74,10 +73,6 @@ class CacheLayout(ListDetail):
                 yield self.settings
                 yield self.misses
 
-    def begin(self) -> None:
-        """Looks at the caches."""
-        self.look()
-
     def end(self) -> None:
         """Counts nothing down any more."""
         self._count_down(False)
@@ -95,11 +90,9 @@ class CacheLayout(ListDetail):
 
     @property
     def alone(self) -> bool:
-        """Whether only one panel has room."""
         return self.app.size.width < NARROW or self.app.size.height < LOW
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
         super().lay_out()
         lower = self.query_one("#cache-lower")
         lower.display = self.misses.display or self.settings.display
@@ -109,7 +102,6 @@ class CacheLayout(ListDetail):
         lower.styles.height = "1fr" if whole else LOWER if height < TALL else max(LOWER, height // 4)
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         state, now, wanted = self.state, self.bench.clock.now(), self.providers.wanted
         self._show_times(now)
         found = state.overview.misses if state.overview is not None else None
@@ -125,7 +117,7 @@ class CacheLayout(ListDetail):
         state = self.state
         self.providers.show(state.overview, now, state.shown_days, self._why_unknown)
         about = (state.phase, state.problem, state.overview)
-        self.discussions.show_items(state.items(now), self._note, about)
+        self.discussions.show_discussions(state.items(now), self._note, about)
 
     @property
     def _why_unknown(self) -> str:

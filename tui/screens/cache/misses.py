@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from engine.stability.misses import Culprit
 from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.caches import LastMiss, last_miss, stays
-from tui.render.draw import Row, clip, clip_start, joined_within, wrap
+from tui.render.draw import Row, clip, clip_start, joined_within, labelled, wrap
 from tui.render.figures import clock, count, day, dollars, local, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -47,12 +47,8 @@ def draw_miss(item: MissItem, items: Sequence[MissItem], width: int, roles: Role
     price = max(cell_len(_price(other)) for other in culprits)
     layer = max(cell_len(_layer(other, broad)) for other in culprits)
     row = Row().fit(_layer(each, broad), layer, roles.tier2).gap(2)
-    tail = (
-        Row()
-        .fit(_times(each), times, roles.gate, "right")
-        .gap(2)
-        .fit(_lost(each, slim), lost, roles.normal, "right")
-    )
+    tail = Row().fit(_times(each), times, roles.gate, "right").gap(2)
+    tail.fit(_lost(each, slim), lost, roles.normal, "right")
     if price:
         tail.gap(2).fit(_price(each), price, roles.muted, "right")
     if broad:
@@ -144,8 +140,7 @@ def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list
     ]
     rows = [*wrap([(first_line(each.source, 4000) or "unknown", roles.strong)], width), Row()]
     for label, value in lines:
-        first, *rest = wrap([(value, roles.normal)], width, indent=_LABEL, first=_LABEL)
-        rows += [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+        rows += labelled(label, value, width, _LABEL, roles.normal, tone=roles.muted)
     advice = (
         "A provider serves a prefix only up to its first difference: after an edit here, everything behind it"
         " is sent anew in every discussion. Edits made while no cache is alive cost nothing, and several at"
@@ -178,17 +173,10 @@ class MissesPanel(KeyedRows[MissItem]):
         return item.entry.state.discussion_id if isinstance(item, LastMiss) else (item.layer, item.source)
 
     def row(self, item: MissItem, width: int, chosen: bool) -> Row:
-        """A miss, or a culprit."""
         return draw_miss(item, self.items, width, self.roles, chosen=chosen)
 
     def empty(self, width: int) -> list[Row]:
-        """That nothing broke, or nothing could yet."""
         return super().empty(width) if self.found is None else draw_none(self.found, width, self.roles)
-
-    def on_resize(self) -> None:
-        """Another width has room for other words in the frame."""
-        super().on_resize()
-        self.summarise()
 
     def summarise(self) -> None:
         """The tally, and what it is of."""
@@ -199,7 +187,6 @@ class MissesPanel(KeyedRows[MissItem]):
             )
 
     def selected_text(self) -> str:
-        """The selected row as a line."""
         item = self.selected
         if item is None:
             return ""

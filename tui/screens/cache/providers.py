@@ -12,7 +12,7 @@ from rich.style import Style
 
 from tui.kit.panel import LinesPanel
 from tui.render.caches import cached_now
-from tui.render.draw import Align, Row, bar
+from tui.render.draw import Row, bar
 from tui.render.figures import count, dollars, left
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -36,20 +36,22 @@ class Column:
     """A column of the table."""
 
     head: str
-    cells: tuple[tuple[str, Style], ...]
-    """A text for each provider, with its style."""
+    cells: Sequence[Row]
+    """What stands in it for each provider."""
     worth: int
     """The least give way first where there is no room."""
-    align: Align = "right"
-    shares: tuple[float, ...] = ()
-    """What the gauges show, 0 to 1, where it is a column of gauges."""
+    left: bool = False
+    """Whether it is set flush left."""
 
     @property
     def width(self) -> int:
         """Cells that it needs."""
-        if self.shares:
-            return GAUGE
-        return max([cell_len(self.head), *(cell_len(text) for text, _style in self.cells)])
+        return max(cell_len(self.head), *(cell.cells for cell in self.cells))
+
+    def fit(self, row: Row, cell: Row) -> None:
+        """Adds one of its cells to a row."""
+        padding = self.width - cell.cells
+        row.gap(0 if self.left else padding).extend(cell).gap(padding if self.left else 0)
 
 
 def time_left(seconds: float | None) -> str:
@@ -69,11 +71,7 @@ def draw_providers(
         used = each.provider == overview.provider
         row = Row(("▸ " if used else "  ", roles.accent))
         for number, column in enumerate(columns):
-            row.gap(_GAP if number else 0)
-            if column.shares:
-                row.extend(bar(column.shares[at], GAUGE, roles.tier1, roles.line))
-            else:
-                row.fit(column.cells[at][0], column.width, column.cells[at][1], column.align)
+            column.fit(row.gap(_GAP if number else 0), column.cells[at])
         rows.append(row)
     return rows
 
@@ -89,7 +87,7 @@ def fitting(columns: Sequence[Column], width: int) -> list[Column]:
 def _heading(columns: Sequence[Column], roles: Roles) -> Row:
     row = Row().gap(2)
     for number, column in enumerate(columns):
-        row.gap(_GAP if number else 0).fit(column.head, column.width, roles.faint, column.align)
+        column.fit(row.gap(_GAP if number else 0), Row((column.head, roles.faint)))
     return row
 
 
@@ -101,32 +99,26 @@ def _columns(overview: CacheOverview, now: datetime, width: int, roles: Roles) -
     asked = [roles.normal if each.calls else roles.faint for each in totals]
 
     def column(head: str, worth: int, texts: Sequence[str], tone: Sequence[Style] = ()) -> Column:
-        return Column(head, tuple(zip(texts, tone or asked, strict=True)), worth)
+        return Column(head, [Row(piece) for piece in zip(texts, tone or asked, strict=True)], worth)
 
     def tokens(number: int, each: Totals) -> str:
         return count(number) if each.calls else NONE
 
-    names = tuple(
-        (first_line(each.provider)[:_NAME] or "unknown", roles.strong if each.totals.calls else roles.muted)
-        for each in found
-    )
+    names = [first_line(each.provider)[:_NAME] or "unknown" for each in found]
+    tones = [roles.strong if each.calls else roles.muted for each in totals]
+    gauges = [bar(each.hit_rate or 0.0, GAUGE, roles.tier1, roles.line) for each in found]
     return [
-        Column("provider", names, 20, "left"),
+        Column("provider", column("", 0, names, tones).cells, 20, left=True),
         column("calls", 6, [tokens(each.calls, each) for each in totals]),
         column("in", 18, [tokens(each.input_tokens, each) for each in totals]),
         column("cache", 17, [tokens(each.cached_tokens, each) for each in totals]),
         column("hit", 19, [percent(each.hit_rate) for each in found], [_tone(each, roles) for each in found]),
-        Column("", (), 8, shares=tuple(each.hit_rate or 0.0 for each in found)),
+        Column("", gauges, 8),
         column("written", 4, [tokens(each.cache_write_tokens, each) for each in totals]),
         column("out", 3, [tokens(each.output_tokens, each) for each in totals]),
         column("cost", 7, [cost(each) for each in totals]),
         column("saved", 5, [saved(each) for each in totals]),
-        column(
-            "cached",
-            2,
-            [count(number) for number in numbers],
-            [roles.normal if n else roles.faint for n in numbers],
-        ),
+        column("cached", 2, [*map(count, numbers)], [roles.normal if n else roles.faint for n in numbers]),
         _ends(overview, now, width, roles),
     ]
 
@@ -134,16 +126,16 @@ def _columns(overview: CacheOverview, now: datetime, width: int, roles: Roles) -
 def _ends(overview: CacheOverview, now: datetime, width: int, roles: Roles) -> Column:
     """When the last cache of each goes, or that none is asked for."""
     states = [each.state for each in overview.discussions]
-    cells: list[tuple[str, Style]] = []
+    cells: list[Row] = []
     for each in overview.providers:
         seconds = each.seconds_left(now) if cached_now(states, each.provider, now) else 0.0
         if seconds == 0.0 and getattr(overview.settings, each.provider, True) is False:
-            cells.append(("off", roles.gate))
+            cells.append(Row(("off", roles.gate)))
         elif seconds is None:
-            cells.append(("up to the provider" if width >= _BROAD else NOT_SAID, roles.muted))
+            cells.append(Row(("up to the provider" if width >= _BROAD else NOT_SAID, roles.muted)))
         else:
-            cells.append((time_left(seconds), roles.active if seconds else roles.faint))
-    return Column("ttl", tuple(cells), 19)
+            cells.append(Row((time_left(seconds), roles.active if seconds else roles.faint)))
+    return Column("ttl", cells, 19)
 
 
 def percent(share: float | None) -> str:
@@ -199,11 +191,9 @@ class ProvidersPanel(LinesPanel):
         ("+?", "calls whose price is not known are not in the sum; ~: tokens of some were counted here"),
     )
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.overview: CacheOverview | None = None
-        self._now: datetime | None = None
-        self._note = ""
+    overview: CacheOverview | None = None
+    _now: datetime | None = None
+    _note = ""
 
     def show(self, overview: CacheOverview | None, now: datetime, days: int, note: str) -> None:
         """Shows another state, or the same at another time; only lines that differ are drawn.
@@ -220,7 +210,6 @@ class ProvidersPanel(LinesPanel):
 
     @property
     def row_count(self) -> int:
-        """Whether there is anything to see."""
         return 0 if self.overview is None else 1
 
     @property
@@ -229,7 +218,6 @@ class ProvidersPanel(LinesPanel):
         return 3 + (len(self.overview.providers) if self.overview is not None else 3)
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The table."""
         if self.overview is None or self._now is None:
             return [Row((self._note, self.roles.faint))]
         return draw_providers(self.overview, self._now, width, height, self.roles)

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.errors import AutopoiesisError
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.editor import file_of
+from tui.kit.full_screen import committed
+from tui.kit.lanes import Lane
 from tui.render.caches import LastMiss
 from tui.render.figures import count
 from tui.render.safe import visible
-from tui.screens.cache.changes import CacheChange, Verb, set_value
 from tui.screens.cache.discussions import draw_details, name_of, provider_of
 from tui.screens.cache.layout import CacheLayout
 from tui.screens.cache.misses import draw_culprit
-from tui.screens.cache.settings import CONFIG
+from tui.screens.cache.settings import CONFIG, said
+from tui.screens.cache.state import Verb
 
 if TYPE_CHECKING:
+    from engine.discussions.ending import Ending
     from engine.discussions.overview import DiscussionCache
+    from engine.settings.editing import Configuration
     from tui.kit.bench import Bench
 
 NAME = 60
 """Characters of a discussion's name in a question or a word in passing."""
+BY_HAND = "given up by hand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +47,57 @@ class CacheSituation(Situation):
 A_DISCUSSION: Need[CacheSituation] = Need(lambda here: here.discussion, "no discussion is selected")
 
 
-class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "misses"), lines=()):
+@dataclass(frozen=True, slots=True)
+class CacheChange:
+    """A discussion, and what is to become of its cache."""
+
+    discussion_id: str
+    name: str
+    """What the discussion is called."""
+    verb: Verb
+
+    def make(self, ending: Ending) -> str:
+        """Makes the change, which may take seconds, and says what came of it."""
+        match self.verb:
+            case "invalidate":
+                after = ending.invalidate(self.discussion_id, BY_HAND)
+                done = "its cache is given up; the next call begins another one"
+                return f"{self.name}: {done if after.why == BY_HAND else after.why or done}"
+            case "disable":
+                ending.disable(self.discussion_id)
+                return f"{self.name}: no caches are asked for any more"
+            case "enable":
+                ending.enable(self.discussion_id)
+                return f"{self.name}: caches are asked for again"
+
+
+def set_value(configuration: Configuration, name: str, value: object) -> str:
+    """Writes a setting and says what became of it: before and after, where, and its commit."""
+    change = configuration.change(name, value)
+    values = f"{said(change.name, change.before)} → {said(change.name, change.after)}"
+    place = f"{CONFIG}:{change.line}" if change.line else CONFIG
+    return f"{change.name}: {values} · {place} · {committed(change.commit, change.why)}"
+
+
+class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "misses")):
     """The screen of caches, with its commands."""
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        self._changes = self.lane(
-            self._make, lambda _changes, _none: None, merge=lambda waiting, new: waiting + new, finish=True
+        engine = bench.engine
+        self._changes: Lane[CacheChange, str] = self.lane(
+            lambda change: change.make(engine.discussions.ending),
+            self._changed,
+            partial(self._changed, trouble=True),
+            in_turn=True,
+            finish=True,
         )
-        self._values = self.lane(
-            self._write, lambda _values, _none: None, merge=lambda waiting, new: waiting + new, finish=True
+        self._values: Lane[tuple[str, object], str] = self.lane(
+            lambda value: set_value(engine.configuration, *value),
+            self._written,
+            partial(self._written, done=False),
+            in_turn=True,
+            finish=True,
         )
 
     # Moving about
@@ -181,7 +227,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             return
         change = CacheChange(entry.state.discussion_id, visible(name_of(entry), NAME), verb)
         if self.state.begin(change.discussion_id, verb):
-            self._changes.ask((change,))
+            self._changes.ask(change)
             self.show()
         else:
             self.say("its cache is being changed already")
@@ -199,7 +245,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         if item is not None:
             self.app.clear_notifications()  # what was said of the value before
             self.state.change(item.name, item.next)
-            self._values.ask(((item.name, item.next),))
+            self._values.ask((item.name, item.next))
             self.show()
 
     @command("p", title="Sums of another period", footer="period", rank=10)
@@ -218,31 +264,25 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
 
     # Panels
 
-    @command("1", title="Go to the providers", footer="panel", rank=24)
-    def focus_providers(self) -> None:
-        """Go to the providers: what each was sent, what its caches served, when the last of them goes."""
-        self.go_to("providers")
-
-    @command("2", title="Go to the discussions", footer="panel", rank=24)
-    def focus_discussions(self) -> None:
-        """Go to the discussions: which have a cache, with whom, until when."""
-        self.go_to("discussions")
-
-    @command("3", title="Go to the settings", footer="panel", rank=24)
-    def focus_settings(self) -> None:
-        """Go to the settings of caches, which are those of the whole workspace."""
-        self.go_to("settings")
-
-    @command("4", title="Go to the misses", footer="panel", rank=24)
-    def focus_misses(self) -> None:
-        """Go to the misses: why the last one happened, and what broke prefixes how often at what price."""
-        self.go_to("misses")
+    focus_providers = goes_to(
+        "providers", "1", "the providers",
+        ": what each was sent, what its caches served, when the last of them goes", rank=24,
+    )  # fmt: skip
+    focus_discussions = goes_to(
+        "discussions", "2", "the discussions", ": which have a cache, with whom, until when", rank=24
+    )
+    focus_settings = goes_to(
+        "settings", "3", "the settings", " of caches, which are those of the whole workspace", rank=24
+    )
+    focus_misses = goes_to(
+        "misses", "4", "the misses",
+        ": why the last one happened, and what broke prefixes how often at what price", rank=24,
+    )  # fmt: skip
 
     # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> CacheSituation:
-        """What the keys depend on."""
         item = self.discussions.selected
         selected = self.discussion()
         return self.situated(
@@ -253,32 +293,14 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             caching=item is not None and item.state.enabled,
         )
 
-    def _make(self, changes: tuple[CacheChange, ...]) -> None:
-        """Makes one after the other, off the screen's thread; one that is refused holds up none behind it."""
-        for change in changes:
-            try:
-                self.tell(change.make(self.bench.engine.discussions.ending))
-            except (AutopoiesisError, OSError) as error:
-                self.tell(str(error), trouble=True)
-            self.later(self._made, change.discussion_id)
-
-    def _made(self, discussion_id: str) -> None:
-        self.state.ended(discussion_id)
+    def _changed(self, change: CacheChange, said: str, *, trouble: bool = False) -> None:
+        self.say(said, trouble=trouble)
+        self.state.ended(change.discussion_id)
         self.show()
         self.look()
 
-    def _write(self, values: tuple[tuple[str, object], ...]) -> None:
-        """Writes one setting after the other, off the screen's thread."""
-        for name, value in values:
-            done = False
-            try:
-                self.tell(set_value(self.bench.engine.configuration, name, value))
-                done = True
-            except (AutopoiesisError, OSError) as error:
-                self.tell(str(error), trouble=True)
-            self.later(self._written, name, value, done)
-
-    def _written(self, name: str, value: object, done: bool) -> None:
-        self.state.changed(name, value, done=done)
+    def _written(self, value: tuple[str, object], said: str, *, done: bool = True) -> None:
+        self.say(said, trouble=not done)
+        self.state.changed(*value, done=done)
         self.show()
         self.look()

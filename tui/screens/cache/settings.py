@@ -13,8 +13,8 @@ from tui.render.roles import Roles
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from engine.settings.editing import Configuration
     from engine.settings.model import CacheSettings
-    from tui.kit.session import WorkbenchConfiguration
 
 CONFIG = "memory-config.yaml"
 GROUP = "cache."
@@ -62,7 +62,7 @@ class SettingLines:
     """Why the file could not be read."""
 
 
-def setting_lines(configuration: WorkbenchConfiguration) -> SettingLines:
+def setting_lines(configuration: Configuration) -> SettingLines:
     """Reads where the settings of caches stand."""
     try:
         found = configuration.settings()
@@ -181,15 +181,12 @@ class SettingsPanel(KeyedRows[SettingItem]):
         self.show_items(items, note, about)
 
     def key(self, item: SettingItem) -> str:
-        """Its name."""
         return item.name
 
     def row(self, item: SettingItem, width: int, chosen: bool) -> Row:
-        """A setting."""
         return draw_setting(item, width, self.roles, chosen=chosen)
 
     def summarise(self) -> None:
-        """Where the selected one stands."""
         item = self.selected
         problem = self.where is not None and bool(self.where.problem)
         self.set_frame("", place_of(item, self.where) if item is not None else "", trouble=problem)

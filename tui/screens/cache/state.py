@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from tui.screens.cache.changes import Verb
 from tui.screens.cache.discussions import DiscussionItem, item_of
 from tui.screens.cache.misses import MissItem, miss_items
 from tui.screens.cache.settings import SettingItem, SettingLines, setting_items
@@ -17,6 +16,7 @@ from tui.screens.cache.settings import SettingItem, SettingLines, setting_items
 if TYPE_CHECKING:
     from engine.discussions.overview import CacheOverview
 
+Verb = Literal["invalidate", "disable", "enable"]
 PERIODS = (1, 7, 30)
 """Days that the sums can be of, in the order of the key."""
 DOING: dict[Verb, str] = {

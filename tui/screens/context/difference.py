@@ -9,7 +9,7 @@ from engine.context.compiled import LAYERS, Compiled
 from engine.context.difference import ChangeKind, Difference, PrefixChange, SectionChange
 from engine.context.difference import compare as difference_of
 from tui.render.budget import place as place_of
-from tui.render.draw import Piece, Row, wrap
+from tui.render.draw import Piece, Row, labelled
 from tui.render.figures import count
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible
@@ -17,7 +17,7 @@ from tui.screens.context.head import add_parts
 from tui.screens.context.lists import HeadItem, ListItem, SectionItem, Sign, holds, kind_of, sign_style
 
 if TYPE_CHECKING:
-    from tui.kit.session import WorkbenchEngine
+    from engine.engine import Engine
 
 SIGNS: dict[ChangeKind, Sign] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
 
@@ -59,7 +59,7 @@ class Comparing:
     """It was tried by hand: it is compared with the prompt of that message, else with the one before."""
 
 
-def compare_with_earlier(engine: WorkbenchEngine, asked: Comparing) -> Comparison | None:
+def compare_with_earlier(engine: Engine, asked: Comparing) -> Comparison | None:
     """Compares a prompt with an earlier one; ``None`` where there is none."""
     before = engine.compile_of(asked.key) if asked.tried else engine.compile_before(asked.key)
     return compare(before, asked.compiled, tried=asked.tried) if before is not None else None
@@ -89,12 +89,9 @@ def _row(change: SectionChange, index: int, budget: int) -> SectionItem:
     side = change.after if change.after.place else change.before
     place = place_of(side.source, side.lines) or first_line(change.label)
     share = side.tokens / budget if budget else 0.0
-    kind, why, sign = kind_of(change.label), first_line(_why(change)), SIGNS[change.kind]
+    why = first_line((change.before if change.kind == "came" else change.after).why)
+    kind, sign = kind_of(change.label), SIGNS[change.kind]
     return SectionItem(index, change.priority, kind, place, side.tokens, share, side.score, why, sign)
-
-
-def _why(change: SectionChange) -> str:
-    return change.before.why if change.kind == "came" else change.after.why
 
 
 def difference_summary(comparison: Comparison, width: int, roles: Roles) -> tuple[Piece, ...]:
@@ -144,6 +141,6 @@ def change_head(change: SectionChange, width: int, roles: Roles) -> list[Row]:
     reasons = [("why", after, True)] if before == after else [("before", before, False), ("now", after, True)]
     for word, why, strong in reasons:
         indent = 4 if len(reasons) == 1 else 7
-        body = wrap([(why, roles.normal if strong else roles.muted)], width, indent=indent, first=indent)
-        rows.extend((Row().fit(word, indent, roles.faint).extend(body[0]), *body[1:]))
+        style = roles.normal if strong else roles.muted
+        rows += labelled(word, why, width, indent, style, tone=roles.faint)
     return [*rows, Row(("─" * width, roles.line))]

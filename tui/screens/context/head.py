@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from engine.context.compiled import LAYERS, LeftOut, Section
 from tui.render.budget import place
-from tui.render.draw import Piece, Row, wrap
+from tui.render.draw import Piece, Row, labelled
 from tui.render.figures import count, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -25,8 +25,7 @@ def section_head(section: Section, budget: int, width: int, roles: Roles, *, lin
         parts.append((f"score {score(section.score)}", roles.tier2))
     parts.append((f"layer {section.layer} {LAYERS.get(section.layer, '')}", roles.muted))
     add_parts(first, parts, width, roles)
-    body = wrap([(first_line(section.why), roles.normal)], width, indent=4, first=4)
-    rows = [first, Row(("why ", roles.faint)).extend(body[0]), *body[1:]]
+    rows = [first, *labelled("why ", first_line(section.why), width, 4, roles.normal, tone=roles.faint)]
     return [*rows[:lines], Row(("─" * width, roles.line))]
 
 
@@ -55,8 +54,7 @@ def left_out_detail(entry: LeftOut, width: int, roles: Roles) -> list[Row]:
     ]
     for name, words in facts:
         if words:
-            body = wrap([(words, roles.normal)], width, indent=_LABEL, first=_LABEL)
-            rows.extend((Row().fit(name, _LABEL, roles.faint).extend(body[0]), *body[1:]))
+            rows += labelled(name, words, width, _LABEL, roles.normal, tone=roles.faint)
     return rows
 
 

@@ -18,13 +18,12 @@ from tui.render.figures import count, kilobytes
 from tui.render.safe import first_line
 from tui.screens.context.difference import Comparing, Comparison, change_head, compare_with_earlier
 from tui.screens.context.head import section_head, title_of
-from tui.screens.context.list_panels import LeftOutPanel, SectionsPanel
+from tui.screens.context.list_panels import LeftOutPanel, SectionsPanel, SlotsPanel
 from tui.screens.context.lists import SectionItem
 from tui.screens.context.prompt import Placed, place
 from tui.screens.context.state import ContextState, Listed
 from tui.screens.context.summary import Summary, SummaryBar
-from tui.screens.context.text import TextPage
-from tui.screens.context.text_panels import SlotsPanel, TextPanel
+from tui.screens.context.text import TextPage, TextPanel
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
@@ -90,7 +89,6 @@ class ContextLayout(FullScreen):
                 yield self.left_out
 
     def below(self) -> ComposeResult:
-        """The line."""
         yield self.prompt
 
     # What is on the screen
@@ -118,7 +116,6 @@ class ContextLayout(FullScreen):
         return ("sections", "text", *(("left-out",) if self.out_open else ()), "slots")
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
         if self.gone:
             return
         size = self.app.size
@@ -268,7 +265,6 @@ class ContextLayout(FullScreen):
         self.follow()
 
     def end(self) -> None:
-        """Stops following it."""
         self.bench.followers.remove(self.follow)
 
     def follow(self) -> None:
@@ -344,20 +340,22 @@ class ContextLayout(FullScreen):
 
     @on(RowList.Moved)
     def _row_moved(self, moved: RowList.Moved) -> None:
-        if not moved.by_hand:
-            return
-        state = self.state
-        if moved.panel is self.left_out and self.left_out.entry is not None:
-            state.left_out = self.left_out.entry.index
+        if moved.by_hand:
+            self.take_selection()
             self.frame_lists()
-        elif moved.panel is self.sections and self.sections.entry is not None:
-            index = self.sections.entry.index
+            self.update_footer()
+
+    def take_selection(self) -> None:
+        """What is selected in the lists is what is shown."""
+        state, piece, entry = self.state, self.left_out.entry, self.sections.entry
+        if piece is not None:
+            state.left_out = piece.index
+        if entry is not None and entry.index != (state.change if state.comparing else state.section):
             if state.comparing:
-                state.change = index
+                state.change = entry.index
             else:
-                state.section = index
+                state.section = entry.index
             self.show_text()
-        self.update_footer()
 
 
 def _place(compiled: Compiled) -> Placed:

@@ -1,11 +1,15 @@
-"""Panels 1 and 3 of the context screen: the sections by layer, and what was left out."""
+"""Panels 1, 3 and 4 of the context screen: the sections by layer, what was left out, the budget by slot."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
+from engine.context.compiled import Compiled
+from tui.kit.panel import LinesPanel
 from tui.kit.rows import RowList
+from tui.render.budget import budget_lines, budget_state
 from tui.render.draw import Row, wrap
 from tui.screens.context.lists import Columns, ListItem, SectionItem, draw_item
 
@@ -16,24 +20,16 @@ class EntryList(RowList[ListItem]):
     always_lit = True
     reasons: ClassVar[bool] = False
     """Whether the reason matters more than the share of the budget."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.note = ""
-        self.is_trouble = False
-        self._columns = Columns()
-        self._words = ""
+    note = ""
+    is_trouble = False
+    _columns = Columns()
+    _words = ""
 
     @property
     def entry(self) -> SectionItem | None:
         """The selected entry."""
         chosen = self.selected
         return chosen if isinstance(chosen, SectionItem) else None
-
-    @property
-    def row_count(self) -> int:
-        """Rows, headings included; 0 where no entry can be chosen."""
-        return len(self.items)
 
     def show_list(
         self, items: Sequence[ListItem], index: int, *, query: str = "", note: str = "", trouble: bool = False
@@ -85,27 +81,20 @@ class EntryList(RowList[ListItem]):
         if self.size.height > self.cursor - top and top < self.scroll_offset.y:
             self.scroll_to(y=top, animate=False, force=True)
 
-    def _grown(self, items: Sequence[ListItem]) -> bool:
-        """A row in the middle may be another, so this list never only grows."""
-        return False
-
     def _index_of(self, item: ListItem | None) -> int:
         """The screen says what is selected."""
         return min(max(self.cursor, 0), self.row_count - 1)
 
     def row(self, item: ListItem, width: int, chosen: bool) -> Row:
-        """A row."""
         return draw_item(item, width, self.roles, self._columns, query=self._words, chosen=chosen)
 
     def empty(self, width: int) -> list[Row]:
-        """Why there are none."""
         roles = self.roles
         if self.is_trouble:
             return wrap([("! ", roles.trouble), (self.note, roles.trouble)], width, indent=2)
         return wrap([(self.note, roles.muted)], width)
 
     def selected_text(self) -> str:
-        """The selected entry as a line."""
         entry = self.entry
         if entry is None:
             return ""
@@ -140,3 +129,30 @@ class LeftOutPanel(EntryList):
         ("▸", "search results that did not get in; enter lists them, and hides them again"),
     )
     reasons = True
+
+
+class SlotsPanel(LinesPanel):
+    """Panel 4: use against cap by slot; what was left out has a panel of its own."""
+
+    name_of = "slots"
+    number = "4"
+    words = "budget"
+
+    _whole: Compiled | None = None
+    _budget: Compiled | None = None
+
+    @property
+    def row_count(self) -> int:
+        return 1 if self._whole is not None else 0
+
+    def show(self, compiled: Compiled | None) -> None:
+        if compiled is None or compiled is not self._whole:
+            self._whole = compiled
+            self._budget = replace(compiled, left_out=()) if compiled is not None else None
+            self.set_frame(below=budget_state(compiled))
+            self.changed()
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        if self._budget is None:
+            return []
+        return budget_lines(self._budget, width, height, self.roles, coloured=self.coloured)

@@ -132,18 +132,6 @@ def prefix_rule(placed: Placed) -> RuleItem:
     return RuleItem(True, length, placed.prefix_tokens, length in placed.compiled.boundaries)
 
 
-def left_out_order(left_out: Sequence[LeftOut], next_kb: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
-    """What was left out: first what one more KB would bring, best first, then the rest.
-
-    Of the rest, what search found stands last where it is much.
-    """
-    known = {(each.label, each.source, each.lines) for each in next_kb}
-    alone, found = alone_and_found(
-        [each for each in left_out if (each.label, each.source, each.lines) not in known]
-    )
-    return (*next_kb, *alone, *found)
-
-
 def left_out_items(
     entries: Sequence[LeftOut], wanted: int, budget: int, query: str = "", *, unfolded: bool = False
 ) -> list[ListItem]:

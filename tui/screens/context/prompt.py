@@ -1,13 +1,14 @@
-"""A compiled prompt made ready to be shown: its lines, and where in them each section stands."""
+"""A compiled prompt made ready to be shown: its lines, where each section stands, what was left out."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from engine.context.compiled import Compiled
+from engine.context.compiled import Compiled, LeftOut
+from tui.render.budget import alone_and_found
 from tui.render.safe import visible
 
 NOWHERE = -1
@@ -30,10 +31,8 @@ class Placed:
     """The line with which the volatile part begins; 0 where there is no stable prefix."""
     breaks: tuple[tuple[int, int], ...]
     """Before which section each cache boundary lies, and at which character."""
-
-    def section_at(self, line: int) -> int:
-        """The section that a line belongs to, ``NOWHERE`` before the first."""
-        return bisect_right(self.markers, line) - 1
+    left_out: tuple[LeftOut, ...]
+    """What was left out, in the order of ``left_out_order``."""
 
 
 def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
@@ -71,4 +70,17 @@ def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
         tuple(ends),
         bisect_left(starts, length) if length else 0,
         tuple((bisect_left(begins, each), each) for each in compiled.boundaries),
+        left_out_order(compiled.left_out, compiled.next_kb),
     )
+
+
+def left_out_order(left_out: Sequence[LeftOut], next_kb: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
+    """What was left out: first what one more KB would bring, best first, then the rest.
+
+    Of the rest, what search found stands last where it is much.
+    """
+    known = {(each.label, each.source, each.lines) for each in next_kb}
+    alone, found = alone_and_found(
+        [each for each in left_out if (each.label, each.source, each.lines) not in known]
+    )
+    return (*next_kb, *alone, *found)

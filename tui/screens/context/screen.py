@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.prompt import Mode, PromptLine
 from tui.screens.context.head import left_out_detail
@@ -126,10 +126,8 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
             self.focus_panel("text")
 
     @command(
-        "t",
-        title="Show the whole prompt, or only the section", footer="whole", rank=4,
-        needs=[A_PROMPT],
-    )  # fmt: skip
+        "t", title="Show the whole prompt, or only the section", footer="whole", rank=4, needs=[A_PROMPT]
+    )
     def whole(self) -> None:
         """Show the whole prompt as one text, at the selected section; once more shows only the section."""
         state = self.state
@@ -209,22 +207,7 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         """Narrows a list while it is typed."""
         self.state.queries[self.listed] = query
         self.show_lists()
-        self._take_selection()
-
-    def _take_selection(self) -> None:
-        """What a filter hides is not selected any more."""
-        state = self.state
-        piece, entry = self.left_out.entry, self.sections.entry
-        if piece is not None:
-            state.left_out = piece.index
-        if entry is None:
-            return
-        if state.comparing and entry.index != state.change:
-            state.change = entry.index
-            self.show_text()
-        elif not state.comparing and entry.index != state.section:
-            state.section = entry.index
-            self.show_text()
+        self.take_selection()
 
     def entered(self, mode: Mode, value: str) -> None:
         """A line was ended with enter."""
@@ -312,35 +295,24 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     # Panels
 
-    @command("1", title="Go to the sections", footer="panel", rank=30)
-    def focus_sections(self) -> None:
-        """Go to the sections of the prompt, by layer, or to those that changed while two prompts are
-        compared.
-        """
-        self.go_to("sections")
-
-    @command("2", title="Go to the text", footer="panel", rank=30)
-    def focus_text(self) -> None:
-        """Go to the text of the selected section, or of the whole prompt; up and down scroll it there."""
-        self.go_to("text")
-
-    @command("3", title="Go to what was left out", footer="panel", rank=30)
-    def focus_left_out(self) -> None:
-        """Go to what was left out: everything that did not get in, with its size, its score and the
-        reason.
-        """
-        self.go_to("left-out")
-
-    @command("4", title="Go to the budget", footer="panel", rank=30)
-    def focus_slots(self) -> None:
-        """Go to the budget: what each slot uses, against its cap."""
-        self.go_to("slots")
+    focus_sections = goes_to(
+        "sections", "1", "the sections",
+        " of the prompt, by layer, or to those that changed while two prompts are compared", rank=30,
+    )  # fmt: skip
+    focus_text = goes_to(
+        "text", "2", "the text",
+        " of the selected section, or of the whole prompt; up and down scroll it there", rank=30,
+    )  # fmt: skip
+    focus_left_out = goes_to(
+        "left-out", "3", "what was left out",
+        ": everything that did not get in, with its size, its score and the reason", rank=30,
+    )  # fmt: skip
+    focus_slots = goes_to("slots", "4", "the budget", ": what each slot uses, against its cap", rank=30)
 
     # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> ContextSituation:
-        """What the keys depend on."""
         return self.situated(
             ContextSituation,
             filtered=bool(self.state.queries[self.listed]),

@@ -5,6 +5,7 @@ Nothing here touches a widget or waits for anything.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -13,7 +14,7 @@ from engine.context.difference import SectionChange
 from tui.render.safe import visible
 from tui.render.shown import Shown
 from tui.screens.context.difference import Comparison, difference_items
-from tui.screens.context.lists import ListItem, left_out_items, left_out_order, prefix_rule, section_items
+from tui.screens.context.lists import ListItem, left_out_items, prefix_rule, section_items
 from tui.screens.context.prompt import NOWHERE, Placed
 from tui.screens.context.text import TextPage
 
@@ -45,14 +46,12 @@ class ContextState:
         self.compare_note = ""
         self.compare_failed = False
         self.numbers: dict[int, tuple[int, ...]] = {}
-        self.entries: tuple[LeftOut, ...] = ()
-        self._lines: tuple[object, int, tuple[str, ...]] = (None, 0, ())
-        self._diffed: tuple[object, int, TextPage] = (None, 0, TextPage(()))
-        self._markers: tuple[object, frozenset[int]] = (None, frozenset())
-        self._listed: tuple[object, ...] = ()
-        self._items: list[ListItem] = []
-        self._out_of: tuple[Compiled | None, str, bool] = (None, "", False)
-        self._out_items: list[ListItem] = []
+        # What is made of a prompt stays the same object until something is different.
+        self._lines_of = lru_cache(1)(_lines_of)
+        self._diff_of = lru_cache(1)(_diff_of)
+        self._sections_of = lru_cache(1)(section_items)
+        self._changes_of = lru_cache(1)(difference_items)
+        self._left_out_of = lru_cache(1)(_left_out_of)
 
     # Which prompt.
 
@@ -83,7 +82,7 @@ class ContextState:
     def drop(self) -> None:
         """Lets go of the prompt."""
         self.placed, self.comparison, self.compare_note = None, None, ""
-        self.numbers, self.entries = {}, ()
+        self.numbers = {}
 
     def take(self, placed: Placed) -> bool:
         """Takes a prompt that is ready; ``False`` where another one is wanted by now."""
@@ -92,9 +91,7 @@ class ContextState:
         name = _name(self.chosen)
         self.drop()
         self.placed, self.wanted, self.pending = placed, None, False
-        compiled = placed.compiled
-        self.entries = left_out_order(compiled.left_out, compiled.next_kb)
-        sections = compiled.sections
+        sections = placed.compiled.sections
         self.section = next(
             (at for at, section in enumerate(sections) if _name(section) == name),
             min(self.section, max(0, len(sections) - 1)),
@@ -108,6 +105,11 @@ class ContextState:
         return self.placed.compiled if self.placed is not None else None
 
     @property
+    def entries(self) -> tuple[LeftOut, ...]:
+        """What was left out of it."""
+        return self.placed.left_out if self.placed is not None else ()
+
+    @property
     def chosen(self) -> Section | None:
         """The selected section."""
         sections = self.compiled.sections if self.compiled is not None else ()
@@ -116,26 +118,16 @@ class ContextState:
     # Lists.
 
     def sections(self) -> list[ListItem]:
-        """Rows of the sections, or of what differs; the same list until something is different."""
-        key = (self.placed, self.queries["sections"], self.comparing, self.comparison)
-        if not self._listed or any(old is not new for old, new in zip(self._listed, key, strict=True)):
-            self._listed = key
-            query = self.queries["sections"]
-            if self.comparing:
-                self._items = difference_items(self.comparison, query) if self.comparison is not None else []
-            else:
-                self._items = section_items(self.placed, query) if self.placed is not None else []
-        return self._items
+        """Rows of the sections, or of what differs."""
+        query = self.queries["sections"]
+        if self.comparing:
+            return self._changes_of(self.comparison, query) if self.comparison is not None else []
+        return self._sections_of(self.placed, query) if self.placed is not None else []
 
     def left_out_rows(self) -> list[ListItem]:
-        """Rows of what was left out; the same list until something is different."""
-        compiled, query = self.compiled, self.queries["left-out"]
-        if self._out_of[0] is not compiled or self._out_of[1:] != (query, self.unfolded):
-            self._out_of = (compiled, query, self.unfolded)
-            wanted = len(compiled.next_kb) if compiled is not None else 0
-            budget = compiled.budget if compiled is not None else 0
-            self._out_items = left_out_items(self.entries, wanted, budget, query, unfolded=self.unfolded)
-        return self._out_items
+        """Rows of what was left out."""
+        placed, query = self.placed, self.queries["left-out"]
+        return self._left_out_of(placed, query, self.unfolded) if placed is not None else []
 
     def piece(self) -> LeftOut | None:
         """The selected piece of what was left out."""
@@ -152,7 +144,8 @@ class ContextState:
         """The text to be shown, and the line of it to begin with."""
         placed, section = self.placed, self.chosen
         if self.comparing:
-            return self._difference(), 0
+            known = self.comparison is not None and self.chosen_change() is not None
+            return self._diff_of(self.comparison, self.change) if known else TextPage(()), 0
         if placed is None or section is None:
             return TextPage(()), 0
         if self.whole:
@@ -160,30 +153,12 @@ class ContextState:
             page = TextPage(
                 placed.lines,
                 range(1, len(placed.lines) + 1),
-                markers=self._marker_lines(placed),
+                markers=frozenset(placed.markers),
                 lit=(marker, placed.ends[self.section]) if marker != NOWHERE else (0, 0),
                 rule=(placed.prefix_end, prefix_rule(placed)),
             )
             return page, max(0, marker)
-        return TextPage(self._section_lines(placed, section), self.numbers.get(self.section, ())), 0
-
-    def _difference(self) -> TextPage:
-        if self.comparison is None or self.chosen_change() is None:
-            return TextPage(())
-        if self._diffed[:2] != (self.comparison, self.change):
-            signs, lines = self.comparison.lines(self.change)
-            self._diffed = (self.comparison, self.change, TextPage(lines, signs=signs))
-        return self._diffed[2]
-
-    def _section_lines(self, placed: Placed, section: Section) -> tuple[str, ...]:
-        if self._lines[:2] != (placed, self.section):
-            self._lines = (placed, self.section, tuple(map(visible, section.text.split("\n"))))
-        return self._lines[2]
-
-    def _marker_lines(self, placed: Placed) -> frozenset[int]:
-        if self._markers[0] is not placed:
-            self._markers = (placed, frozenset(placed.markers))
-        return self._markers[1]
+        return TextPage(self._lines_of(section), self.numbers.get(self.section, ())), 0
 
     def source_line(self, line: int = 0) -> int:
         """The line of its file at or after a line of the selected section; 1 where it is not known."""
@@ -205,6 +180,21 @@ class ContextState:
             self.comparison.difference.sections if self.comparing and self.comparison is not None else ()
         )
         return changes[self.change] if self.change < len(changes) else None
+
+
+def _lines_of(section: Section) -> tuple[str, ...]:
+    return tuple(map(visible, section.text.split("\n")))
+
+
+def _diff_of(comparison: Comparison, change: int) -> TextPage:
+    signs, lines = comparison.lines(change)
+    return TextPage(lines, signs=signs)
+
+
+def _left_out_of(placed: Placed, query: str, unfolded: bool) -> list[ListItem]:
+    compiled = placed.compiled
+    wanted = len(compiled.next_kb)
+    return left_out_items(placed.left_out, wanted, compiled.budget, query, unfolded=unfolded)
 
 
 def first_number(lines: str) -> int:

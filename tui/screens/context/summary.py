@@ -41,7 +41,6 @@ class SummaryBar(Bar):
             self.refresh()
 
     def rows(self, width: int) -> list[Row]:
-        """One to three lines."""
         return summary_rows(self.view, width, self.size.height, self.roles)
 
 

@@ -1,23 +1,33 @@
-"""Text as it stands in a prompt: broken at blanks into a panel's width, with line numbers before it.
+"""Panel 2 of the context screen: text as it stands in a prompt, broken at blanks, numbered.
 
 Only how many lines each line takes is worked out for the whole; a line is drawn when it comes into view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from rich.cells import cell_len, split_graphemes
 from rich.style import Style
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.strip import Strip
 
+from tui.kit.panel import Panel
 from tui.render.draw import Row
 from tui.render.figures import count
 from tui.render.roles import Roles
-from tui.screens.context.lists import RuleItem, sign_style
+from tui.screens.context.lists import RuleItem, draw_rule, sign_style
 
 Part = tuple[int, int, int]
 """A line of the panel: the line of the text it belongs to, and from which character to which."""
+RULE = -1
+"""Both of these of the rule, which stands before its line."""
+Head = Callable[[int, Roles], Sequence[Row]]
+CACHED_LINES = 2048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +128,119 @@ def _style(page: TextPage, at: int, line: str, roles: Roles) -> Style:
     return roles.strong if line.startswith("#") else roles.normal
 
 
-def position(first: int, last: int, total: int) -> str:
-    """Which lines of how many are in view: ``1–30 of 1,204``."""
-    return f"{count(first)}–{count(last)} of {count(total)}"
+class TextPanel(Panel):
+    """Panel 2: what is known about a section, fixed, and below it the text, which scrolls.
+
+    Lines are drawn when they come into view, so a prompt of a million tokens costs what a screenful costs.
+    """
+
+    name_of = "text"
+    number = "2"
+    words = "text"
+    page = TextPage(())
+    head: tuple[Row, ...] = ()
+    _title = ""
+    _draw_head: Head | None = None
+    _wanted: int | None = None
+    _broken_for: tuple[Sequence[str], int, int, int] | None = None
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._parts: list[Part] = []
+        self._cache: LRUCache[int, Strip] = LRUCache(CACHED_LINES)
+
+    @property
+    def row_count(self) -> int:
+        return len(self.page.lines)
+
+    def show(
+        self, page: TextPage, head: Head | None = None, title: str = "", *, line: int | None = 0
+    ) -> None:
+        """Shows another text.
+
+        Args:
+            head: Draws the lines above it, which stay, for a width.
+            title: What stands beside the panel's name.
+            line: The line of the text to begin with; ``None`` stays where it is.
+        """
+        self.page, self._draw_head, self._title = page, head, title
+        if line is not None:
+            self._wanted = line
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Another width breaks lines otherwise."""
+        self._cache.clear()
+        self._lay_out()
+        self.refresh()
+
+    def _lay_out(self) -> None:
+        """Works out the lines for the present width, and goes to the line that is wanted."""
+        page, width = self.page, self.size.width
+        if not width:  # out of view: worked out when it comes back
+            self._parts, self._broken_for = [], None
+            return
+        self.head = tuple(self._draw_head(width, self.roles)) if self._draw_head is not None else ()
+        before, now = self._broken_for, (page.lines, width, gutter_of(page), page.rule[0])
+        if before is None or before[0] is not now[0] or before[1:] != now[1:]:
+            if self._wanted is None and before is not None:
+                self._wanted = self.line_in_view
+            self._broken_for = now
+            self._parts = parts_of(page.lines, width - gutter_of(page))
+            if page.rule[0]:
+                self._parts.insert(self._row_of(page.rule[0]), (page.rule[0], RULE, RULE))
+        self.virtual_size = Size(width, len(self.head) + len(self._parts))
+        if self._wanted is not None:
+            line, self._wanted = self._wanted, None
+            self.scroll_to(y=self._row_of(line), animate=False, force=True)
+        self.summarise()
+
+    def _row_of(self, line: int) -> int:
+        return bisect_left(self._parts, line, key=itemgetter(0))
+
+    def summarise(self) -> None:
+        """Whose text it is, and which lines are in view."""
+        room = self.size.height - len(self.head)
+        total, top = len(self._parts), self.scroll_offset.y
+        last = min(total, top + room)
+        where = f"{count(top + 1)}–{count(last)} of {count(total)}" if total > room > 0 else ""
+        self.set_frame(self._title, where)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Says which lines are in view."""
+        super().watch_scroll_y(old_value, new_value)
+        self.summarise()
+
+    @property
+    def line_in_view(self) -> int:
+        """The line of the text at the top of what is in view, counted from 0."""
+        top = self.scroll_offset.y
+        return self._parts[min(top, len(self._parts) - 1)][0] if self._parts else 0
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._cache.clear()
+        if self._draw_head is not None and self.size.width:
+            self.head = tuple(self._draw_head(self.size.width, self.roles))
+
+    def selected_text(self) -> str:
+        return "\n".join(self.page.lines)
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if y < len(self.head):
+            return self.head[y].strip(width, self.under)
+        row = y - len(self.head) + self.scroll_offset.y
+        if row >= len(self._parts):
+            return Strip.blank(width, self.under)
+        strip = self._cache.get(row)
+        if strip is None:
+            strip = self._draw(self._parts[row], width).strip(width, self.under)
+            self._cache.set(row, strip)
+        return strip
+
+    def _draw(self, part: Part, width: int) -> Row:
+        rule = self.page.rule[1]
+        if part[1] == RULE:
+            return draw_rule(rule, width, self.roles) if rule is not None else Row()
+        return draw_part(self.page, part, gutter_of(self.page), self.roles)

@@ -13,15 +13,13 @@ from textual.types import CSSPathType
 
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail
-from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
 from tui.screens.harvest.outcome import OutcomePanel
 from tui.screens.harvest.panels import PickPanel, ProgressPanel, SurveyPanel, SwitchesPanel
-from tui.screens.harvest.state import HarvestState, Step
+from tui.screens.harvest.state import HarvestState, Step, Surveyed, read_survey
 from tui.screens.harvest.steps import StepsBar, draw_steps
-from tui.screens.harvest.survey import Surveyed, read_survey
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -58,7 +56,6 @@ class HarvestLayout(ListDetail):
         )
 
     def body(self) -> ComposeResult:
-        """The steps, and the panels of all of them, of which those of one are in view."""
         self.steps = StepsBar(partial(draw_steps, self.state, self.bench.clock), id="steps")
         self.survey = SurveyPanel(id="survey")
         self.pick = PickPanel(id="pick")
@@ -112,7 +109,7 @@ class HarvestLayout(ListDetail):
             self.survey.show_items(state.choices(), self._note, about)
         elif state.step == "pick":
             self.pick.show_items(state.choices(), self._note, about)
-            self.switches.show_switches(state.switches())
+            self.switches.show_items(state.switches())
         elif state.step == "confirm":
             stages = state.stages()
             current = next((at for at, each in enumerate(stages) if each.sign == "…"), -1)
@@ -155,13 +152,6 @@ class HarvestLayout(ListDetail):
             self.state.take(read)
             self.show()
 
-    # What a person does
-
     @on(RowList.Moved)
     def _row_moved(self) -> None:
         self.update_footer()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)

@@ -52,7 +52,6 @@ class OutcomePanel(LinesPanel):
             self.changed()
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """What it came to."""
         return draw_outcome(self._progress, self._review_key, width, self.roles)
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.kit.keyed_rows import KeyedRows
-from tui.kit.rows import RowList
-from tui.render.draw import Row
+from tui.render.draw import Row, clip
 from tui.render.figures import count
+from tui.render.harvest_words import KIND_WORDS
 from tui.render.safe import first_line
 from tui.screens.harvest.rows import (
     Choice,
     StageItem,
     SwitchItem,
-    choice_finds,
     draw_choice,
     draw_stage,
-    draw_switch,
 )
 
 
@@ -32,12 +30,13 @@ class ChoicesPanel(KeyedRows[Choice]):
         return item.candidate
 
     def row(self, item: Choice, width: int, chosen: bool) -> Row:
-        """A conversation."""
         return draw_choice(item, self.items, width, self.roles, query=self.query_text, chosen=chosen)
 
     def finds(self, item: Choice, query: str) -> bool:
-        """Whether it holds the filter's words."""
-        return choice_finds(item, query)
+        query, each = query.casefold(), item.candidate
+        return any(
+            query in text.casefold() for text in (each.path, each.kind, KIND_WORDS[each.kind], each.why)
+        )
 
     def summarise(self) -> None:
         """How many there are; below, the whole reason of the selected one."""
@@ -48,7 +47,6 @@ class ChoicesPanel(KeyedRows[Choice]):
         self.set_frame(beside, first_line(item.candidate.why) if item is not None else "")
 
     def selected_text(self) -> str:
-        """The selected conversation as a line."""
         item = self.selected
         if item is None:
             return ""
@@ -73,36 +71,36 @@ class PickPanel(ChoicesPanel):
     )
 
 
-class SwitchesPanel(RowList[SwitchItem]):
+class SwitchesPanel(KeyedRows[SwitchItem]):
     """Step 2: the options."""
 
     name_of = "switches"
     number = "2"
     words = "options"
 
-    def show_switches(self, items: Sequence[SwitchItem]) -> None:
-        """Shows other values; only the rows that differ are drawn."""
-        before = self.items
-        if not before:
-            self.show(items)
-            self.select(0, by_hand=False)
-            return
-        self.items = items
-        for row, (old, new) in enumerate(zip(before, items, strict=True)):
-            if old != new:
-                self.refresh_line(row)
+    def key(self, item: SwitchItem) -> str:
+        return item.name
 
     def row(self, item: SwitchItem, width: int, chosen: bool) -> Row:
-        """An option."""
-        return draw_switch(item, width, self.roles, chosen=chosen)
+        """On or off, its name, and what it does, or why it changes nothing."""
+        roles = self.roles
+        words = roles.muted if item.idle else roles.strong if chosen else roles.normal
+        box = "[x] " if item.on else "[ ] "
+        row = Row((box, roles.active if item.on and not item.idle else roles.dropped)).fit(
+            item.title, 15, words
+        )
+        return (
+            row.gap(2)
+            .add(clip(item.idle or item.does, max(4, width - row.cells - 2)), roles.muted)
+            .cut(width)
+        )
 
     def selected_text(self) -> str:
-        """The selected option as a line."""
         item = self.selected
         return f"{item.title}: {'on' if item.on else 'off'}" if item is not None else ""
 
 
-class ProgressPanel(RowList[StageItem]):
+class ProgressPanel(KeyedRows[StageItem]):
     """Step 3: what would be harvested, then how far each conversation is; it follows the one under way."""
 
     name_of = "progress"
@@ -123,24 +121,17 @@ class ProgressPanel(RowList[StageItem]):
             current: The row that is under way; -1 for none.
             run: Another run, or none yet: begins at the top.
         """
-        if [each.path for each in items] == [each.path for each in self.items]:
-            before, self.items = self.items, items
-            for row, (old, new) in enumerate(zip(before, items, strict=True)):
-                if old != new:
-                    self.refresh_line(row)
-            self.summarise()
-        else:
-            self.show(items)
+        other = not self.same_things(items)
+        self.show_items(items)
+        if other:
             self.select(0, by_hand=False)
         if run and current >= 0 and self.cursor in (current - 1, -1):
             self.select(current, by_hand=False)  # a selection moved by hand stays where it is
 
-    def _grown(self, items: Sequence[StageItem]) -> bool:
-        """A row in the middle may be another, so this list never only grows."""
-        return False
+    def key(self, item: StageItem) -> str:
+        return item.path
 
     def row(self, item: StageItem, width: int, chosen: bool) -> Row:
-        """A conversation."""
         return draw_stage(item, width, self.roles, chosen=chosen)
 
     def summarise(self) -> None:
@@ -149,6 +140,5 @@ class ProgressPanel(RowList[StageItem]):
         self.set_frame(count(len(self.items)), item.words if item is not None else "")
 
     def selected_text(self) -> str:
-        """The selected conversation as a line."""
         item = self.selected
         return f"{item.path} {item.words}".strip() if item is not None else ""

@@ -12,15 +12,16 @@ from tui.render.figures import count, sizes
 from tui.render.harvest_words import KIND_WORDS
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.harvest.survey import SELECTABLE
 from tui.screens.ledger.record import by_category
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.knowledge.harvest.classify import Candidate
+    from engine.knowledge.harvest.classify import Candidate, Kind
     from engine.knowledge.harvest.report import Result
 
+SELECTABLE: tuple[Kind, ...] = ("harvest", "prune")
+"""What can be chosen."""
 _KIND, _SIZE = 7, 8
 _FOLDER = "conversations/"
 
@@ -87,20 +88,6 @@ def draw_choice(
     if rest >= 8:
         row.to(before + name + 2).add(clip(first_line(each.why), rest), roles.muted)
     return row.cut(width)
-
-
-def choice_finds(item: Choice, query: str) -> bool:
-    """Whether a conversation holds the filter's words."""
-    query, each = query.casefold(), item.candidate
-    return any(query in text.casefold() for text in (each.path, each.kind, KIND_WORDS[each.kind], each.why))
-
-
-def draw_switch(item: SwitchItem, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: on or off, its name, and what it does, or why it changes nothing."""
-    words = roles.muted if item.idle else roles.strong if chosen else roles.normal
-    box = "[x] " if item.on else "[ ] "
-    row = Row((box, roles.active if item.on and not item.idle else roles.dropped)).fit(item.title, 15, words)
-    return row.gap(2).add(clip(item.idle or item.does, max(4, width - row.cells - 2)), roles.muted).cut(width)
 
 
 def stage_item(

@@ -16,8 +16,8 @@ from tui.kit.messages import Said
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.knowledge.harvest.classify import Candidate
-    from tui.kit.session import WorkbenchEngine
 
 _BRAKE = re.compile(r"(\d+) would go to the trash")
 
@@ -93,7 +93,7 @@ class HarvestRun:
         with self._guard:
             self._watched, self._passing = watched, passing
 
-    def carry_out(self, engine: WorkbenchEngine) -> None:
+    def carry_out(self, engine: Engine) -> None:
         """Harvests, and returns when nothing more will come; a refusal ends the run as well."""
 
         def on_start(path: str) -> None:

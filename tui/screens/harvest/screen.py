@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
 from tui.screens.harvest.layout import HarvestLayout
@@ -244,15 +244,8 @@ class HarvestScreen(
 
     # Panels
 
-    @command("1", title="Go to the conversations", panels=["pick", "switches"], footer="panel", rank=24)
-    def focus_pick(self) -> None:
-        """Go to the conversations."""
-        self.go_to("pick")
-
-    @command("2", title="Go to the options", panels=["pick", "switches"], footer="panel", rank=24)
-    def focus_switches(self) -> None:
-        """Go to the options."""
-        self.go_to("switches")
+    focus_pick = goes_to("pick", "1", "the conversations", panels=["pick", "switches"], rank=24)
+    focus_switches = goes_to("switches", "2", "the options", panels=["pick", "switches"], rank=24)
 
     # What the keys depend on, and what comes in
 
@@ -287,7 +280,6 @@ class HarvestScreen(
 
     @property
     def situation(self) -> HarvestSituation:
-        """What the keys depend on."""
         state, progress = self.state, self.state.progress
         item = self.pick.selected
         return self.situated(

@@ -11,8 +11,8 @@ from tui.render.draw import Piece, Row, wrap
 from tui.render.figures import count, left, plural, sizes
 from tui.render.harvest_words import pieces_in_words
 from tui.render.roles import Roles
-from tui.screens.harvest.state import HarvestState, Step
-from tui.screens.harvest.survey import SELECTABLE, Price
+from tui.screens.harvest.rows import SELECTABLE
+from tui.screens.harvest.state import HarvestState, Price, Step
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate

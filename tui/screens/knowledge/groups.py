@@ -18,7 +18,6 @@ from engine.knowledge.category_files import (
 from tui.kit.keyed_rows import KeyedRows
 from tui.render.digest import digest_state
 from tui.render.draw import Row
-from tui.render.roles import Roles
 from tui.screens.knowledge.pieces import (
     BROKEN,
     UNCLEAR,
@@ -182,17 +181,6 @@ def nothing(group: Group) -> str:
     return f"Nothing yet. A harvest appends to {file.path}, and you may write there yourself."
 
 
-def draw_group(item: GroupItem, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: title, what needs attention, count."""
-    row = Row((TITLES[item.group], roles.strong if chosen else roles.normal))
-    off = item.group == "digest" and item.count == "off"
-    beside = Row()
-    if item.mark and item.mark != item.count:
-        beside.add(item.mark, roles.trouble if item.mark == BROKEN else roles.gate).gap()
-    beside.add(item.count, roles.trouble if item.count == BROKEN else roles.gate if off else roles.muted)
-    return row.right(beside, width).cut(width)
-
-
 class GroupsPanel(KeyedRows[GroupItem]):
     """A line for each group."""
 
@@ -206,18 +194,23 @@ class GroupsPanel(KeyedRows[GroupItem]):
     )
 
     def key(self, item: GroupItem) -> Group:
-        """Its name."""
         return item.group
 
     def row(self, item: GroupItem, width: int, chosen: bool) -> Row:
-        """A group."""
-        return draw_group(item, width, self.roles, chosen=chosen)
+        """Title, what needs attention, count."""
+        roles = self.roles
+        row = Row((TITLES[item.group], roles.strong if chosen else roles.normal))
+        off = item.group == "digest" and item.count == "off"
+        beside = Row()
+        if item.mark and item.mark != item.count:
+            beside.add(item.mark, roles.trouble if item.mark == BROKEN else roles.gate).gap()
+        beside.add(item.count, roles.trouble if item.count == BROKEN else roles.gate if off else roles.muted)
+        return row.right(beside, width).cut(width)
 
     def empty(self, width: int) -> list[Row]:
         """That they are being read."""
         return [Row(("…", self.roles.faint))]
 
     def selected_text(self) -> str:
-        """The selected group."""
         item = self.selected
         return f"{item.group} {item.count}" if item is not None else ""

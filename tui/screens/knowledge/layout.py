@@ -10,17 +10,17 @@ from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
+from engine.errors import AutopoiesisError
+from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, entries
+from engine.store.header import locate
 from tui.kit.lanes import Lane
-from tui.kit.list_detail import ListDetail
+from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
-from tui.screens.knowledge.groups import TITLES, GroupsPanel, Held, nothing, path_of
-from tui.screens.knowledge.look import entry_links, entry_text, look
-from tui.screens.knowledge.pieces import DigestPiece, EntryPiece, LinePiece, NotesPiece, key_of
-from tui.screens.knowledge.pieces_panel import PiecesPanel
+from tui.screens.knowledge.groups import TITLES, CategoryRead, Group, GroupsPanel, Held, nothing, path_of
+from tui.screens.knowledge.pieces import DigestPiece, EntryPiece, LinePiece, NotesPiece, PiecesPanel, key_of
 from tui.screens.knowledge.reading import (
     Drawing,
     EntryLinks,
@@ -34,8 +34,13 @@ from tui.screens.knowledge.reading import (
 from tui.screens.knowledge.state import KnowledgeState
 
 if TYPE_CHECKING:
-    from engine.knowledge.notes import Rebinding
+    from engine.engine import Engine
+    from engine.knowledge.entries import EntryScan
+    from engine.knowledge.knowledge_entries import KnowledgeEntries
+    from engine.knowledge.notes import FileNotes, Rebinding
+    from engine.store.files import Files
     from tui.kit.bench import Bench
+
 
 NARROW = 150
 """Columns below which the selected thing stands under the lists."""
@@ -53,6 +58,7 @@ class KnowledgeLayout(ListDetail):
     CSS_PATH: ClassVar[CSSPathType | None] = "knowledge.tcss"
     area = "knowledge"
     line = "within"
+    news = frozenset({"status", "digest"})
     burst_s = 0.5  # what a harvest writes comes in several events
 
     def __init__(self, bench: Bench) -> None:
@@ -78,7 +84,6 @@ class KnowledgeLayout(ListDetail):
         )
 
     def body(self) -> ComposeResult:
-        """Groups and what is in them, and the selected thing beside or below."""
         self.groups = GroupsPanel(id="groups")
         self.pieces = PiecesPanel(id="pieces")
         self.reading = ReadingPanel(id="reading")
@@ -88,19 +93,10 @@ class KnowledgeLayout(ListDetail):
                 yield self.pieces
             yield self.reading
 
-    def begin(self) -> None:
-        """Reads what is known."""
-        self.look()
-
     def look(self) -> None:
         """Reads all that is known, and asks which notes are unclear, which may take longer."""
         self._looks.ask(None)
         self._questions.ask(None)
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: reads them again."""
-        if burst.parts & {"status", "digest"}:
-            self.look()
 
     # What is on the screen
 
@@ -148,7 +144,7 @@ class KnowledgeLayout(ListDetail):
                 drawing = partial(draw_notes, piece, state.marked(piece))
             case EntryPiece(entry=entry):
                 self._ask_for(entry.location)
-                text, links = state.text_of(entry.location), state.links_of(entry.location)
+                text, links = state.texts.get(entry.location), state.links.get(entry.location)
                 drawing = partial(draw_entry, piece, text, links)
             case _ if state.group == "digest" and state.held is not None:
                 section = piece if isinstance(piece, DigestPiece) else None
@@ -171,11 +167,7 @@ class KnowledgeLayout(ListDetail):
         if state.held is None and not state.problem:
             return [Row((LOOKING, roles.faint))]
         if problem := state.why_not():
-            return [
-                *wrap([("This cannot be read.", roles.trouble)], width),
-                *wrap([(problem, roles.normal)], width),
-                Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
-            ]
+            return unreadable("This", problem, width, roles)
         if state.query and state.pieces():
             return wrap([("nothing here holds these words; esc shows all", roles.muted)], width)
         return wrap([(nothing(state.group), roles.muted)], width)
@@ -192,11 +184,11 @@ class KnowledgeLayout(ListDetail):
         self.show()
 
     def _take_text(self, location: str, text: EntryText) -> None:
-        self.state.text = (location, text)
+        self.state.texts = {location: text}
         self.show_reading()
 
     def _take_links(self, location: str, links: EntryLinks) -> None:
-        self.state.links = (location, links)
+        self.state.links = {location: links}
         self.show_reading()
 
     @on(RowList.Moved)
@@ -211,3 +203,49 @@ class KnowledgeLayout(ListDetail):
     @on(PromptLine.Entered)
     def _entered(self) -> None:
         self.leave_line()
+
+
+def look(engine: Engine) -> Held:
+    """Reads all that is known."""
+    problems: dict[Group, str] = {}
+    notes: tuple[FileNotes, ...] = ()
+    scan: EntryScan | None = None
+    try:
+        notes = engine.knowledge.notes.all()
+    except (AutopoiesisError, OSError) as error:
+        problems["notes"] = str(error)
+    try:
+        scan = engine.knowledge_entries.scan()
+    except (AutopoiesisError, OSError) as error:
+        problems["entries"] = problems["skills"] = str(error)
+    categories = {file.path: _category(engine.files, file) for file in CATEGORY_FILES}
+    return Held(categories, notes, scan, engine.knowledge.digest.view(), problems)
+
+
+def _category(files: Files, file: CategoryFile) -> CategoryRead:
+    try:
+        return CategoryRead(entries(files.read(file.path), file.path))
+    except FileNotFoundError:
+        return CategoryRead()
+    except (AutopoiesisError, OSError) as error:
+        return CategoryRead(problem=str(error))
+
+
+def entry_text(files: Files, location: str) -> EntryText:
+    """Reads the file of an entry."""
+    try:
+        data = files.read(location)
+        return EntryText(data[locate(data).body :].decode("utf-8", "replace").lstrip("\r\n"))
+    except FileNotFoundError:
+        return EntryText(problem="the entry is not here any more")
+    except (AutopoiesisError, OSError) as error:
+        return EntryText(problem=str(error))
+
+
+def entry_links(known: KnowledgeEntries, location: str) -> EntryLinks:
+    """Reads the references of all files of an entry, and those that lead to any of them from elsewhere."""
+    links = known.links(known.scan())
+    folder = location.rpartition("/")[0]
+    outward = tuple(each for each in links.of(folder) if not each.target.startswith(f"{folder}/"))
+    inward = tuple(each for each in links.to(location) if not each.source.startswith(f"{folder}/"))
+    return EntryLinks(outward, inward)

@@ -20,6 +20,7 @@ from engine.knowledge.category_files import (
 )
 from engine.knowledge.category_files import DONE as DONE_SECTION
 from engine.knowledge.superseding import superseded
+from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, clip, clip_start, found, marked
 from tui.render.figures import plural
 from tui.render.roles import Roles
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.notes import FileNotes, Rebinding
     from engine.store.entry_files import EntryKind
+
 
 Place = Literal["inside", "left out", ""]
 INSIDE, LEFT_OUT, REPLACED, DONE, UNCLEAR, AWAY, BROKEN = "●", "○", "×", "✓", "?", "–", "!"
@@ -176,19 +178,6 @@ def key_of(piece: Piece) -> tuple[str, str]:
             return "digest", heading
 
 
-def finds(piece: Piece, query: str) -> bool:
-    """Whether a filter keeps a piece."""
-    held = [name_of(piece)]
-    match piece:
-        case LinePiece(entry=line):
-            held += [line.source, line.day, *line.lines]
-        case NotesPiece(notes=notes):
-            held += [entry.text for entry in notes.entries]
-        case EntryPiece(entry=entry):
-            held.append(entry.location)
-    return any(query.casefold() in text.casefold() for text in held)
-
-
 def sign_of(piece: Piece) -> str:
     """What stands before a piece."""
     match piece:
@@ -206,31 +195,6 @@ def sign_of(piece: Piece) -> str:
             return INSIDE if piece.inside else LEFT_OUT
 
 
-def draw_piece(piece: Piece, width: int, roles: Roles, *, query: str = "", chosen: bool = False) -> Row:
-    """A row: sign, what it says, and on the right where from."""
-    sign = sign_of(piece)
-    row = Row((f"{sign} ", _tone(sign, roles)))
-    quiet = sign in (REPLACED, DONE)
-    plain = roles.faint if sign == REPLACED else roles.muted if quiet else roles.normal
-    plain = roles.strong if chosen else plain
-    match piece:
-        case LinePiece(entry=line):
-            right = _from(line, width, roles)
-        case NotesPiece(notes=notes):
-            right = Row((plural(len(notes.entries), "note"), roles.muted))
-        case EntryPiece():
-            right = Row()
-            row.gap(2 * piece.depth)
-        case DigestPiece():
-            right = Row((f"{piece.inside:,} of {piece.of:,} in it", roles.muted))
-    room = max(4, width - row.cells - (right.cells + 2 if right.cells else 0))
-    text = first_line(name_of(piece))
-    text = clip_start(text, room) if isinstance(piece, NotesPiece) else clip(text, room)
-    for words, style in marked(text, found(text, query), plain, roles.accent):
-        row.add(words, style)
-    return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
-
-
 def _from(line: Line, width: int, roles: Roles) -> Row:
     row = Row()
     if width >= WIDE:
@@ -241,3 +205,82 @@ def _from(line: Line, width: int, roles: Roles) -> Row:
 
 def _tone(sign: str, roles: Roles) -> Style:
     return {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.trouble}.get(sign, roles.muted)
+
+
+class PiecesPanel(KeyedRows[Piece]):
+    """A line for each thing in the group."""
+
+    name_of = "pieces"
+    number = "2"
+    always_lit = True
+    signs = (
+        (INSIDE, "in the digest now, so every prompt holds it"),
+        (LEFT_OUT, "left out of the digest; it is found by search"),
+        (REPLACED, "a decision that a later one replaces"),
+        (DONE, "a task that is done; the digest holds open ones"),
+        (UNCLEAR, "notes whose file is gone, or may be another"),
+        (AWAY, "notes of a file that is not on this machine"),
+        (BROKEN, "an entry with something wrong"),
+    )
+
+    title = ""
+
+    def show_group(self, items: Sequence[Piece], title: str, note: Note, about: object) -> None:
+        """Shows the pieces of a group, which its title names; of another one the first is selected.
+
+        Args:
+            note: Draws what stands where there are no rows.
+            about: What ``note`` depends on beside the title.
+        """
+        other, self.title = title != self.title, title
+        self.show_items(items, note, (title, about))
+        if other and items:
+            self.select(0, by_hand=False)
+
+    def key(self, item: Piece) -> tuple[str, str]:
+        return key_of(item)
+
+    def row(self, item: Piece, width: int, chosen: bool) -> Row:
+        """Sign, what it says, and on the right where from."""
+        roles = self.roles
+        sign = sign_of(item)
+        row = Row((f"{sign} ", _tone(sign, roles)))
+        quiet = sign in (REPLACED, DONE)
+        plain = roles.faint if sign == REPLACED else roles.muted if quiet else roles.normal
+        plain = roles.strong if chosen else plain
+        match item:
+            case LinePiece(entry=line):
+                right = _from(line, width, roles)
+            case NotesPiece(notes=notes):
+                right = Row((plural(len(notes.entries), "note"), roles.muted))
+            case EntryPiece():
+                right = Row()
+                row.gap(2 * item.depth)
+            case DigestPiece():
+                right = Row((f"{item.inside:,} of {item.of:,} in it", roles.muted))
+        room = max(4, width - row.cells - (right.cells + 2 if right.cells else 0))
+        text = first_line(name_of(item))
+        text = clip_start(text, room) if isinstance(item, NotesPiece) else clip(text, room)
+        for words, style in marked(text, found(text, self.query_text), plain, roles.accent):
+            row.add(words, style)
+        return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
+
+    def finds(self, item: Piece, query: str) -> bool:
+        held = [name_of(item)]
+        match item:
+            case LinePiece(entry=line):
+                held += [line.source, line.day, *line.lines]
+            case NotesPiece(notes=notes):
+                held += [entry.text for entry in notes.entries]
+            case EntryPiece(entry=entry):
+                held.append(entry.location)
+        return any(query.casefold() in text.casefold() for text in held)
+
+    def summarise(self) -> None:
+        """The group, and what the list is narrowed to."""
+        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
+        self.set_frame(self.title, below)
+
+    def selected_text(self) -> str:
+        item = self.selected
+        return name_of(item) if item is not None else ""

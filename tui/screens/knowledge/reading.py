@@ -58,15 +58,12 @@ class ReadingPanel(LinesPanel):
     number = "3"
     signs = (("▸", "the candidate that b binds the notes to; space marks the next"),)
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._drawing: Drawing | None = None
-        self._shown: object = None
-        self._key: object = None
+    _drawing: Drawing | None = None
+    _shown: object = None
+    _key: object = None
 
     @property
     def row_count(self) -> int:
-        """Whether something is shown."""
         return int(self._drawing is not None)
 
     def show(self, drawing: Drawing | None, title: str, key: object) -> None:
@@ -87,7 +84,6 @@ class ReadingPanel(LinesPanel):
             self.scroll_to(y=0, animate=False, force=True)
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """All of it."""
         if self._drawing is None:
             return [Row(("nothing is selected", self.roles.faint))]
         return self._drawing(width, self.roles)

@@ -7,25 +7,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on
-
 from engine.context.views import DIGEST_PATH
-from engine.errors import AutopoiesisError
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.editor import file_of
-from tui.kit.prompt import PromptLine
+from tui.kit.full_screen import committed
+from tui.kit.lanes import Lane
 from tui.render.safe import visible
-from tui.screens.knowledge.changes import bind_notes, make_digest_anew, turn_digest_off
 from tui.screens.knowledge.groups import TITLES, group_of, path_of
 from tui.screens.knowledge.layout import KnowledgeLayout
 from tui.screens.knowledge.pieces import DigestPiece, LinePiece, NotesPiece, Piece, name_of
 
 if TYPE_CHECKING:
+    from engine.knowledge.knowledge import Knowledge
     from tui.kit.bench import Bench
-    from tui.kit.knowledge_session import WorkbenchKnowledge
 
-    Change = Callable[[WorkbenchKnowledge], str]
+    Change = Callable[[Knowledge], str]
+
 
 NAMED = 200
 """Characters of a path in a question."""
@@ -53,10 +51,11 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        self._changes = self.lane(
-            self._make,
-            lambda _changes, _none: self.look(),
-            merge=lambda waiting, new: waiting + new,
+        self._changes: Lane[Change, str] = self.lane(
+            lambda change: change(bench.engine.knowledge),
+            lambda _change, said: self._changed(said),
+            lambda _change, problem: self._changed(problem, trouble=True),
+            in_turn=True,
             finish=True,
         )
 
@@ -181,7 +180,7 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             f"belong to {visible(target.path, NAMED)} from now on. This is committed."
         )
         bind = partial(bind_notes, piece.notes.path, target.absolute)
-        self.ask("bind the notes", question, "Bind", lambda: self._changes.ask((bind,)))
+        self.ask("bind the notes", question, "Bind", lambda: self._changes.ask(bind))
 
     # The digest
 
@@ -196,12 +195,12 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             f"Delete {DIGEST_PATH} to turn the digest off: no prompt gets it, and no harvest makes it again, "
             "until R here, or autopoiesis digest regenerate, makes it anew. The category files stay."
         )
-        self.ask("digest", question, "Delete to turn off", lambda: self._changes.ask((turn_digest_off,)))
+        self.ask("digest", question, "Delete to turn off", lambda: self._changes.ask(turn_digest_off))
 
     @command("R", title="Make the digest anew", footer="digest anew", rank=16, needs=[WRITABLE])
     def regenerate(self) -> None:
         """Make the digest anew from the category files, which also turns it on again."""
-        self._changes.ask((make_digest_anew,))
+        self._changes.ask(make_digest_anew)
 
     def rescan(self) -> None:
         """Look at every file again."""
@@ -210,26 +209,25 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     # Panels
 
-    @command("1", title="Go to the groups", footer="panel", rank=24)
-    def focus_groups(self) -> None:
-        """Go to the groups: the category files, notes of files, entries and skills, and the digest."""
-        self.go_to("groups")
-
-    @command("2", title="Go to what is in the group", footer="panel", rank=24)
-    def focus_pieces(self) -> None:
-        """Go to what is in the selected group, newest first."""
-        self.go_to("pieces")
-
-    @command("3", title="Go to the selected thing in full", footer="panel", rank=24)
-    def focus_reading(self) -> None:
-        """Go to the selected thing in full; up and down scroll it there."""
-        self.go_to("reading")
+    focus_groups = goes_to(
+        "groups", "1", "the groups",
+        ": the category files, notes of files, entries and skills, and the digest", rank=24,
+    )  # fmt: skip
+    focus_pieces = goes_to(
+        "pieces",
+        "2",
+        "what is in the group",
+        does="Go to what is in the selected group, newest first.",
+        rank=24,
+    )
+    focus_reading = goes_to(
+        "reading", "3", "the selected thing in full", "; up and down scroll it there", rank=24
+    )
 
     # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> KnowledgeSituation:
-        """What the keys depend on."""
         state, piece = self.state, self.pieces.selected
         question = piece.question if isinstance(piece, NotesPiece) else None
         return self.situated(
@@ -241,15 +239,37 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             candidates=len(question.candidates) if question is not None else 0,
         )
 
-    def _make(self, changes: tuple[Change, ...]) -> None:
-        """Makes one after the other, off the screen's thread; one that is refused holds up none behind it."""
-        for change in changes:
-            try:
-                self.tell(change(self.bench.engine.knowledge))
-            except (AutopoiesisError, OSError) as error:
-                self.tell(str(error), trouble=True)
+    def _changed(self, said: str, *, trouble: bool = False) -> None:
+        """A change was made, or refused."""
+        self.say(said, trouble=trouble)
+        self.look()
 
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)
+
+def turn_digest_off(knowledge: Knowledge) -> str:
+    """Deletes the digest and commits that."""
+    if not knowledge.digest.turn_off():
+        return "the digest was off already"
+    made = knowledge.commit(knowledge.digest.paths, "memory: digest turned off")
+    return f"the digest is off; R makes it anew · {committed(made.revision, made.why)}"
+
+
+def make_digest_anew(knowledge: Knowledge) -> str:
+    """Makes the digest anew, which also turns it on, and commits it."""
+    if not knowledge.digest.regenerate(force=True):
+        return "the digest says already what the files say"
+    made = knowledge.commit(knowledge.digest.paths, "memory: digest made anew")
+    view = knowledge.digest.view()
+    state = f"{view.size:,} of {view.limit:,} bytes" if view.on else "there is nothing to say yet"
+    return f"digest made anew: {state} · {committed(made.revision, made.why)}"
+
+
+def bind_notes(old: str, new: str, knowledge: Knowledge) -> str:
+    """Binds notes to a file and commits that.
+
+    Args:
+        old: The path that the notes have.
+        new: The file that they belong to, absolute.
+    """
+    moved = knowledge.notes.rebind(old, new)
+    made = knowledge.commit((moved.notes,), f"memory: the notes of {old} belong to {moved.path}")
+    return f"{moved.notes}: notes of {moved.path} now · {committed(made.revision, made.why)}"

@@ -27,9 +27,9 @@ class KnowledgeState:
         self.query = ""
         self.asked_for = ""
         """The entry whose file and references were asked for last."""
-        self.text: tuple[str, EntryText] | None = None
-        """An entry, by its location, and what its file says."""
-        self.links: tuple[str, EntryLinks] | None = None
+        self.texts: dict[str, EntryText] = {}
+        """What the file of the entry that was in view last says, by its location."""
+        self.links: dict[str, EntryLinks] = {}
         self._marked: dict[str, int] = {}
         self._pieces: dict[Group, list[Piece]] = {}
         self._groups: list[GroupItem] | None = None
@@ -75,14 +75,6 @@ class KnowledgeState:
         return self._pieces[self.group]
 
     # The thing in view
-
-    def text_of(self, location: str) -> EntryText | None:
-        """What the file of an entry says; ``None`` while it is being read."""
-        return self.text[1] if self.text is not None and self.text[0] == location else None
-
-    def links_of(self, location: str) -> EntryLinks | None:
-        """The references of an entry; ``None`` while they are looked for."""
-        return self.links[1] if self.links is not None and self.links[0] == location else None
 
     def marked(self, piece: NotesPiece) -> int:
         """The number of the candidate that is marked."""

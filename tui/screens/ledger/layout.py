@@ -9,19 +9,16 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
+from tui.kit.bridge import ALL_PARTS
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail
 from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.roles import Roles
-from tui.screens.ledger.checking import Check, Entries, check_entry, read_entries
-from tui.screens.ledger.entries import draw_none
-from tui.screens.ledger.entries_panel import EntriesPanel
-from tui.screens.ledger.record import RecordView
-from tui.screens.ledger.record_panel import RecordPage
-from tui.screens.ledger.state import LedgerState
+from tui.screens.ledger.entries import EntriesPanel, draw_none
+from tui.screens.ledger.record import RecordPage, RecordView
+from tui.screens.ledger.state import Check, Entries, LedgerState, check_entry, read_entries
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -41,6 +38,7 @@ class LedgerLayout(ListDetail):
     CSS_PATH: ClassVar[CSSPathType | None] = "ledger.tcss"
     area = "records"
     line = "entries-filter"
+    news = ALL_PARTS
     burst_s = 0.5  # a harvest writes several files for each conversation
 
     def __init__(self, bench: Bench, sha256: str = "") -> None:
@@ -61,16 +59,11 @@ class LedgerLayout(ListDetail):
         self._checking = ""
 
     def body(self) -> ComposeResult:
-        """The entries, and the selected one."""
         self.entries = EntriesPanel(id="entries")
         self.record = RecordPage(id="record")
         with Container(id="records"):
             yield self.entries
             yield self.record
-
-    def begin(self) -> None:
-        """Reads the ledger."""
-        self.look()
 
     def on_screen_resume(self) -> None:
         """Reads it again: a harvest screen may have been over this one."""
@@ -81,11 +74,6 @@ class LedgerLayout(ListDetail):
         """Reads the ledger again, and where the selected entry's lines stand."""
         self._checking = ""
         self._reads.ask(None)
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: looks again."""
-        if burst.parts:
-            self.look()
 
     # What is on the screen
 
@@ -101,7 +89,7 @@ class LedgerLayout(ListDetail):
             state.items, self._note, about, only=state.only, whole=state.whole, below=state.result
         )
         if self._begin_with and state.phase == "found":
-            self.entries.go_to(self._begin_with)
+            self.entries.select_key(self._begin_with)
             self._begin_with = ""
         self.show_record()
         self.update_footer()
@@ -113,7 +101,7 @@ class LedgerLayout(ListDetail):
             self.record.show_view(None)
             return
         self.record.show_view(
-            RecordView(item, self.state.check_of(item.sha256), self.bench.key_of("open_review"))
+            RecordView(item, self.state.checks.get(item.sha256, Check()), self.bench.key_of("open_review"))
         )
         if self._checking != item.sha256:
             self._checking = item.sha256
@@ -142,7 +130,7 @@ class LedgerLayout(ListDetail):
             self.call_after_refresh(self.keep_focus)
 
     def _take_check(self, sha256: str, check: Check) -> None:
-        self.state.check = (sha256, check)
+        self.state.checks = {sha256: check}
         self.show_record()
         self.update_footer()
 
@@ -153,10 +141,6 @@ class LedgerLayout(ListDetail):
         if moved.panel is self.entries:
             self.show_record()
         self.update_footer()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        self.narrow(edited.value)
 
     def narrow(self, query: str) -> None:
         """Keeps to the entries that hold some words."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from engine.errors import AutopoiesisError
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import WRITABLE
+from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.lanes import Lane
 from tui.render.figures import count, plural
 from tui.render.safe import visible
 from tui.screens.harvest.screen import HarvestScreen
-from tui.screens.ledger.checking import Tally, verify_entries
 from tui.screens.ledger.entries import RecordItem
 from tui.screens.ledger.layout import LedgerLayout
 from tui.screens.ledger.record import line_of
+from tui.screens.ledger.state import Tally, verify_entries
 
 if TYPE_CHECKING:
     from engine.knowledge.verify import CheckedLine
@@ -62,14 +61,18 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
             lambda _none, tally: self._verified(tally),
             lambda _none, problem: self._verified(None, problem),
         )
-        self._restores: Lane[tuple[str, ...], None] = self.lane(
-            self._restore,
-            lambda _names, _none: None,
-            merge=lambda waiting, new: waiting + new,
+        self._restores: Lane[str, str] = self.lane(
+            lambda sha256: bench.engine.knowledge.reclaimer.restore(sha256),
+            self._restored,
+            lambda _sha256, problem: self._changed(problem, trouble=True),
+            in_turn=True,
             finish=True,
         )
-        self._rebuilds: Lane[None, str] = self.lane(
-            lambda _none: self._rebuild(), lambda _none, said: self.say(said), finish=True
+        self._rebuilds: Lane[None, tuple[int, int]] = self.lane(
+            lambda _none: bench.engine.knowledge.ledger.rebuild(),
+            lambda _none, made: self._rebuilt(*made),
+            lambda _none, problem: self._changed(problem, trouble=True),
+            finish=True,
         )
 
     @classmethod
@@ -209,23 +212,20 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
             f"It comes back from {where}, byte for byte: its sha256 is {item.sha256[:12]}… again."
             " From then on it is yours: no harvest touches it."
         )
-        self.ask("restore the conversation", question, "Restore", lambda: self._restores.ask((item.sha256,)))
+        self.ask("restore the conversation", question, "Restore", lambda: self._restores.ask(item.sha256))
 
-    def _restore(self, names: tuple[str, ...]) -> None:
-        """Restores off the screen's thread; one that is refused holds up none behind it."""
-        for sha256 in names:
-            try:
-                path = self.bench.engine.knowledge.reclaimer.restore(sha256)
-            except (AutopoiesisError, OSError) as error:
-                self.tell(str(error), trouble=True)
-            else:
-                self.tell(f"{path} is back, sha256 {sha256[:12]}; no harvest touches it from now on")
-            self.later(self.look)
+    def _restored(self, sha256: str, path: str) -> None:
+        self._changed(f"{path} is back, sha256 {sha256[:12]}; no harvest touches it from now on")
+
+    def _changed(self, said: str, *, trouble: bool = False) -> None:
+        """A conversation was restored or the ledger rebuilt, or neither could be."""
+        self.say(said, trouble=trouble)
+        self.look()
 
     def _kept_in(self, item: RecordItem) -> str:
         """Where an entry's conversation is; empty while that is looked up."""
-        checked = self.state.check_of(item.sha256).entry
-        return checked.source if checked is not None else ""
+        check = self.state.checks.get(item.sha256)
+        return check.entry.source if check is not None and check.entry is not None else ""
 
     @command(
         "R",
@@ -241,14 +241,9 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         )
         self.ask("rebuild the ledger", question, "Rebuild", lambda: self._rebuilds.ask(None))
 
-    def _rebuild(self) -> str:
-        """Rebuilds off the screen's thread; says what it came to."""
-        try:
-            entries, from_history = self.bench.engine.knowledge.ledger.rebuild()
-        finally:
-            self.later(self.look)
+    def _rebuilt(self, entries: int, from_history: int) -> None:
         known = plural(entries, "entry", "entries")
-        return f"the ledger is rebuilt: {known}, {count(from_history)} of them from the history"
+        self._changed(f"the ledger is rebuilt: {known}, {count(from_history)} of them from the history")
 
     @command("H", title="Harvest conversations", footer="harvest", rank=2, needs=[A_LEDGER])
     def harvest(self) -> None:
@@ -266,15 +261,11 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     # Panels
 
-    @command("1", title="Go to the entries", footer="panel", rank=24)
-    def focus_entries(self) -> None:
-        """Go to the entries, newest first."""
-        self.go_to("entries")
-
-    @command("2", title="Go to the selected entry", footer="panel", rank=24)
-    def focus_record(self) -> None:
-        """Go to the selected entry: all that is known, and where each of its lines stands now."""
-        self.go_to("record")
+    focus_entries = goes_to("entries", "1", "the entries", ", newest first", rank=24)
+    focus_record = goes_to(
+        "record", "2", "the selected entry", ": all that is known, and where each of its lines stands now",
+        rank=24,
+    )  # fmt: skip
 
     @command(
         "enter", "o",
@@ -289,7 +280,6 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     @property
     def situation(self) -> LedgerSituation:
-        """What the keys depend on."""
         item = self.entries.selected
         return self.situated(
             LedgerSituation,

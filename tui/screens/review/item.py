@@ -9,6 +9,7 @@ from rich.style import Style
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import place_of
+from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, clip, wrap
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -16,7 +17,8 @@ from tui.screens.review.queue import KINDS, SETTLING, ReviewItem, why_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
-    from tui.kit.session import WorkbenchFiles
+    from engine.store.files import Files
+
 
 AROUND = 4
 """Lines of the conversation that are shown before and after the one that says it."""
@@ -48,7 +50,7 @@ class SourceLines:
     """Whether the line is still the one that was kept."""
 
 
-def source_lines(files: WorkbenchFiles, each: Waiting) -> SourceLines:
+def source_lines(files: Files, each: Waiting) -> SourceLines:
     """Reads the neighbourhood of an item's line in its conversation."""
     if not each.source:
         return SourceLines(problem="it is not known which conversation said it")
@@ -139,3 +141,36 @@ def _numbered(number: int, line: str, digits: int, width: int, roles: Roles, *, 
         return [lead.add(clip(line, room), roles.muted)]
     first, *rest = wrap([(line, roles.normal)], room)[:_LONG] or [Row()]
     return [lead.extend(first), *(Row().gap(digits + 2).extend(row) for row in rest)]
+
+
+class ItemPanel(LinesPanel):
+    """What is known of one item."""
+
+    name_of = "item"
+    number = "2"
+    words = "item"
+    signs = (("▸", "the line of the conversation that says it"),)
+
+    item: ReviewItem | None = None
+    source: SourceLines | None = None
+
+    @property
+    def row_count(self) -> int:
+        return int(self.item is not None)
+
+    def show(self, item: ReviewItem | None, source: SourceLines | None) -> None:
+        """Shows an item; the place in it stays while it is the same one."""
+        if item == self.item and source == self.source:
+            return
+        before, after = self.item, item
+        same = before is not None and after is not None and before.waiting.id == after.waiting.id
+        self.item, self.source = item, source
+        self.set_frame(item.waiting.id if item is not None else "")
+        self.changed()
+        if not same:
+            self.scroll_to(y=0, animate=False, force=True)
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        if self.item is None:
+            return [Row(("no item is selected", self.roles.faint))]
+        return draw_whole(self.item, self.source, width, height, self.roles)

@@ -9,16 +9,13 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
 from tui.kit.lanes import Lane
-from tui.kit.list_detail import ListDetail
+from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.roles import Roles
-from tui.screens.review.item import SourceLines, source_lines
-from tui.screens.review.item_panel import ItemPanel
-from tui.screens.review.queue import draw_none, draw_note, draw_trouble
-from tui.screens.review.queue_panel import QueuePanel
+from tui.screens.review.item import ItemPanel, SourceLines, source_lines
+from tui.screens.review.queue import QueuePanel, draw_none
 from tui.screens.review.state import ReviewState
 
 if TYPE_CHECKING:
@@ -37,6 +34,7 @@ class ReviewLayout(ListDetail):
     CSS_PATH: ClassVar[CSSPathType | None] = "review.tcss"
     area = "review"
     line = "wording"
+    news = frozenset({"status", "digest"})
     burst_s = 0.5  # what a harvest holds back comes in several events
 
     def __init__(self, bench: Bench) -> None:
@@ -51,25 +49,14 @@ class ReviewLayout(ListDetail):
         self.sources = self.lane(lambda item: source_lines(engine.files, item), self._take_source)
 
     def body(self) -> ComposeResult:
-        """The list, and the selected item beside it."""
         self.queue = QueuePanel(id="queue")
         self.item = ItemPanel(id="item")
         with Container(id="review"):
             yield self.queue
             yield self.item
 
-    def begin(self) -> None:
-        """Reads what waits."""
-        self.look()
-
     def look(self) -> None:
-        """Reads what was ever held."""
         self._looks.ask(None)
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: reads what waits again."""
-        if burst.parts & {"status", "digest"}:
-            self.look()
 
     # What is on the screen
 
@@ -88,7 +75,7 @@ class ReviewLayout(ListDetail):
     def show_item(self) -> None:
         """Shows the selected item, and asks for the lines around its own."""
         item = self.queue.selected
-        source = self.state.source_of(item.waiting) if item is not None else None
+        source = self.state.sources.get(item.waiting.id) if item is not None else None
         shown = self.item.item
         other = item is not None and (shown is None or shown.waiting.id != item.waiting.id)
         self.item.show(item, source)
@@ -100,11 +87,11 @@ class ReviewLayout(ListDetail):
         """What stands where there are no rows."""
         state = self.state
         if state.phase == "loading":
-            return draw_note(READING, roles.faint)
+            return [Row((READING, roles.faint))]
         if state.phase == "trouble":
-            return draw_trouble(state.problem, width, roles)
+            return unreadable("What waits", state.problem, width, roles)
         if state.query:
-            return draw_note("no item holds these words; esc shows all", roles.muted)
+            return [Row(("no item holds these words; esc shows all", roles.muted))]
         return draw_none(0 if state.with_settled else state.settled, width, roles)
 
     # What comes in
@@ -115,7 +102,7 @@ class ReviewLayout(ListDetail):
         self.show()
 
     def _take_source(self, item: Waiting, lines: SourceLines) -> None:
-        self.state.source = (item.id, lines)
+        self.state.sources = {item.id: lines}
         self.show_item()
 
     @on(RowList.Moved)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.style import Style
 
 from engine.knowledge.proposed import group_of
+from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import plural
 from tui.render.roles import Roles
@@ -19,6 +19,7 @@ from tui.render.safe import first_line
 if TYPE_CHECKING:
     from engine.knowledge.item import Category
     from engine.knowledge.review import Waiting
+
 
 WAITS, ACCEPTED, REJECTED, SETTLING = "?", "✓", "✗", "…"
 """What stands before an item."""
@@ -89,34 +90,6 @@ def why_of(waiting: Waiting) -> str:
     return f"{often}: {waiting.why}" if often else waiting.why
 
 
-def finds(item: ReviewItem, query: str) -> bool:
-    """Whether a filter keeps an item."""
-    each = item.waiting
-    held = (text_of(each), each.item.path, KINDS[each.item.category], each.why, each.origin.name, each.source)
-    return any(query.casefold() in text.casefold() for text in held)
-
-
-def draw_item(item: ReviewItem, width: int, roles: Roles, *, query: str = "", chosen: bool = False) -> Row:
-    """A row: sign, kind, text; where there is room why it was held and its conversation; its age."""
-    each = item.waiting
-    tone = (roles.trouble if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
-    row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
-    room = max(8, width - row.cells - _AGE - 2)
-    reason = name = 0
-    if width >= WIDE:
-        reason, name = room // 4, room // 5
-        room -= reason + name + 4
-    plain = roles.strong if chosen else roles.normal if item.waits else roles.muted
-    text = clip(first_line(text_of(each)), room)
-    for piece, style in marked(text, found(text, query), plain, roles.accent):
-        row.add(piece, style)
-    row.gap(room - cell_len(text))
-    if reason:
-        row.gap(2).fit(first_line(why_of(each)), reason, roles.muted)
-        row.gap(2).fit(first_line(each.origin.name), name, roles.muted)
-    return row.gap(2).fit(item.age, _AGE, roles.muted, "right").cut(width)
-
-
 def tally(items: Sequence[ReviewItem]) -> str:
     """``4 wait · 2 accepted · 1 rejected``."""
     counts = {
@@ -141,15 +114,71 @@ def draw_none(settled: int, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-def draw_trouble(problem: str, width: int, roles: Roles) -> list[Row]:
-    """Draws why nothing is known."""
-    return [
-        *wrap([("What waits cannot be read.", roles.trouble)], width),
-        *wrap([(problem, roles.normal)], width),
-        Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
-    ]
+class QueuePanel(KeyedRows[ReviewItem]):
+    """A line for each item; the tally stands in the frame."""
 
+    name_of = "queue"
+    number = "1"
+    words = "review"
+    always_lit = True
+    signs = (
+        (WAITS, "waits for you"),
+        (ACCEPTED, "accepted: it stands in its file"),
+        (REJECTED, "rejected: it never comes back"),
+        (SETTLING, "is being settled"),
+    )
 
-def draw_note(words: str, style: Style) -> list[Row]:
-    """One line in place of rows."""
-    return [Row((words, style))]
+    def key(self, item: ReviewItem) -> str:
+        return item.waiting.id
+
+    def next_waiting(self, past: frozenset[str]) -> str:
+        """The id of the item that is next after the selected one and waits, else of the nearest before it.
+
+        Args:
+            past: Items that do not count.
+        """
+        rows = [*range(self.cursor + 1, self.row_count), *range(self.cursor - 1, -1, -1)]
+        waiting = (self.item_at(at) for at in rows)
+        return next((each.waiting.id for each in waiting if each.waits and each.waiting.id not in past), "")
+
+    def row(self, item: ReviewItem, width: int, chosen: bool) -> Row:
+        """Sign, kind, text; where there is room why it was held and its conversation; its age."""
+        roles = self.roles
+        each = item.waiting
+        tone = (roles.trouble if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
+        row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
+        room = max(8, width - row.cells - _AGE - 2)
+        reason = name = 0
+        if width >= WIDE:
+            reason, name = room // 4, room // 5
+            room -= reason + name + 4
+        plain = roles.strong if chosen else roles.normal if item.waits else roles.muted
+        text = clip(first_line(text_of(each)), room)
+        for piece, style in marked(text, found(text, self.query_text), plain, roles.accent):
+            row.add(piece, style)
+        row.gap(room - cell_len(text))
+        if reason:
+            row.gap(2).fit(first_line(why_of(each)), reason, roles.muted)
+            row.gap(2).fit(first_line(each.origin.name), name, roles.muted)
+        return row.gap(2).fit(item.age, _AGE, roles.muted, "right").cut(width)
+
+    def finds(self, item: ReviewItem, query: str) -> bool:
+        each = item.waiting
+        held = (
+            text_of(each),
+            each.item.path,
+            KINDS[each.item.category],
+            each.why,
+            each.origin.name,
+            each.source,
+        )
+        return any(query.casefold() in text.casefold() for text in held)
+
+    def summarise(self) -> None:
+        """How many wait; below, what the list is narrowed to."""
+        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
+        self.set_frame(tally(self.items), below)
+
+    def selected_text(self) -> str:
+        item = self.selected
+        return text_of(item.waiting) if item is not None else ""

@@ -10,9 +10,10 @@ from textual import on
 
 from engine.knowledge.reviewing import is_risky
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import WRITABLE
+from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
-from tui.kit.prompt import Mode, PromptLine
+from tui.kit.lanes import Lane
+from tui.kit.prompt import PromptLine
 from tui.render.draw import clip
 from tui.render.figures import plural
 from tui.render.safe import first_line
@@ -51,10 +52,12 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        self._settlings = self.lane(
-            self._settle_all,
+        self._settlings: Lane[Settling, None] = self.lane(
+            lambda wanted: wanted.settle(
+                bench.engine.knowledge.review, partial(self.later, self._ended), self.tell
+            ),
             lambda _wanted, _none: self.look(),
-            merge=lambda waiting, new: waiting + new,
+            in_turn=True,
             finish=True,
         )
 
@@ -120,16 +123,17 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         self.state.query = query
         self.show()
 
-    def entered(self, mode: Mode, value: str) -> None:
-        """A line was ended with enter."""
+    @on(PromptLine.Entered)
+    def _entered(self, entered: PromptLine.Entered) -> None:
         item, self.state.rewording = self.state.rewording, None
         self.leave_line()
-        if mode != "reword" or item is None:
+        if entered.mode != "reword" or item is None:
             return
-        if not value.strip():
+        text = entered.value.strip()
+        if text:
+            self._accept(item, "" if text == item.item.text else text)
+        else:
             self.say("an item cannot be empty; x rejects it", trouble=True)
-            return
-        self._accept(item, "" if value.strip() == item.item.text else value.strip())
 
     # Settling
 
@@ -235,10 +239,10 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         if not fresh:
             self.say("it is being settled already")
             return
-        self._settlings.ask((Settling(fresh, verb, text, sure),))
+        self._settlings.ask(Settling(fresh, verb, text, sure))
         self.show()
         if after:
-            self.queue.select_item(after)
+            self.queue.select_key(after)
 
     # The source
 
@@ -278,21 +282,16 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     # Panels
 
-    @command("1", title="Go to what waits", footer="panel", rank=26)
-    def focus_queue(self) -> None:
-        """Go to the list of what waits for you."""
-        self.go_to("queue")
-
-    @command("2", title="Go to the item", footer="panel", rank=26)
-    def focus_item(self) -> None:
-        """Go to the selected item: what it says, why it was held, and where it comes from."""
-        self.go_to("item")
+    focus_queue = goes_to("queue", "1", "what waits", does="Go to the list of what waits for you.", rank=26)
+    focus_item = goes_to(
+        "item", "2", "the item",
+        does="Go to the selected item: what it says, why it was held, and where it comes from.", rank=26,
+    )  # fmt: skip
 
     # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> ReviewSituation:
-        """What the keys depend on."""
         item = self.queue.selected
         return self.situated(
             ReviewSituation,
@@ -303,24 +302,10 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             listed_waiting=len(self.listed_waiting()),
         )
 
-    def _settle_all(self, wanted: tuple[Settling, ...]) -> None:
-        """Settles what was asked for, off the screen's thread."""
-        for each in wanted:
-            each.settle(self.bench.engine.knowledge.review, partial(self.later, self._ended), self.tell)
-
     def _ended(self, name: str, done: bool) -> None:
         self.state.ended(name, done=done)
         if not done:
             self.show()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)
-
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        self.entered(entered.mode, entered.value)
 
 
 def _named(item: Waiting, width: int) -> str:

@@ -14,8 +14,7 @@ from tui.screens.review.queue import text_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
-    from engine.knowledge.reviewing import Reviewed
-    from tui.kit.knowledge_session import WorkbenchReview
+    from engine.knowledge.reviewing import Reviewed, Reviewing
 
 Verb = Literal["accept", "reject"]
 NAMED = 40
@@ -35,7 +34,7 @@ class Settling:
 
     def settle(
         self,
-        review: WorkbenchReview,
+        review: Reviewing,
         ended: Callable[[str, bool], None],
         tell: Callable[..., None],
     ) -> None:
@@ -59,7 +58,7 @@ class Settling:
         elif done:
             tell(_told_several(done))
 
-    def _one(self, review: WorkbenchReview, item: Waiting) -> Reviewed:
+    def _one(self, review: Reviewing, item: Waiting) -> Reviewed:
         if self.verb == "reject":
             return review.reject(item.id)
         return review.accept(item.id, self.text, sure=self.sure)

@@ -29,8 +29,8 @@ class ReviewState:
         self.rewording: Waiting | None = None
         self._settling: set[str] = set()
         self._settled: set[str] = set()
-        self.source: tuple[str, SourceLines] | None = None
-        """The item in view, by its id, and the lines around its own."""
+        self.sources: dict[str, SourceLines] = {}
+        """The lines around that of the item that was in view last, by its id."""
 
     @property
     def phase(self) -> Phase:
@@ -79,7 +79,3 @@ class ReviewState:
             self._settled.add(name)
         else:
             self._settling.discard(name)
-
-    def source_of(self, item: Waiting) -> SourceLines | None:
-        """The lines around an item's; ``None`` while they are being read."""
-        return self.source[1] if self.source is not None and self.source[0] == item.id else None

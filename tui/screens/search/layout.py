@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.timer import Timer
 from textual.types import CSSPathType
 
+from tui.kit.bridge import Burst
 from tui.kit.full_screen import FullScreen
+from tui.kit.lanes import Lane
+from tui.kit.prompt import PromptLine
+from tui.render.search_hits import Hit
+from tui.render.search_words import Words
 from tui.screens.search.notice_bar import NoticeBar
-from tui.screens.search.overview import draw_nothing, draw_overview, draw_trouble
-from tui.screens.search.preview_panels import Preview, PreviewPanel, WhyPanel
-from tui.screens.search.results_panel import Body, Results, ResultsPanel
-from tui.screens.search.searching import MOST
+from tui.screens.search.overview import Inventory
+from tui.screens.search.passage import Passage, PreviewPanel, read_passage
+from tui.screens.search.results_panel import ResultsPanel, WhyPanel
+from tui.screens.search.searching import Answer, Search, answer_of, inventory_of
 from tui.screens.search.state import SearchState
 
 if TYPE_CHECKING:
@@ -27,10 +34,16 @@ HIGH = 34
 """Lines from which the reasons are in view without being asked for."""
 REASONS = 0.5
 """The share of the right side that the reasons may take."""
+TYPING_S = 0.12
+"""How long the typing must rest before it is searched for."""
+PATIENCE_S = 0.3
+"""How long an answer may take before the screen says that it is being waited for."""
+POLL_S = 1.0
+"""How often an index that is being made is looked at."""
 
 
 class SearchLayout(FullScreen):
-    """The screen on what is searched for.
+    """The screen on what is searched for: its panels, its lanes and timers, and what its answers lead to.
 
     Args:
         query: What to begin with.
@@ -48,6 +61,22 @@ class SearchLayout(FullScreen):
         self.state = SearchState(query)
         self.why_wanted: bool | None = None
         self._laid_out: tuple[str, ...] = ()
+        self._typing: Timer | None = None
+        self._patience: Timer | None = None
+        self._poll: Timer | None = None
+        engine = bench.engine
+        self._searches: Lane[Search, Answer] = self.lane(
+            lambda search: answer_of(engine, search),
+            self._take_answer,
+            lambda search, problem: self._take_answer(search, None, problem),
+        )
+        self._passages: Lane[tuple[Hit, str], Passage] = self.lane(
+            lambda wanted: read_passage(wanted[0], Words(wanted[1]), engine.files),
+            lambda _wanted, passage: self._take_passage(passage),
+        )
+        self._looks: Lane[None, Inventory] = self.lane(
+            lambda _none: inventory_of(engine), lambda _none, inventory: self._take_inventory(inventory)
+        )
 
     def body(self) -> ComposeResult:
         """The line, a notice; results, and beside them preview and reasons."""
@@ -75,7 +104,6 @@ class SearchLayout(FullScreen):
 
     @property
     def low(self) -> bool:
-        """Whether only one panel has room."""
         return self.app.size.height < LOW
 
     @property
@@ -86,7 +114,6 @@ class SearchLayout(FullScreen):
         return not self.narrow and self.app.size.height >= HIGH
 
     def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen, in order."""
         if self.zoomed is not None:
             return (self.zoomed,)
         if self.low:
@@ -98,7 +125,6 @@ class SearchLayout(FullScreen):
         return ("results", "preview", "why") if self.shows_why else ("results", "preview")
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
         shown = self._laid_out = self.in_view()
         self.lay_out_frame({"-low": self.low, "-narrow": self.narrow, "-alone": len(shown) == 1}, "#prompt")
         for panel in (self.results, self.preview, self.why):
@@ -123,55 +149,20 @@ class SearchLayout(FullScreen):
         super().keep_focus()
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         if self.in_view() != self._laid_out:
             self.lay_out()
         state = self.state
         phase, status = state.phase, state.status
-        self.results.show(
-            Results(
-                hits=state.hits,
-                more=state.more,
-                can_more=state.wanted.limit < MOST,
-                found_for=state.found_for,
-                only=state.only,
-                slow=state.slow,
-                body=self._body(),
-                about=(phase, state.inventory, state.problem, state.query, state.only, state.answer),
-                count=phase in ("found", "nothing"),
-                trouble=phase == "trouble",
-            )
-        )
+        self.results.show_results(state)
         self.preview.show(
-            Preview(
-                state.passage if phase == "found" else None,
-                how=phase in ("overview", "nothing"),
-                meaning=status is not None and status.vectors > 0 and not status.without_vectors,
-            )
+            state.passage if phase == "found" else None,
+            how=phase in ("overview", "nothing"),
+            meaning=status is not None and status.vectors > 0 and not status.without_vectors,
         )
         self.why.show(self.results.selected if phase == "found" else None)
         self._fit_why()
         self._show_notice()
         self.update_footer()
-
-    def _body(self) -> Body:
-        state = self.state
-        answer = state.answer
-        match state.phase:
-            case "overview":
-                return lambda width, height, roles: draw_overview(
-                    state.inventory, state.only, width, roles, height
-                )
-            case "trouble":
-                problem = state.problem
-                return lambda width, _height, roles: draw_trouble(problem, width, roles)
-            case "nothing":
-                elsewhere, more = (answer.elsewhere, answer.elsewhere_more) if answer else (0, False)
-                return lambda width, _height, roles: draw_nothing(
-                    state.query, state.only, elsewhere, more, state.status, width, roles
-                )
-            case _:
-                return lambda _width, _height, _roles: []
 
     def _show_notice(self) -> None:
         status = self.bench.status
@@ -189,3 +180,131 @@ class SearchLayout(FullScreen):
         """Gives the keys back to where they came from, or to the results."""
         self.prompt.enter_mode("search", value=self.state.query)
         self.focus_panel(self.panel_before if self.panel_before in self.in_view() else "results")
+
+    # When it searches: while a query is typed, when files change, when the index comes back
+
+    def look(self) -> None:
+        """Looks at what can be searched."""
+        self._looks.ask(None)
+
+    def typed(self, query: str) -> None:
+        """Takes what stands in the line; it is searched for when the typing rests."""
+        state = self.state
+        before = state.asked
+        if not state.ask(query):
+            return
+        self._rest()
+        if state.asked:
+            self._typing = self.set_timer(TYPING_S, self.search)
+        else:
+            self._searches.drop()
+            self.look()
+        if state.asked is not before or state.phase != "found":
+            self.show()
+
+    def at_once(self) -> None:
+        """Searches for what was typed last without waiting for a pause."""
+        if self._typing is not None:
+            self.search()
+
+    def again(self) -> None:
+        """Searches for the same again."""
+        if self.state.asked:
+            self.state.pending = True
+            self.search()
+
+    def search(self) -> None:
+        """Looks for what is wanted now; an answer to anything older is dropped when it comes."""
+        self._rest()
+        if not self.state.asked:
+            self._searches.drop()
+            return
+        self._searches.ask(self.state.wanted)
+        if self._patience is None:
+            self._patience = self.set_timer(PATIENCE_S, self._still_pending)
+
+    def _rest(self) -> None:
+        if self._typing is not None:
+            self._typing.stop()
+            self._typing = None
+
+    def _still_pending(self) -> None:
+        self._patience = None
+        state = self.state
+        if state.pending and not state.slow:
+            state.slow = True
+            self.show()
+
+    def _take_answer(self, search: Search, answer: Answer | None, problem: str = "") -> None:
+        if self.state.take(search, answer, problem):
+            self._watch_index()
+            self.show()
+            self.read_selected()
+
+    def read_selected(self) -> None:
+        """Reads the selected result's surroundings, unless they are in view."""
+        state = self.state
+        selected = self.results.selected
+        if selected is not None and (state.passage is None or state.passage.hit != selected):
+            self._passages.ask((selected, state.query))
+
+    def _take_passage(self, passage: Passage) -> None:
+        if self.state.take_passage(passage, self.results.selected):
+            self.show()
+
+    def _take_inventory(self, inventory: Inventory) -> None:
+        """What can be searched is known; an index that came back is asked at once."""
+        state = self.state
+        before, state.inventory = state.status, inventory
+        self._watch_index()
+        self.show()
+        if (
+            before is not None
+            and before.state != "ready"
+            and inventory.status.state == "ready"
+            and state.asked
+        ):
+            self._searches.ask(state.wanted)
+
+    def _watch_index(self) -> None:
+        """Looks at an index that is being made until it is there."""
+        status = self.state.status
+        wanted = status is not None and status.state != "ready" and not status.trouble
+        if wanted and self._poll is None:
+            self._poll = self.set_interval(POLL_S, self.look)
+        elif not wanted and self._poll is not None:
+            self._poll.stop()
+            self._poll = None
+
+    def heard(self, burst: Burst) -> None:
+        """Files changed, or the index did: searches again."""
+        if not burst.parts and burst.progress is None and not burst.indexed:
+            return
+        self.look()
+        if self.state.asked and not self.state.pending:
+            self._searches.ask(self.state.wanted)
+
+    def begin(self) -> None:
+        """Looks at what there is, and searches where there is a query already."""
+        self.look()
+        self.prompt.enter_mode("search", value=self.state.query)
+        if self.state.asked:
+            self.prompt.line.action_select_all()
+            self.again()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is under way that will change the screen."""
+        return super().waiting or self._typing is not None
+
+    @on(ResultsPanel.Moved)
+    def _result_moved(self) -> None:
+        self.why.show(self.results.selected if self.state.phase == "found" else None)
+        self._fit_why()
+        self.read_selected()
+        self.update_footer()
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        if edited.mode == "search":
+            self.typed(edited.value)

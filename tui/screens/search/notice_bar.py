@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 class NoticeBar(Bar):
     """One line, there only while there is something to say."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.words, self.urgent = "", False
+    words, urgent = "", False
 
     def show(self, status: IndexStatus | None, *, read_only: bool) -> None:
         """Says what there is to say about the index."""
@@ -27,7 +25,6 @@ class NoticeBar(Bar):
             self.refresh()
 
     def rows(self, width: int) -> list[Row]:
-        """One line."""
         roles = self.roles
         sign, tone = ("! ", roles.gate) if self.urgent else ("· ", roles.muted)
         return [Row((sign, tone), (clip(self.words, width - 2), tone))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tui.render.draw import Row, bar, wrap
+from tui.render.draw import Row, bar, labelled, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -125,8 +125,7 @@ def draw_how(width: int, roles: Roles, *, meaning: bool) -> list[Row]:
             more = f" {MEANING}" if meaning and words.startswith("A word") else ""
             rows += [*wrap([(words + more, roles.muted)], width), Row()]
         else:
-            first, *rest = wrap([(means, roles.muted)], width, indent=8, first=8)
-            rows += [Row().fit(words, 8, roles.accent).extend(first), *rest]
+            rows += labelled(words, means, width, 8, roles.muted, tone=roles.accent)
     return rows
 
 
@@ -155,9 +154,7 @@ def draw_nothing(
     if not any(character.isalnum() for character in query):
         advice.append(("", "Signs alone are not looked for: type at least one letter or digit."))
     for key, words in advice:
-        lead = Row().fit(key, 5, roles.accent) if key else Row()
-        first, *rest = wrap([(words, roles.muted)], width, indent=lead.cells, first=lead.cells)
-        rows += [lead.extend(first), *rest]
+        rows += labelled(key, words, width, 5 if key else 0, roles.muted, tone=roles.accent)
     return rows
 
 

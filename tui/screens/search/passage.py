@@ -1,23 +1,26 @@
-"""A search result where it stands: its lines in the file, numbered, with the lines around them dimmed."""
+"""Panel 2 of the search screen: a result in its file, with the lines around it dimmed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.style import Style
 
 from engine.errors import AutopoiesisError
 from engine.search.sources import MAX_BYTES
-from tui.render.draw import Row, marked, wrap
+from tui.kit.panel import LinesPanel
+from tui.render.draw import Row, clip_start, joined_within, marked, wrap
 from tui.render.roles import Roles
 from tui.render.safe import visible
 from tui.render.search_hits import Hit, lines_of, mark_of
 from tui.render.search_words import Spans, Words
+from tui.screens.search.overview import draw_how
 
 if TYPE_CHECKING:
     from engine.search.results import SearchResult
-    from tui.kit.session import WorkbenchFiles
+    from engine.store.files import Files
 
 AROUND = 120
 """Lines above and below that can be scrolled to."""
@@ -55,7 +58,7 @@ class Passage:
     """What to know about them, for example that the file has changed since."""
 
 
-def read_passage(hit: Hit, words: Words, files: WorkbenchFiles) -> Passage:
+def read_passage(hit: Hit, words: Words, files: Files) -> Passage:
     """Reads a result's surroundings from its file; never fails, because the result holds its own text."""
     result = hit.result
     if result.path.lower().endswith(_LOG):
@@ -132,11 +135,81 @@ def _rows(line: Line, gutter: int, width: int, roles: Roles) -> list[Row]:
         part = Row(*marked(broken.text, [span for span in here if span[1] > 0], plain, mark))
         place += len(broken.text)
         number = str(line.number) if not at and line.number else ""
-        row = (
-            Row()
-            .fit(number, gutter - 3, roles.muted if line.inside else roles.faint, "right")
-            .gap(1 if gutter > 2 else 0)
+        row = Row().fit(number, gutter - 3, roles.muted if line.inside else roles.faint, "right")
+        row.gap(1 if gutter > 2 else 0).add("▎" if line.inside else " ", roles.tier1 + _UPRIGHT).gap(
+            1 + indent
         )
-        row.add("▎" if line.inside else " ", roles.tier1 + _UPRIGHT).gap(1 + indent)
         rows.append(row.extend(part))
     return rows
+
+
+class PreviewPanel(LinesPanel):
+    """The selected result where it stands, scrolled to it."""
+
+    name_of = "preview"
+    number = "2"
+    words = "preview"
+    signs = (("▎", "lines of the result; the dimmed ones stand around it in its file"),)
+
+    passage: Passage | None = None
+    how = meaning = False
+    _first = 0
+
+    @property
+    def row_count(self) -> int:
+        return int(self.passage is not None)
+
+    def show(self, passage: Passage | None, *, how: bool, meaning: bool) -> None:
+        """Shows another result, from its first line on; or the same one again, where it was.
+
+        Args:
+            how: Say how to search, where there is nothing else to show.
+            meaning: Whether passages are found by meaning.
+        """
+        if (passage, how, meaning) == (self.passage, self.how, self.meaning):
+            return
+        before, self.passage, self.how, self.meaning = self.passage, passage, how, meaning
+        self.summarise()
+        self.changed()
+        if before is None or passage is None or before.hit.key != passage.hit.key:
+            self.to_result()
+
+    def to_result(self) -> None:
+        """Scrolls so that the result begins a few lines below the upper edge, or fills the panel."""
+        if not self.size.height:
+            return
+        rows = len(self.lines())
+        above = min(ABOVE, max(0, self.size.height - 4)) if self._first else 0
+        top = max(0, min(self._first - above, rows - self.size.height))
+        self.scroll_to(y=top, animate=False, force=True)
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        if self.passage is not None:
+            rows, self._first = draw_passage(self.passage, width, self.roles)
+            return rows
+        self._first = 0
+        rows = draw_how(width, self.roles, meaning=self.meaning) if self.how else []
+        return rows if len(rows) <= height else [row for row in rows if row.cells]
+
+    def summarise(self) -> None:
+        """Where it stands, above; what it is and who found it, below."""
+        passage = self.passage
+        if passage is None:
+            self.set_frame()
+            return
+        result = passage.hit.result
+        lines = f":{lines_of(result)}"
+        room = self.size.width - cell_len(self.words) - cell_len(lines) - 6
+        beside = clip_start(result.path, max(12, room)) + lines
+        below = [result.category, result.date, SOURCES[result.source]]
+        self.set_frame(beside, joined_within([visible(part) for part in below if part], self.size.width - 10))
+
+    def on_resize(self) -> None:
+        """Another size wraps the lines elsewhere."""
+        super().on_resize()
+        self.to_result()
+
+    def selected_text(self) -> str:
+        """The lines in view and around it, as plain text."""
+        passage = self.passage
+        return "\n".join(line.text for line in passage.lines) if passage is not None else ""

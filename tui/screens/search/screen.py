@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import add
 from typing import TYPE_CHECKING, Self
 
 from textual import on
 
-from engine.errors import AutopoiesisError
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import WRITABLE
+from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
+from tui.kit.lanes import Lane
 from tui.kit.panel import Motion
 from tui.kit.prompt import PromptLine
 from tui.render.safe import visible
 from tui.render.search_hits import Hit, lines_of
-from tui.screens.search.flow import SearchFlow
+from tui.screens.search.layout import SearchLayout
 from tui.screens.search.overview import KINDS
 from tui.screens.search.results_panel import ResultsPanel
 from tui.screens.search.searching import MOST, Addition
@@ -38,13 +37,18 @@ A_RESULT: Need[SearchSituation] = Need(lambda here: here.result, "no result is s
 ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file is not there any more")
 
 
-class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("query", "preset")):
+class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("query", "preset")):
     """The search screen, with its commands."""
 
     def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, query)
         self._adding: Hit | None = None
-        self._additions = self.lane(self._add, lambda _additions, _none: None, merge=add, finish=True)
+        self._additions: Lane[Addition, str] = self.lane(
+            lambda addition: addition.add(bench.engine.presets),
+            lambda _addition, said: self.say(said),
+            in_turn=True,
+            finish=True,
+        )
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
@@ -199,36 +203,21 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
             about = f"{visible(result.path)}:{lines_of(result)}"
             self.open_line("preset", "preset", about=about)
 
-    def _add(self, additions: tuple[Addition, ...]) -> None:
-        """Adds one after the other, off the screen's thread; one that is refused holds up none behind it."""
-        for each in additions:
-            try:
-                self.tell(each.add(self.bench.engine.presets))
-            except (AutopoiesisError, OSError) as error:
-                self.tell(str(error), trouble=True)
-
     # Panels
 
-    @command("1", title="Go to the results", footer="panel", rank=24)
-    def focus_results(self) -> None:
-        """Go to the results, best first."""
-        self.go_to("results")
-
-    @command("2", title="Go to the preview", footer="panel", rank=24)
-    def focus_preview(self) -> None:
-        """Go to the preview: the selected result with the lines around it in its file."""
-        self.go_to("preview")
-
-    @command("3", title="Go to why it ranks there", footer="panel", rank=24, needs=[A_RESULT])
-    def focus_why(self) -> None:
-        """Go to the reasons: what the selected result's score is made of, shown if it was not."""
-        self.go_to("why")
+    focus_results = goes_to("results", "1", "the results", ", best first", rank=24)
+    focus_preview = goes_to(
+        "preview", "2", "the preview", ": the selected result with the lines around it in its file", rank=24
+    )
+    focus_why = goes_to(
+        "why", "3", "why it ranks there",
+        does="Go to the reasons: what the selected result's score is made of, shown if it was not.",
+        rank=24, needs=[A_RESULT],
+    )  # fmt: skip
 
     @command(
-        "enter", "o",
-        title="Read the result", panels=["results"], footer="read", rank=0,
-        needs=[A_RESULT],
-    )  # fmt: skip
+        "enter", "o", title="Read the result", panels=["results"], footer="read", rank=0, needs=[A_RESULT]
+    )
     def read(self) -> None:
         """Read the selected result with the lines around it; small screens give it the whole area."""
         self.go_to("preview")
@@ -244,7 +233,6 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
 
     @property
     def situation(self) -> SearchSituation:
-        """What the keys depend on."""
         return self.situated(
             SearchSituation,
             filtered=bool(self.state.only),
@@ -263,4 +251,4 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
         hit, name = self._adding, entered.value.strip()
         self.leave_line()
         if hit is not None and name:
-            self._additions.ask((Addition(name, hit.result.path, lines_of(hit.result)),))
+            self._additions.ask(Addition(name, hit.result.path, lines_of(hit.result)))

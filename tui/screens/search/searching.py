@@ -18,7 +18,8 @@ from tui.render.search_words import Words
 from tui.screens.search.overview import Inventory
 
 if TYPE_CHECKING:
-    from tui.kit.session import WorkbenchEngine, WorkbenchPresets
+    from engine.context.presets import Presets
+    from engine.engine import Engine
 
 FIRST = 50
 """Results that a search brings at first."""
@@ -61,7 +62,7 @@ class Addition:
     path: str
     lines: str
 
-    def add(self, presets: WorkbenchPresets) -> str:
+    def add(self, presets: Presets) -> str:
         """Adds them; says what came of it, and what is still to do for them to reach the prompt."""
         change = presets.add(self.preset, self.path, self.lines)
         commit = committed(change.commit, change.why)
@@ -70,7 +71,7 @@ class Addition:
         return done if self.preset in change.active else f"{done} · {use}"
 
 
-def answer_of(engine: WorkbenchEngine, search: Search) -> Answer:
+def answer_of(engine: Engine, search: Search) -> Answer:
     """Searches."""
     # One more than is shown tells whether there are more.
     found = engine.search(search.query, category=search.only or None, limit=min(search.limit + 1, MOST))
@@ -88,7 +89,7 @@ def answer_of(engine: WorkbenchEngine, search: Search) -> Answer:
     )
 
 
-def inventory_of(engine: WorkbenchEngine) -> Inventory:
+def inventory_of(engine: Engine) -> Inventory:
     """Looks at what can be searched."""
     files = Counter(source.category for source in all_sources(Workspace(engine.workspace.root)))
     return Inventory(engine.index.status(), dict(files))

@@ -95,79 +95,63 @@ _WIDE = (_Block(10, 7, " ▸ ", 7), 38, _Block(10, 4, " ▸ ", 4))
 _NARROW = (_Block(7, 7, "▸", 0), 24, _Block(4, 4, "▸", 4))
 
 
+_WORDS = {
+    True: ("active at", "gate at", "calls/day", "cost/day", "precision", "recall", "F1", "labels"),
+    False: ("active", "gate", "calls/d", "cost/d", "prec", "rec", "F1", "n"),
+}
+"""What the figures are called, written out or not: the left column, then the right one."""
+
+
 def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
     """Four lines of figures in two columns, and below them what fitting says, where it was asked."""
     roomy = width >= ROOMY
     left, middle, right = _WIDE if roomy else _NARROW
     middle += max(0, min(12, width - 66)) if roomy else 0
+    lines = _lines(view, roomy)
     rows = []
-    for one, other in zip(_left(view, roomy), _right(view, roomy), strict=True):
+    for one, other in zip(lines[:FIGURES], lines[FIGURES:], strict=True):
         row = left.draw(one, roles).cut(middle - 1 if other.name else width)
         rows.append(row.to(middle).extend(right.draw(other, roles)).cut(width))
     return [*rows, *notes(view, width, roles)]
 
 
-def _left(view: Changes, roomy: bool) -> tuple[_Line, ...]:
-    """The cuts and what they cost."""
-    before, after = view.before, view.after
-    words = (
-        ("active at", "gate at", "calls/day", "cost/day")
-        if roomy
-        else ("active", "gate", "calls/d", "cost/d")
-    )
-    moved = after is not None
+def _lines(view: Changes, roomy: bool) -> tuple[_Line, ...]:
+    """The cuts and what they cost, then how well they do."""
+    words = _WORDS[roomy]
+    room = 99 if roomy else 8
     return (
-        _cut(words[0], view.today.activate, view.now.activate, moved, view.held == "activate"),
-        _cut(words[1], view.today.gate, view.now.gate, moved, view.held == "gate"),
-        _amount(
-            words[2],
-            before.gate_calls_per_day,
-            after.gate_calls_per_day if after is not None else None,
-            per_day,
-            room=99 if roomy else 8,
-        ),
-        _amount(
-            words[3],
-            before.cost_usd_per_day,
-            after.cost_usd_per_day if after is not None else None,
-            a_day,
-            room=99 if roomy else 8,
-        ),
+        _cut(words[0], view, "activate"),
+        _cut(words[1], view, "gate"),
+        _amount(words[2], view, "gate_calls_per_day", per_day, room),
+        _amount(words[3], view, "cost_usd_per_day", a_day, room),
+        _rate(words[4], view, "precision"),
+        _rate(words[5], view, "recall"),
+        _rate(words[6], view, "f1"),
+        _Line(words[7], count(view.before.labelled)),
     )
 
 
-def _right(view: Changes, roomy: bool) -> tuple[_Line, ...]:
-    """How well they do."""
-    before, after = view.before, view.after
-    words = ("precision", "recall", "F1", "labels") if roomy else ("prec", "rec", "F1", "n")
-    rates = [
-        _rate(word, getattr(before, name), getattr(after, name, None), after is not None)
-        for word, name in zip(words, ("precision", "recall", "f1"), strict=False)
-    ]
-    return (*rates, _Line(words[3], count(before.labelled)))
-
-
-def _cut(name: str, today: float | None, now: float | None, moved: bool, held: bool) -> _Line:
-    if not moved:
+def _cut(name: str, view: Changes, which: CutName) -> _Line:
+    today, now = getattr(view.today, which), getattr(view.now, which)
+    held = view.held == which
+    if view.after is None:
         return _Line(name, cut_text(today), held=held)
-    change = ""
-    if today != now and today is not None and now is not None:
-        change = signed(now - today, _bare)
-    return _Line(name, cut_text(today), cut_text(now), change, held=held)
+    apart = today != now and today is not None and now is not None
+    return _Line(name, cut_text(today), cut_text(now), signed(now - today, _bare) if apart else "", held=held)
 
 
-def _rate(name: str, before: float | None, after: float | None, moved: bool) -> _Line:
-    if not moved:
+def _rate(name: str, view: Changes, figure: str) -> _Line:
+    before, after = getattr(view.before, figure), getattr(view.after, figure, None)
+    if view.after is None:
         return _Line(name, rate_text(before))
     difference = 0.0 if before is None or after is None else round(after, 2) - round(before, 2)
     change = signed(difference, _bare) if abs(difference) >= _LEAST else ""
     return _Line(name, rate_text(before), rate_text(after), change, difference > 0)
 
 
-def _amount(
-    name: str, before: float, after: float | None, text: Callable[[float], str], *, room: int
-) -> _Line:
+def _amount(name: str, view: Changes, figure: str, text: Callable[[float], str], room: int) -> _Line:
     """Gate calls or cost: less is better. The difference gives way where there is no room for it."""
+    before, after = getattr(view.before, figure), getattr(view.after, figure, None)
     if after is None:
         return _Line(name, text(before))
     was, will = text(before), text(after)
@@ -190,19 +174,14 @@ def signed(value: float, text: Callable[[float], str]) -> str:
 
 def notes(view: Changes, width: int, roles: Roles) -> list[Row]:
     """What to beware of, and what fitting says, where it was asked."""
-    warned = _caution(view.caution, width, roles)
+    style, warned = roles.gate + Style(bold=True), []
+    if view.caution:
+        warned = wrap([("! ", style), (view.caution, style)], width, indent=2)[:_MOST_WARNED]
     said = _most(_said(view, width, roles), width, _MOST_WARNED - len(warned) if warned else _MOST_NOTES)
     return [*warned, *said]
 
 
-def _caution(words: str, width: int, roles: Roles) -> list[Row]:
-    """What to beware of."""
-    style = roles.gate + Style(bold=True)
-    return wrap([("! ", style), (words, style)], width, indent=2)[:_MOST_WARNED] if words else []
-
-
 def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
-    """What fitting says."""
     if view.fitting:
         return [Row(("fitting the cuts to the labels …", roles.faint))]
     if view.problem:
@@ -242,32 +221,25 @@ class ChangesPanel(LinesPanel, can_focus=False):
     name_of = "scores"
     words = "what changes"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.view: Changes | None = None
+    view: Changes | None = None
+    hint = ""
 
     def show(self, view: Changes | None, hint: str) -> None:
-        """Shows another comparison."""
-        beside = "today ▸ now" if view is not None and view.after is not None else "today"
-        self.set_frame(beside if view is not None else "", hint)
-        if view != self.view:
-            self.view = view
+        different = view != self.view
+        self.view, self.hint = view, hint
+        self.summarise()
+        if different:
             self.changed()
-            self.fit_height()
 
-    def fit_height(self) -> None:
-        """Takes the lines it needs, four at least."""
-        lines = FIGURES
+    def summarise(self) -> None:
+        """What is compared; it takes the lines that it needs, four at least."""
+        lines, beside = FIGURES, ""
         if self.view is not None:
             lines += len(notes(self.view, self.size.width or ROOMY, self.roles))
+            beside = "today ▸ now" if self.view.after is not None else "today"
+        self.set_frame(beside, self.hint)
         if self.styles.height is None or self.styles.height.value != lines + 2:
             self.styles.height = lines + 2
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The comparison."""
         return draw_changes(self.view, width, self.roles) if self.view is not None else []
-
-    def on_resize(self) -> None:
-        """Another width breaks the notes otherwise."""
-        super().on_resize()
-        self.fit_height()

@@ -1,4 +1,4 @@
-"""The decisions that flip when a cut is moved, or that lie nearest to the cuts; and one of them in full."""
+"""Panel 3 of the tune screen: the decisions that flip, or those worth a label; and one of them in full."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.style import Style
 
-from tui.render.draw import Row, clip, wrap
-from tui.render.figures import day_of, dollars, milliseconds, score
+from tui.kit.keyed_rows import KeyedRows
+from tui.render.draw import Row, clip, joined_within, labelled, wrap
+from tui.render.figures import count, day_of, dollars, milliseconds, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
 from tui.screens.tune.cuts import cut_text
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
-    from engine.activation.tuning.replay import FlipKind, Outcome
+    from engine.activation.tuning.replay import FlipKind, Flips, Outcome
 
 BY: dict[str, str] = {"person": "you", "gate": "gate", "use": "use"}
 """Who labelled it, as a word."""
@@ -51,6 +52,17 @@ class DecisionItem:
     """Who labelled it."""
     saving: bool = False
     """The label is on its way to the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the list shows."""
+
+    items: tuple[DecisionItem, ...] = ()
+    total: int = 0
+    """How many there are, listed or not."""
+    flips: Flips | None = None
+    """``None`` where nothing is moved."""
 
 
 def decision_row(item: DecisionItem, width: int, roles: Roles, chosen: bool = False) -> Row:
@@ -127,8 +139,7 @@ def decision_detail(decision: Decision, item: DecisionItem, width: int, roles: R
         lines.append(("session", decision.session_id, roles.muted))
     lines.append(("id", decision.id, roles.muted))
     for name, words, tone in lines:
-        body = wrap([(words, tone)], width, indent=10, first=10)
-        rows.extend([Row().fit(name, 10, roles.faint).extend(body[0]), *body[1:]])
+        rows += labelled(name, words, width, 10, tone, tone=roles.faint)
     return rows
 
 
@@ -143,3 +154,69 @@ def _gate(decision: Decision) -> str:
     parts.append("remembered" if decision.cached else milliseconds(decision.latency_ms))
     parts.append(dollars(decision.cost_usd))
     return " · ".join(parts)
+
+
+class DecisionsPanel(KeyedRows[DecisionItem]):
+    """Flips, newest first, or the decisions nearest to the cuts, those without a label first."""
+
+    name_of = "decisions"
+    number = "3"
+    words = "decisions"
+    always_lit = True
+    signs = (
+        ("+", "fixed: decided wrongly with today's cuts, rightly with the moved ones"),
+        ("−", "lost: the reverse"),
+        ("~", "changed: nobody has said what is right, or it comes out the same"),
+        ("?", "nobody has said whether the topic was useful"),
+    )
+
+    listing = Listing()
+    standing = ""
+    _of = ""
+
+    def show_listing(self, topic: str, listing: Listing, note: str = "", standing: str = "") -> None:
+        """Shows another list; on the same topic the same decision stays selected while it is listed.
+
+        Args:
+            note: Why there are none.
+            standing: Topic and cuts, if no other panel shows them.
+        """
+        afresh = topic != self._of or (self.listing.flips is None) is not (listing.flips is None)
+        self.listing, self.standing, self._of = listing, standing, topic
+        self.show_items(
+            listing.items, lambda width, roles: wrap([(note, roles.muted)], width), note, afresh=afresh
+        )
+        self.summarise()
+
+    def key(self, item: DecisionItem) -> str:
+        return item.id
+
+    def row(self, item: DecisionItem, width: int, chosen: bool) -> Row:
+        return decision_row(item, width, self.roles, chosen)
+
+    def summarise(self) -> None:
+        """How many there are and of what kind; how many are shown where not all are."""
+        listing, shown = self.listing, len(self.items)
+        flips = listing.flips
+        if flips is not None:
+            beside = f"{count(listing.total)} flip"
+            kinds = [(number, kind) for kind in SIGNS if (number := getattr(flips, kind))]
+            if listing.total:
+                words = ", ".join(f"{count(number)} {kind}" for number, kind in kinds)
+                signs = " ".join(f"{SIGNS[kind]}{count(number)}" for number, kind in kinds)
+                room = self.size.width - len(self.words) - len(beside) - 8
+                beside += f": {words if len(words) <= room else signs}"
+        else:
+            beside = "nearest to the cuts" if shown else ""
+        parts = [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
+        if shown:
+            parts += ["y useful", "n noise", "o open"]
+        if self.standing:
+            parts.insert(0, self.standing)
+        self.set_frame(beside, joined_within(parts, self.size.width - 4))
+
+    def selected_text(self) -> str:
+        item = self.selected
+        if item is None:
+            return ""
+        return f"{item.at} {item.id} {label_text(item.useful, self.roles)[0]} {item.score:.4f} {item.message}"

@@ -17,12 +17,11 @@ from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.screens.tune.changes import Changes, ChangesPanel
 from tui.screens.tune.cuts import cuts_text
-from tui.screens.tune.decisions_panel import DecisionsPanel
+from tui.screens.tune.decisions import DecisionsPanel
 from tui.screens.tune.log import LogRead, read_log
-from tui.screens.tune.scores_panel import Scores, ScoresPanel
+from tui.screens.tune.plot import Scores, ScoresPanel
 from tui.screens.tune.state import TuneState
-from tui.screens.tune.topics import a_day, per_day, rate_text
-from tui.screens.tune.topics_panel import TopicsPanel
+from tui.screens.tune.topics import TopicsPanel, a_day, per_day, rate_text
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -72,7 +71,6 @@ class TuneLayout(FullScreen):
                 yield self.decisions
 
     def begin(self) -> None:
-        """Reads the log."""
         self.look()
 
     def look(self) -> None:
@@ -86,7 +84,6 @@ class TuneLayout(FullScreen):
     # What is on the screen
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
         size, zoom = self.app.size, self.zoomed
         low = size.height < LOW
         self.lay_out_frame({"-low": low, "-wide": size.width >= 160, "-narrow": size.width < 100})
@@ -100,7 +97,6 @@ class TuneLayout(FullScreen):
         self.decisions.display = zoom in (None, "decisions")
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         state = self.state
         standing = self.standing()
         self.topics.show(state.topics(), standing)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.decision import LABELLERS
-from tui.screens.tune.decisions import DecisionItem
+from tui.screens.tune.decisions import DecisionItem, Listing
 
 if TYPE_CHECKING:
     from engine.activation.policy import Cuts
@@ -20,17 +19,6 @@ _NEVER = 1.01
 """Where a cut that is never reached lies, as far as nearness goes."""
 _BEHIND = 10.0
 _OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """What the list shows."""
-
-    items: tuple[DecisionItem, ...] = ()
-    total: int = 0
-    """How many there are, listed or not."""
-    flips: Flips | None = None
-    """``None`` where nothing is moved."""
 
 
 Labels = Mapping[str, bool]

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from engine.activation.policy import Cuts
     from engine.activation.tuning.replay import Figures
     from engine.activation.tuning.table import DecisionTable
-    from engine.activation.tuning.tuning import Applied
-    from tui.kit.session import WorkbenchTuning
+    from engine.activation.tuning.tuning import Applied, Tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class NewLabel:
     id: str
     useful: bool | None
 
-    def record(self, tuning: WorkbenchTuning) -> None:
+    def record(self, tuning: Tuning) -> None:
         """Records it; rows may have moved since the screen looked, so the id decides."""
         table, index = tuning.table(), self.index
         if table is not self.table and (index >= table.size or table.decision(index).id != self.id):
@@ -72,7 +71,7 @@ class Written:
     """``None`` where it could not be read."""
 
 
-def read_log(tuning: WorkbenchTuning) -> LogRead:
+def read_log(tuning: Tuning) -> LogRead:
     """Reads what is new in the log."""
     from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — only this screen needs it
 
@@ -83,7 +82,7 @@ def read_log(tuning: WorkbenchTuning) -> LogRead:
 
 
 def write_all(
-    tuning: WorkbenchTuning,
+    tuning: Tuning,
     changes: tuple[Change, ...],
     applied: Callable[[NewCuts, Applied], None],
     refused: Callable[[str], None],

@@ -1,20 +1,26 @@
-"""The scores of a topic's labelled decisions: useful ones upwards, noise downwards, and two cuts across."""
+"""Panel 2 of the tune screen: the scores of a topic's labelled decisions, and two cuts across.
+
+What was useful stands above the axis, noise below it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import sqrt
 from operator import itemgetter
 from statistics import median_low
 
+from rich.cells import cell_len
 from rich.style import Style
 
 from engine.activation.policy import Cuts
-from tui.render.draw import NO_STYLE, Piece, Row, clip
-from tui.render.figures import count
+from tui.kit.panel import LinesPanel
+from tui.render.draw import NO_STYLE, Piece, Row, clip, joined_within, wrap
+from tui.render.figures import count, plural
 from tui.render.roles import Roles
+from tui.render.safe import first_line
 from tui.screens.tune.cuts import CutName, cut_text
 
 RISING = " ▁▂▃▄▅▆▇█"
@@ -189,12 +195,18 @@ def _marks(plot: Plot, span: int, roles: Roles) -> list[_Mark]:
         for cut, now in ((plot.today.gate, plot.now.gate), (plot.today.activate, plot.now.activate))
         if cut != now
     ]
-    pair = [("gate", plot.now.gate, roles.gate), ("activate", plot.now.activate, roles.active)]
-    pair.sort(key=lambda cut: cut[0] == plot.held)
-    for name, cut, style in pair:
-        held = name == plot.held
+    for _word, cut, style, held in _pair(plot, roles):
         marks.append((column(cut, span), "┃" if held else "│", style + Style(bold=held)))
     return marks
+
+
+def _pair(plot: Plot, roles: Roles) -> list[tuple[str, float | None, Style, bool]]:
+    """Both cuts with their words and styles, and whether the keys move them: that one comes last."""
+    pair = [
+        ("gate", plot.now.gate, roles.gate, plot.held == "gate"),
+        ("active", plot.now.activate, roles.active, plot.held == "activate"),
+    ]
+    return sorted(pair, key=itemgetter(3))
 
 
 def column(cut: float | None, span: int) -> int:
@@ -233,15 +245,12 @@ def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
 
 def _labels(plot: Plot, span: int, roles: Roles) -> Row:
     """The cuts by name below their lines, the held one between arrows; 0 and 1 where there is room."""
-    labels = []
-    for name, word, cut, style in (
-        ("gate", "gate", plot.now.gate, roles.gate),
-        ("activate", "active", plot.now.activate, roles.active),
-    ):
-        text = f"{word} {cut_text(cut)}"
-        held = name == plot.held
-        labels.append((column(cut, span), f"◂ {text} ▸" if held else text, style + Style(bold=held)))
-    labels.sort(key=lambda label: label[0])
+    labels = [
+        (column(cut, span), f"◂ {word} {cut_text(cut)} ▸" if held else f"{word} {cut_text(cut)}",
+         style + Style(bold=held))
+        for word, cut, style, held in sorted(_pair(plot, roles), reverse=True)
+    ]  # fmt: skip
+    labels.sort(key=itemgetter(0))
     starts = _apart([(at, len(text)) for at, text, _style in labels], span + 1)
     row = Row().gap(GUTTER)
     if starts[0] >= 2:
@@ -263,3 +272,69 @@ def _apart(labels: Sequence[tuple[int, int]], width: int) -> list[int]:
         first = max(0, min(first - (overlap + 1) // 2, width - right - 2 - left))
         second = max(first + left + 2, min(second, width - right))
     return [first, second]
+
+
+Binned = Callable[[int], Plot]
+"""Makes the plot for a number of bins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What the panel says."""
+
+    topic: str = ""
+    """Empty while none is chosen."""
+    labelled: int = 0
+    """Its labelled decisions that cuts decide about."""
+    plot: Binned | None = None
+    """``None`` where there is nothing to draw."""
+    note: str = "reading the decision log …"
+    """What to say then."""
+    keys: tuple[str, ...] = ()
+
+
+class ScoresPanel(LinesPanel):
+    """The plot, drawn for the panel's whole size."""
+
+    name_of = "scores"
+    number = "2"
+    words = "scores"
+    signs = (
+        ("┃", "the cut that the keys move; │ the other one; ┊ where a moved one stands today"),
+        ("█", "above the axis what was useful, below it noise, by score"),
+        ("━", "both at the same score: no cut keeps these apart"),
+        ("√", "bars are as tall as the square root of their number, because a few tower above the others"),
+    )
+    view = Scores()
+
+    @property
+    def row_count(self) -> int:
+        return int(self.view.plot is not None)
+
+    def show(self, view: Scores) -> None:
+        self.view = view
+        self.summarise()
+        self.changed()
+
+    def summarise(self) -> None:
+        """The topic with its number of labels; the keys, or the comparison where it has no panel."""
+        view = self.view
+        beside = ""
+        if view.topic:
+            thin = " · few" if view.plot is not None and 0 < view.labelled < FEW else ""
+            name = first_line(view.topic)
+            room = max(8, self.size.width - 12)
+            words = (
+                f"{plural(view.labelled, 'labelled decision')}{thin}",
+                f"{count(view.labelled)} labelled{thin}",
+            )
+            beside = next(
+                (text for word in words if cell_len(text := f"{name} · {word}") <= room), clip(name, room)
+            )
+        self.set_frame(beside, joined_within(view.keys, self.size.width - 2))
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        view = self.view
+        if view.plot is None:
+            return wrap([(view.note, self.roles.muted)], max(width, 8))
+        return draw_plot(view.plot(bins_for(width, view.labelled)), width, height, self.roles)

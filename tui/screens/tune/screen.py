@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Self
 
-from tui.kit.command import Need, command
-from tui.kit.commands import WRITABLE
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.full_screen import committed
 from tui.kit.panel import Motion
@@ -17,7 +18,6 @@ from tui.screens.tune.cuts import FAST, STEP, cuts_text
 from tui.screens.tune.decisions import decision_detail, label_text
 from tui.screens.tune.layout import TuneLayout
 from tui.screens.tune.log import Change, NewCuts, NewLabel, Written, write_all
-from tui.screens.tune.situation import A_DECISION, A_TOPIC, THE_LOG, TuneSituation
 from tui.screens.tune.topics import SORTED_BY
 
 if TYPE_CHECKING:
@@ -26,6 +26,29 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 _ONE_LINE = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    moved: bool = False
+    """A cut stands elsewhere than it does today."""
+    fitting: bool = False
+    """A fit is under way."""
+    loading: bool = False
+    """The decision log is being read."""
+    decision: bool = False
+    """A decision is selected."""
+    topic: str = ""
+    """The selected topic; empty where none is."""
+
+
+THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
+A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no decision is selected")
+A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
+CUTS = (THE_LOG, A_TOPIC)
+DECISION = (THE_LOG, A_TOPIC, A_DECISION)
 
 
 class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
@@ -92,20 +115,12 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         if self.state.move(steps):
             self.show()
 
-    @command(
-        "left", "h",
-        title="Move the cut down by .01", footer="move the cut", rank=0,
-        needs=[THE_LOG, A_TOPIC],
-    )  # fmt: skip
+    @command("left", "h", title="Move the cut down by .01", footer="move the cut", rank=0, needs=CUTS)
     def cut_left(self) -> None:
         """Move the chosen cut down by .01; nothing is written before you apply it."""
         self._move_cut(-STEP)
 
-    @command(
-        "right", "l",
-        title="Move the cut up by .01", footer="move the cut", rank=0,
-        needs=[THE_LOG, A_TOPIC],
-    )  # fmt: skip
+    @command("right", "l", title="Move the cut up by .01", footer="move the cut", rank=0, needs=CUTS)
     def cut_right(self) -> None:
         """Move the chosen cut up by .01; beyond 1 it is never reached."""
         self._move_cut(STEP)
@@ -113,7 +128,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     @command(
         "H", "shift+left", "less_than_sign",
         title="Move the cut down by .05", footer="by .05", rank=6,
-        needs=[THE_LOG, A_TOPIC],
+        needs=CUTS,
     )  # fmt: skip
     def cut_left_fast(self) -> None:
         """Move the chosen cut down by .05."""
@@ -122,13 +137,13 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     @command(
         "L", "shift+right", "greater_than_sign",
         title="Move the cut up by .05", footer="by .05", rank=6,
-        needs=[THE_LOG, A_TOPIC],
+        needs=CUTS,
     )  # fmt: skip
     def cut_right_fast(self) -> None:
         """Move the chosen cut up by .05."""
         self._move_cut(FAST)
 
-    @command("c", title="Choose the other cut", footer="other cut", rank=1, needs=[THE_LOG, A_TOPIC])
+    @command("c", title="Choose the other cut", footer="other cut", rank=1, needs=CUTS)
     def other_cut(self) -> None:
         """Choose the other cut: from the lower one the gate is asked, from the upper one the topic
         is active.
@@ -137,10 +152,8 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self.show()
 
     @command(
-        "escape",
-        title="Discard the move", footer="discard", rank=4, when=lambda here: here.moved,
-        needs=[THE_LOG, A_TOPIC],
-    )  # fmt: skip
+        "escape", title="Discard the move", footer="discard", rank=4, when=lambda here: here.moved, needs=CUTS
+    )
     def discard(self) -> None:
         """Put the cuts back to where they stand today; nothing was written."""
         self.state.discard()
@@ -150,7 +163,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         "enter",
         title="Apply the cuts and commit", footer="apply", rank=2,
         needs=[
-            THE_LOG, A_TOPIC, Need(lambda here: here.moved, "no cut is moved"), WRITABLE,
+            *CUTS, Need(lambda here: here.moved, "no cut is moved"), WRITABLE,
             Need(lambda here: here.file, "the topic has no file any more"),
         ],
     )  # fmt: skip
@@ -172,7 +185,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     @command(
         "f",
         title="Fit the cuts to the labels", footer="fit", rank=8,
-        needs=[THE_LOG, A_TOPIC, Need(lambda here: not here.fitting, "a fit is under way")],
+        needs=[*CUTS, Need(lambda here: not here.fitting, "a fit is under way")],
     )  # fmt: skip
     def fit(self) -> None:
         """Show the cuts that fit the labels best, measured on decisions held out; once more takes
@@ -253,28 +266,24 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self.labelled = True
         state.saving[item.id] = useful
         self._writes.ask((NewLabel(table, item.index, item.id, useful),))
-        self.decisions.next_row()
+        self.decisions.move(Motion.DOWN)
         self.show()
 
     @command(
-        "y",
-        title="Label the decision: useful", footer="useful / noise", rank=10,
-        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
-    )  # fmt: skip
+        "y", title="Label the decision: useful", footer="useful / noise", rank=10, needs=[*DECISION, WRITABLE]
+    )
     def label_useful(self) -> None:
         """Label the selected decision: the topic was useful for this message; then go to the next one."""
         self._label(True)
 
     @command(
-        "n",
-        title="Label the decision: noise", footer="useful / noise", rank=10,
-        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
-    )  # fmt: skip
+        "n", title="Label the decision: noise", footer="useful / noise", rank=10, needs=[*DECISION, WRITABLE]
+    )
     def label_noise(self) -> None:
         """Label the selected decision: the topic was noise for this message; then go to the next one."""
         self._label(False)
 
-    @command("u", title="Take the last label back", needs=[THE_LOG, A_TOPIC])
+    @command("u", title="Take the last label back", needs=CUTS)
     def unlabel(self) -> None:
         """Take the last label back and go to its decision; a label you gave it before is there again."""
         state = self.state
@@ -291,11 +300,11 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         state.saving.pop(name, None)
         self._writes.ask((NewLabel(table, index, name, before),))
         self.show()
-        self.decisions.select_id(name)
+        self.decisions.select_key(name)
         said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
         self.say(f"{topic}: {said}")
 
-    @command("o", "space", title="Open the decision", needs=[THE_LOG, A_TOPIC, A_DECISION])
+    @command("o", "space", title="Open the decision", needs=DECISION)
     def open_decision(self) -> None:
         """Open the selected decision: the whole message, every score, what the gate said, and its label."""
         item, table = self.decisions.selected, self.state.table
@@ -340,20 +349,17 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     # Panels
 
-    @command("1", title="Go to the topics", footer="panel", rank=30)
-    def focus_topics(self) -> None:
-        """Go to the topics: how well each does with its cuts of today, worst first."""
-        self.go_to("topics")
-
-    @command("2", title="Go to the scores", footer="panel", rank=30)
-    def focus_scores(self) -> None:
-        """Go to the scores of the topic's labelled decisions; up and down choose another topic there."""
-        self.go_to("scores")
-
-    @command("3", title="Go to the decisions", footer="panel", rank=30)
-    def focus_decisions(self) -> None:
-        """Go to the decisions: those that flip when a cut is moved, else those nearest to the cuts."""
-        self.go_to("decisions")
+    focus_topics = goes_to(
+        "topics", "1", "the topics", ": how well each does with its cuts of today, worst first", rank=30
+    )
+    focus_scores = goes_to(
+        "scores", "2", "the scores",
+        " of the topic's labelled decisions; up and down choose another topic there", rank=30,
+    )  # fmt: skip
+    focus_decisions = goes_to(
+        "decisions", "3", "the decisions",
+        ": those that flip when a cut is moved, else those nearest to the cuts", rank=30,
+    )  # fmt: skip
 
     # What the keys depend on
 
@@ -365,7 +371,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @property
     def situation(self) -> TuneSituation:
-        """What the keys depend on."""
         state = self.state
         return self.situated(
             TuneSituation,

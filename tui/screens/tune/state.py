@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from engine.activation.policy import Cuts
 from tui.screens.tune.changes import Changes
 from tui.screens.tune.cuts import CutName, first_held, moved
-from tui.screens.tune.listing import LISTED, Listing, flipped, labelled_anew, nearest
+from tui.screens.tune.decisions import Listing
+from tui.screens.tune.listing import LISTED, flipped, labelled_anew, nearest
 from tui.screens.tune.log import LogRead
 from tui.screens.tune.plot import Plot
 from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered

@@ -1,15 +1,18 @@
-"""The topics with how well each does: precision, recall, F1, gate calls and cost, and the same of all."""
+"""Panel 1 of the tune screen: the topics with how well each does, and the same of all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from rich.style import Style
+from textual import events
+from textual.message import Message
 
+from tui.kit.panel import LinesPanel, Motion, moved
 from tui.render.activation import Drawn
-from tui.render.draw import Row, found, marked, wrap
+from tui.render.draw import Piece, Row, found, joined_within, marked, wrap
 from tui.render.figures import count, dollars, plural, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 Sorting = Literal["worst", "calls", "cost", "labels", "name"]
 SORTINGS: tuple[Sorting, ...] = get_args(Sorting)
-Column = Literal["rates", "calls", "cost", "labels"]
+Column = Literal["rates", "f1", "calls", "cost", "labels"]
 SORTED_BY: dict[Sorting, str] = {
     "worst": "worst first",
     "calls": "most gate calls",
@@ -35,6 +38,11 @@ _COLUMNS: tuple[tuple[Column, int, int], ...] = (
     ("rates", 10, 12), ("calls", 7, 14), ("cost", 8, 16), ("labels", 8, 30),
 )  # fmt: skip
 """Columns beside F1 with their cells, and the cells that a name keeps beside them."""
+_FIGURES: tuple[tuple[Column, str, int], ...] = (
+    ("rates", "prec", 4), ("rates", "rec", 4), ("f1", "F1", 4),
+    ("calls", "gate/d", 6), ("cost", "cost/d", 7), ("labels", "labels", 7),
+)  # fmt: skip
+"""The figures of a topic in order: the column that they belong to, their heading, and their cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ def ordered(figures: Mapping[str, Figures], sorting: Sorting, query: str = "") -
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """How wide the name is, and which columns there are besides F1."""
+    """How wide the name is, and which columns there are."""
 
     name: int
     shown: frozenset[Column]
@@ -87,7 +95,7 @@ def _plan(width: int, longest: int, sorting: Sorting) -> _Columns:
     """
     room = width - 1 - 5
     wanted = max(12, min(longest, 30))
-    shown: set[Column] = set()
+    shown: set[Column] = {"f1"}
     for column, cells, least in sorted(_COLUMNS, key=lambda each: each[0] != sorting):
         if room - cells < min(least if column != sorting else 12, wanted):
             break
@@ -118,11 +126,9 @@ def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles
         number = min(len(view.names), room)
         top = max(0, min(top, len(view.names) - number))
         top = min(max(top, view.selected - number + 1), view.selected)
-        mark = roles.accent if focused else roles.faint
+        mark = roles.accent if focused else roles.muted
         lines.extend(
-            _topic(
-                view, name, plan, roles, (mark if focused else roles.muted) if at == view.selected else None
-            )
+            _topic(view, name, plan, roles, mark if at == view.selected else None)
             for at, name in enumerate(view.names[top : top + number], start=top)
         )
     chosen = 1 + view.selected - top if view.names else -1
@@ -144,15 +150,15 @@ def _note(view: TopicList, width: int, roles: Roles) -> list[Row]:
 
 
 def _heading(plan: _Columns, roles: Roles) -> Row:
-    row = Row().gap().fit("topic", plan.name, roles.faint)
-    if "rates" in plan.shown:
-        row.gap().fit("prec", 4, roles.faint, "right").gap().fit("rec", 4, roles.faint, "right")
-    row.gap().fit("F1", 4, roles.faint, "right")
-    if "calls" in plan.shown:
-        row.gap().fit("gate/d", 6, roles.faint, "right")
-    if "cost" in plan.shown:
-        row.gap().fit("cost/d", 7, roles.faint, "right")
-    return row.gap().fit("labels", 7, roles.faint, "right") if "labels" in plan.shown else row
+    heads = [(head, roles.faint) for _column, head, _cells in _FIGURES]
+    return _columned(Row().gap().fit("topic", plan.name, roles.faint), heads, plan)
+
+
+def _columned(row: Row, pieces: Iterable[Piece], plan: _Columns) -> Row:
+    for (text, style), (column, _head, cells) in zip(pieces, _FIGURES, strict=True):
+        if column in plan.shown:
+            row.gap().fit(text, cells, style, "right")
+    return row
 
 
 def _topic(view: TopicList, name: str, plan: _Columns, roles: Roles, mark: Style | None) -> Row:
@@ -173,23 +179,21 @@ def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong
     """The numbers of a topic, or of all, behind its name; dimmed where they rest on few labels."""
     thin = figures.labelled < FEW
 
-    def rate(value: float | None, plain: Style) -> None:
-        style = roles.faint if value is None or thin else roles.trouble if value < POOR else plain
-        row.gap().fit(rate_text(value), 4, style, "right")
+    calls, cost = figures.gate_calls_per_day, figures.cost_usd_per_day
 
-    if "rates" in plan.shown:
-        rate(figures.precision, roles.normal)
-        rate(figures.recall, roles.normal)
-    rate(figures.f1, roles.strong if strong else roles.normal)
-    if "calls" in plan.shown:
-        calls = figures.gate_calls_per_day
-        row.gap().fit(per_day(calls), 6, roles.gate if calls else roles.faint, "right")
-    if "cost" in plan.shown:
-        cost = figures.cost_usd_per_day
-        row.gap().fit(a_day(cost), 7, roles.normal if cost else roles.faint, "right")
-    if "labels" in plan.shown:
-        row.gap().fit(count(figures.labelled), 7, roles.muted, "right")
-    return row
+    def rate(value: float | None, plain: Style = roles.normal) -> Piece:
+        style = roles.faint if value is None or thin else roles.trouble if value < POOR else plain
+        return rate_text(value), style
+
+    pieces = (
+        rate(figures.precision),
+        rate(figures.recall),
+        rate(figures.f1, roles.strong if strong else roles.normal),
+        (per_day(calls), roles.gate if calls else roles.faint),
+        (a_day(cost), roles.normal if cost else roles.faint),
+        (count(figures.labelled), roles.muted),
+    )
+    return _columned(row, pieces, plan)
 
 
 def rate_text(value: float | None) -> str:
@@ -231,3 +235,68 @@ def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row
     by = next((text for sign in (" · ", ", ") if len(text := sign.join(parts)) < width), " ".join(parts))
     rows.append(Row().gap().add(by, roles.muted).cut(width))
     return rows
+
+
+class TopicsPanel(LinesPanel):
+    """The topics in order, with their sum below; it lays itself out for its whole size."""
+
+    name_of = "topics"
+    number = "1"
+    words = "topics"
+    signs = (
+        ("◂▸", "a cut of this topic is moved and not applied"),
+        (".99", "dimmed: fewer than 20 labels, so the figures say little"),
+        ("–", "nothing to judge: no labels, or nothing would be active"),
+    )
+    view = TopicList()
+    standing = ""
+    _drawn = Drawn(())
+
+    class Chosen(Message):
+        """A topic was chosen with the mouse."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    @property
+    def row_count(self) -> int:
+        return len(self.view.names)
+
+    def show(self, view: TopicList, standing: str = "") -> None:
+        """Shows another state; ``standing`` is where the cuts are, if no other panel shows it."""
+        if (view, standing) != (self.view, self.standing):
+            self.view, self.standing = view, standing
+            self.summarise()
+            self.changed()
+
+    def target(self, motion: Motion) -> int:
+        """The row that a movement leads to, -1 in an empty list; the screen chooses its topic at once."""
+        last = len(self.view.names) - 1
+        return min(max(moved(motion, self.view.selected, last, max(1, self.size.height // 2)), 0), last)
+
+    def selected_text(self) -> str:
+        drawn = draw_topics(self.view, 0, 100, len(self.view.names) + 8, self.roles, focused=False)
+        return "\n".join(line.text.rstrip() for line in drawn.lines)
+
+    def summarise(self) -> None:
+        """By what they are sorted or what they hold; the keys."""
+        view = self.view
+        beside = SORTED_BY[view.sorting] if view.names else ""
+        if view.query:
+            beside = f"{count(len(view.names))} of {count(len(view.figures))}"
+        keys = f"/{view.query}" if view.query else "s sort · / filter" if view.figures else ""
+        below = [part for part in (self.standing, keys) if part]
+        self.set_frame(beside, joined_within(below, self.size.width - 2))
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        top, focused = self._drawn.top, self.has_focus
+        self._drawn = draw_topics(self.view, top, width, height, self.roles, focused=focused)
+        self.lit = self._drawn.chosen
+        return list(self._drawn.lines)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses the topic on that line."""
+        offset, drawn = event.get_content_offset(self), self._drawn
+        if offset is not None and drawn.first <= offset.y < drawn.first + drawn.count:
+            self.post_message(self.Chosen(drawn.top + offset.y - drawn.first))

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from textual import events
-from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
 
 from engine.activation.trace import TopicTrace
-from tui.kit.panel import Motion, Panel
+from tui.kit.panel import LinesPanel, Motion, moved
 from tui.render.activation import Drawn, draw_activation
+from tui.render.draw import Row
 from tui.render.explain import detail
 from tui.render.shown import Shown
 from tui.render.table import NEAR_MISSES, SIGNS, Table, tabulate
 
 
-class ActivationPanel(Panel):
+class ActivationPanel(LinesPanel):
     """The trace of one message with a selected topic; it lays itself out for its whole size."""
 
     name_of = "activation"
@@ -35,14 +34,12 @@ class ActivationPanel(Panel):
     class Moved(Message):
         """Another topic is selected."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.shown = Shown()
-        self.query_text = ""
-        self.table = Table()
-        self._unfolded = False
-        self._top = 0
-        self._drawn: Drawn | None = None
+    shown = Shown()
+    query_text = ""
+    table = Table()
+    _unfolded = False
+    drawn = Drawn(())
+    """Where on the panel the rows of the table are."""
 
     def _tabulate(self, topic: str = "") -> None:
         """Makes the table anew and selects a topic, or the first row."""
@@ -59,7 +56,6 @@ class ActivationPanel(Panel):
 
     @property
     def row_count(self) -> int:
-        """Topics in the table."""
         return len(self.table.rows)
 
     def show(self, shown: Shown) -> None:
@@ -68,13 +64,13 @@ class ActivationPanel(Panel):
         topic = self.selected.topic if same and self.selected is not None else ""
         self.shown = shown
         if not same:
-            self._unfolded, self._top = False, 0
+            self._unfolded, self.drawn = False, Drawn(())
         self._tabulate(topic)
         self._changed()
 
     def filter(self, query: str) -> None:
         """Keeps only the topics whose name holds the words."""
-        self.query_text, self._top = query, 0
+        self.query_text, self.drawn = query, Drawn(())
         self._tabulate()
         self._changed()
 
@@ -82,20 +78,12 @@ class ActivationPanel(Panel):
         """Moves the selection; going past the fold unfolds it."""
         half = max(1, self.size.height // 4)
         at, last = self.table.selected, len(self.table.rows) - 1
-        step = {
-            Motion.UP: -1,
-            Motion.DOWN: 1,
-            Motion.FIRST: -at,
-            Motion.LAST: last - at,
-            Motion.HALF_UP: -half,
-            Motion.HALF_DOWN: half,
-        }[motion]
-        if self.table.hidden and (at + step > last or (motion is Motion.LAST and at == last)):
+        target = moved(motion, at, last, half)
+        if self.table.hidden and (target > last or (motion is Motion.LAST and at == last)):
             self._unfolded = True
             self._tabulate(self.selected.topic if self.selected is not None else "")
-            at, last = self.table.selected, len(self.table.rows) - 1
-            step = last - at if motion is Motion.LAST else step
-        self.select(at + step)
+            target = len(self.table.rows) - 1 if motion is Motion.LAST else target
+        self.select(target)
 
     def select(self, index: int) -> None:
         """Selects a row of the table."""
@@ -108,54 +96,27 @@ class ActivationPanel(Panel):
         return [line.text for line in detail(self.shown, row, width, self.roles)] if row is not None else []
 
     def selected_text(self) -> str:
-        """The selected topic's explanation."""
         return "\n".join(self.detail(100))
 
     def _changed(self) -> None:
-        before, self._drawn = self._drawn, None
         source = {"draft": "trying", "kept": "tried · esc follows again"}.get(self.shown.source, "")
         self.set_frame(source, f"/{self.query_text}" if self.query_text else "")
-        if before is None:
-            self.refresh()
-        else:
-            after = self.drawn()
-            self.refresh_different(before.lines, after.lines)
-            for y in {before.chosen, after.chosen} - {-1}:
-                self.refresh(Region(0, y, self.size.width, 1))
+        self.changed()
         self.post_message(self.Moved())
 
-    def drawn(self) -> Drawn:
-        """The layout for the present size."""
-        if self._drawn is None:
-            size = self.size
-            self._drawn = draw_activation(
-                self.shown, self.table, self._top, size.width, size.height, self.roles, focused=self.has_focus
-            )
-            self._top = self._drawn.top
-        return self._drawn
+    def draw(self, width: int, height: int) -> list[Row]:
+        top, focused = self.drawn.top, self.has_focus
+        self.drawn = draw_activation(self.shown, self.table, top, width, height, self.roles, focused=focused)
+        self.lit = self.drawn.chosen
+        return list(self.drawn.lines)
 
     def on_resize(self) -> None:
-        """A new size needs a new layout."""
+        """Another height has room for more topics that hit nothing."""
         self._tabulate(self.selected.topic if self.selected is not None else "")
-        self._drawn = None
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
-        super().notify_style_update()
-        self._drawn = None
+        super().on_resize()
 
     def on_click(self, event: events.Click) -> None:
         """A click selects the topic on that line."""
-        offset = event.get_content_offset(self)
-        drawn = self._drawn
-        if offset is not None and drawn is not None and drawn.first <= offset.y < drawn.first + drawn.count:
+        offset, drawn = event.get_content_offset(self), self.drawn
+        if offset is not None and drawn.first <= offset.y < drawn.first + drawn.count:
             self.select(drawn.top + offset.y - drawn.first)
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the layout."""
-        drawn, width = self.drawn(), self.size.width
-        if y >= len(drawn.lines):
-            return Strip.blank(width, self.under)
-        under = self.under + self.roles.selection if y == drawn.chosen else self.under
-        return drawn.lines[y].strip(width, under)

@@ -4,13 +4,89 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.live.feed import FeedEntry
+from rich.cells import cell_len
+from rich.style import Style
+
+from engine.live.feed import FeedEntry, FeedKind
 from tui.kit.panel import Motion
 from tui.kit.rows import RowList
-from tui.render.draw import Row, wrap
-from tui.render.figures import count, day
+from tui.render.draw import Row, clip, found, marked, wrap
+from tui.render.figures import clock, count, day
+from tui.render.roles import Roles
+from tui.render.safe import first_line
 from tui.render.shown import MESSAGES
-from tui.screens.workbench.feed import GLYPHS, MEANINGS, feed_row, matches
+
+KINDS: dict[FeedKind, tuple[str, str]] = {
+    "user": ("←", "what reached the agent"),
+    "agent": ("→", "what the agent wrote"),
+    "tool": ("⚒", "a tool call"),
+    "system": ("·", "a system message"),
+    "memory": ("◆", "a memory operation"),
+    "file": ("✎", "a file changed"),
+    "topics": ("↻", "topics were read again"),
+    "cron": ("◷", "a schedule fired"),
+    "webhook": ("⇣", "a webhook came in"),
+    "commit": ("±", "a commit"),
+    "flush": ("⇲", "notes of turns that leave the window"),
+    "trouble": ("!", "something failed"),
+}
+"""A sign per kind of row, and what it means."""
+
+WIDE = 60
+"""Cells from which a row has room for the date."""
+
+
+def feed_row(
+    entry: FeedEntry, width: int, roles: Roles, query: str = "", chosen: bool = False, today: str = ""
+) -> Row:
+    """Draws a row of at most ``width`` cells.
+
+    Args:
+        width: Cells, without the selection mark.
+        query: The filter's words, marked where they stand.
+        today: The day of the newest row; where there is no room for both, rows of other days show theirs
+            instead of the time.
+    """
+    glyph, words, note_style = _styles(entry.kind, roles)
+    if chosen:
+        words = roles.strong
+    row = Row()
+    if width >= WIDE:
+        row.add(f"{day(entry.at)} ", roles.faint)
+    other_day = width < WIDE and today not in ("", day(entry.at))
+    row.add(f"{day(entry.at) if other_day else clock(entry.at)} ", roles.muted)
+    row.add(f"{KINDS[entry.kind][0]} ", glyph)
+    text = first_line(entry.text)
+    room = width - row.cells
+    note = clip(first_line(entry.note), min(room * 2 // 5, 24)) if entry.note and room >= 16 else ""
+    space = room - (cell_len(note) + 1 if note else 0)
+    text = clip(text, space)
+    for piece, style in marked(text, found(text, query), words, roles.accent + Style(underline=True)):
+        row.add(piece, style)
+    if note:
+        row.to(width - cell_len(note)).add(note, note_style)
+    return row
+
+
+def matches(entry: FeedEntry, query: str) -> bool:
+    """Whether a row holds the filter's words: in its text or its note."""
+    query = query.casefold()
+    return query in entry.text[:4000].casefold() or query in entry.note.casefold()
+
+
+def _styles(kind: FeedKind, roles: Roles) -> tuple[Style, Style, Style]:
+    """The styles of sign, words and note."""
+    if kind == "user":
+        return roles.tier2, roles.normal, roles.active
+    if kind == "agent":
+        return roles.tier1 + Style(underline=False), roles.normal, roles.active
+    if kind == "trouble":
+        return roles.trouble, roles.trouble, roles.trouble
+    if kind in ("cron", "webhook"):
+        return roles.gate, roles.muted, roles.faint
+    if kind in ("memory", "commit", "flush"):
+        return roles.active, roles.muted, roles.faint
+    return roles.muted, roles.muted, roles.faint
 
 
 class FeedPanel(RowList[FeedEntry]):
@@ -20,16 +96,13 @@ class FeedPanel(RowList[FeedEntry]):
     number = "1"
     words = "feed"
     always_lit = True
-    signs = tuple((GLYPHS[kind], MEANINGS[kind]) for kind in GLYPHS)
+    signs = tuple(KINDS.values())
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.following = True
-        self.loaded = False
-        self.today = ""
+    following = True
+    loaded = False
+    today = ""
 
     def row(self, item: FeedEntry, width: int, chosen: bool) -> Row:
-        """A feed row."""
         return feed_row(item, width, self.roles, self.query_text, chosen, self.today)
 
     def finds(self, item: FeedEntry, query: str) -> bool:
@@ -37,7 +110,6 @@ class FeedPanel(RowList[FeedEntry]):
         return matches(item, query)
 
     def empty(self, width: int) -> list[Row]:
-        """How things get here."""
         roles = self.roles
         if not self.loaded:
             return [Row(("reading …", roles.faint))]
@@ -116,5 +188,4 @@ class FeedPanel(RowList[FeedEntry]):
         self.summarise()
 
     def selected_text(self) -> str:
-        """The whole text of the row."""
         return self.selected.text if self.selected is not None else ""

@@ -13,29 +13,27 @@ from textual.timer import Timer
 
 from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import IndexProgress
-from tui.kit.bars import Header, QuestionBar, bars
-from tui.kit.bridge import ALL_PARTS
+from tui.kit.bars import Header, bars
+from tui.kit.bridge import ALL_PARTS, Burst
 from tui.kit.clock import Clock
-from tui.kit.commands import Commanded
 from tui.kit.conductor import Conductor, RunLine
-from tui.kit.messages import EventsArrived, PartsRead, Said, TraceRead, Tried
+from tui.kit.full_screen import FullScreen
+from tui.kit.messages import PartsRead, TraceRead, Tried
 from tui.kit.questions import Questions
 from tui.kit.rows import RowList
-from tui.kit.session import WorkbenchEngine
 from tui.render.shown import Shown
 from tui.screens.workbench.activation_panel import ActivationPanel
 from tui.screens.workbench.feed_panel import FeedPanel
-from tui.screens.workbench.ledger_panel import LedgerPanel
+from tui.screens.workbench.ledger import LedgerPanel
 from tui.screens.workbench.memory_panels import BudgetPanel, DigestPanel, MemoryPanel
 from tui.screens.workbench.output import OutputPage
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from tui.screens.harvest.run import HarvestRun
 
 FOLDED = frozenset({"digest", "ledger", "budget"})
 """Panels that share a line each where there is no room for them."""
-BURST_S = 0.05
-"""How long a burst of events may gather before the screen looks at it."""
 PATIENCE_S = 0.12
 """How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
 FULL = (100, 32)
@@ -44,14 +42,16 @@ LOW = 20
 """Lines below which the folded panels are left out as well."""
 
 
-class WorkbenchLayout(Commanded):
+class WorkbenchLayout(FullScreen):
     """The screen. State comes in as messages and is handed to the panels; keys come in as commands."""
 
     AUTO_FOCUS = "#feed"
     area = "body"
     line = "try"
+    line_passes = False
+    burst_s = 0.05
 
-    def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: RunLine) -> None:
+    def __init__(self, engine: Engine, clock: Clock, run_line: RunLine) -> None:
         super().__init__(self, "feed")
         self.engine = engine
         self.clock = clock
@@ -70,12 +70,10 @@ class WorkbenchLayout(Commanded):
         """The pages of the commands that run, by what stops each."""
         self.followers: list[Callable[[], None]] = []
         """Called when another message is shown, or more about it."""
-        self._burst: Timer | None = None
         self._typing: Timer | None = None
         self._patience: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """Two panels above, three below, which fold into one."""
         self.feed = FeedPanel(id="feed")
         self.activation = ActivationPanel(id="activation")
         self.digest_panel = DigestPanel(id="digest")
@@ -96,20 +94,17 @@ class WorkbenchLayout(Commanded):
         """The line."""
         yield self.prompt
 
-    def on_mount(self) -> None:
-        """Starts listening and reads everything once."""
-        self.query_one(QuestionBar).display = False
-        self.lay_out()
-        self.show_bars()
+    def begin(self) -> None:
+        """Starts the engine and reads everything once."""
         self.conductor.start()
         self.conductor.read(ALL_PARTS)
 
     @property
     def waiting(self) -> bool:
         """Whether a burst or a pause in typing is being waited for."""
-        return self._burst is not None or self._typing is not None
+        return super().waiting or self._typing is not None
 
-    def on_unmount(self) -> None:
+    def end(self) -> None:
         """Lets go of the engine."""
         self.conductor.stop()
 
@@ -235,14 +230,8 @@ class WorkbenchLayout(Commanded):
 
     # What comes in from the engine
 
-    @on(EventsArrived)
-    def _events_arrived(self) -> None:
-        if self._burst is None:
-            self._burst = self.set_timer(BURST_S, self._take_burst)
-
-    def _take_burst(self) -> None:
-        self._burst = None
-        burst = self.conductor.bridge.take()
+    def heard(self, burst: Burst) -> None:
+        """Something happened: reads again what it changed."""
         self.conductor.read(burst.parts)
         # What search finds stands in the prompt.
         if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
@@ -267,9 +256,5 @@ class WorkbenchLayout(Commanded):
         if read.feed is not None:
             self.feed.show(read.feed)
         self.show_bars()
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
 
     # What a person does

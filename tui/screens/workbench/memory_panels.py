@@ -5,10 +5,13 @@ from __future__ import annotations
 from engine.context.compiled import Compiled
 from engine.context.views import DigestView, LedgerView
 from tui.kit.panel import LinesPanel
-from tui.render.budget import budget_lines, budget_state
-from tui.render.digest import digest_lines, digest_state
-from tui.render.draw import Row
-from tui.screens.workbench.folded import memory_lines
+from tui.render.budget import budget_lines, budget_state, left_out_line
+from tui.render.digest import digest_counts, digest_lines, digest_state
+from tui.render.draw import Row, clip
+from tui.render.figures import count
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.screens.workbench.ledger import failure, ledger_summary
 
 
 class DigestPanel(LinesPanel):
@@ -18,9 +21,7 @@ class DigestPanel(LinesPanel):
     number = "3"
     words = "digest"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.view: DigestView | None = None
+    view: DigestView | None = None
 
     def show(self, view: DigestView) -> None:
         """Shows another state of the digest."""
@@ -31,11 +32,9 @@ class DigestPanel(LinesPanel):
 
     @property
     def row_count(self) -> int:
-        """Whether there is a digest to see."""
         return 1 if self.view is not None and self.view.on else 0
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The digest, wrapped."""
         return digest_lines(self.view, width, self.roles, spaced=height >= 16)
 
 
@@ -46,9 +45,7 @@ class BudgetPanel(LinesPanel):
     number = "5"
     words = "budget"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.compiled: Compiled | None = None
+    compiled: Compiled | None = None
 
     def show(self, compiled: Compiled | None) -> None:
         """Shows another prompt."""
@@ -60,11 +57,9 @@ class BudgetPanel(LinesPanel):
 
     @property
     def row_count(self) -> int:
-        """Whether there is a prompt to see."""
         return 1 if self.compiled is not None else 0
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The gauges."""
         return budget_lines(self.compiled, width, height, self.roles, coloured=self.coloured)
 
 
@@ -74,14 +69,11 @@ class MemoryPanel(LinesPanel, can_focus=False):
     name_of = "digest"
     words = "memory"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.digest: DigestView | None = None
-        self.ledger: LedgerView | None = None
-        self.compiled: Compiled | None = None
+    digest: DigestView | None = None
+    ledger: LedgerView | None = None
+    compiled: Compiled | None = None
 
     def first_frame(self) -> None:
-        """Says how to open them."""
         self.set_frame(below="3 4 5 opens one")
 
     def show(
@@ -96,5 +88,69 @@ class MemoryPanel(LinesPanel, can_focus=False):
             self.changed()
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """Three lines."""
         return memory_lines(self.digest, self.ledger, self.compiled, width, self.roles)
+
+
+def memory_lines(
+    digest: DigestView | None, ledger: LedgerView | None, compiled: Compiled | None, width: int, roles: Roles
+) -> list[Row]:
+    """Panels 3 to 5 in one line each, for screens without room for them."""
+    return [
+        _digest_line(digest, width, roles),
+        _ledger_line(ledger, width, roles),
+        _budget_line(compiled, width, roles),
+    ]
+
+
+def _lead(key: str, name: str, roles: Roles) -> Row:
+    return Row((f"{key} ", roles.accent)).fit(name, 9, roles.muted)
+
+
+def _digest_line(view: DigestView | None, width: int, roles: Roles) -> Row:
+    row = _lead("3", "digest", roles)
+    if view is None:
+        return row.add("reading …", roles.faint)
+    state, trouble = digest_state(view)
+    row.add(state, roles.trouble if trouble else roles.normal)
+    if view.on:
+        row.gap(3).add(clip(digest_counts(view), width - row.cells), roles.muted)
+    return row
+
+
+def _ledger_line(view: LedgerView | None, width: int, roles: Roles) -> Row:
+    row = _lead("4", "ledger", roles)
+    if view is None:
+        return row.add("reading …", roles.faint)
+    if view.problem:
+        return row.add(clip(f"! {first_line(view.problem)}", width - row.cells), roles.trouble)
+    if not view.entries:
+        return row.add("nothing harvested yet", roles.muted)
+    others = 0
+    for sign, number, word in ledger_summary(view):
+        if sign in "✓!":
+            row.add(f"{sign} {count(number)} {word}", roles.active if sign == "✓" else roles.trouble).gap(3)
+        else:
+            others += number
+    if others:
+        row.add(f"– {count(others)} not harvested", roles.muted).gap(3)
+    reason = failure(view)
+    if width - row.cells < min(len(reason), 32):
+        reason = reason.partition(":")[0]
+    return row.add(clip(reason, width - row.cells), roles.muted) if width - row.cells >= 8 else row
+
+
+def _budget_line(compiled: Compiled | None, width: int, roles: Roles) -> Row:
+    row = _lead("5", "budget", roles)
+    if compiled is None:
+        return row.add("no prompt", roles.muted)
+    used: dict[int, int] = {}
+    for slot in compiled.slots:
+        used[slot.priority] = used.get(slot.priority, 0) + slot.used
+    for priority, tokens in sorted(used.items()):
+        if tokens:
+            row.add(f"P{priority} ", roles.slot(priority)).add(count(tokens), roles.normal).gap(2)
+    left = left_out_line(compiled)
+    for words in (left, left.partition(" · ")[0]):
+        if row.cells + len(words) <= width:
+            return row.add(words, roles.gate)
+    return row

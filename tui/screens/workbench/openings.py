@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tui.kit.command import command
+from tui.kit.command import command_of
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -82,11 +82,10 @@ class Openings:
 
 
 def _opens(opening: Opening) -> Callable[[Openings], None]:
-    def method(self: Openings) -> None:
-        opening.open(self.bench)
-
-    method.__doc__ = opening.help
-    return command(opening.key, title=opening.title, footer=opening.footer, rank=opening.rank)(method)
+    return command_of(
+        opening.help, lambda self: opening.open(self.bench), opening.key,
+        title=opening.title, footer=opening.footer, rank=opening.rank,
+    )  # fmt: skip
 
 
 for _each in OPENINGS:

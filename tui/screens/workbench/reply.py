@@ -18,8 +18,9 @@ from tui.render.reply import reply_lines
 from tui.render.roles import Roles
 
 if TYPE_CHECKING:
+    from engine.discussions.sending import Sending
     from engine.discussions.turn import Sent, Step
-    from tui.kit.session import WorkbenchEngine, WorkbenchSending
+    from engine.engine import Engine
 
 LEAVE_S = 0.5
 """How long closing the workbench waits for a reply to be written down."""
@@ -52,14 +53,14 @@ class SendWish:
 class ReplyScreen(PageScreen):
     """Sends a message and shows what comes."""
 
-    def __init__(self, engine: WorkbenchEngine, wish: SendWish) -> None:
+    def __init__(self, engine: Engine, wish: SendWish) -> None:
         super().__init__("sending", self._draw, full=True)
         self._engine = engine
         self._wish = wish
         self._guard = threading.Lock()
         self._come: list[str] = []
         self._step: Step | None = None
-        self._sending: WorkbenchSending | None = None
+        self._sending: Sending | None = None
         self._stopped = False
         self.ended: ReplyEnded | None = None
         self._lane: Lane[SendWish, Sent] = Lane(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
-from tui.kit.command import Command, Need, Situation, command
-from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.command import Command, Need, Situation, command, command_of
+from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.composer import Composer
 from tui.kit.editor import file_of
 from tui.render.budget import prompt_lines
@@ -35,6 +36,21 @@ LOGGED: Need[BenchSituation] = Need(
     lambda here: here.key and not here.trying, "a tried message is not in the decision log"
 )
 A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
+
+
+def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
+    return command_of(
+        f"Label the selected topic as {word} for this message; the local gate learns from it.",
+        lambda bench: bench.label(useful), key, title=f"Label the topic: {word}", panels=["activation"],
+        footer="useful / noise", rank=22, needs=[A_TOPIC, LOGGED, WRITABLE],
+    )  # fmt: skip
+
+
+def _to_match(key: str, title: str, where: str, step: int) -> Callable[[Workbench], None]:
+    return command_of(
+        f"Go to {where}.", lambda bench: bench.go_to_match(step), key, title=title, panels=["feed", "ledger"],
+        palette=False, needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
+    )  # fmt: skip
 
 
 class Workbench(
@@ -97,7 +113,7 @@ class Workbench(
             mode = self.prompt.mode
             if mode == "filter":
                 self.set_filter(self.filtering, "")
-            self.leave_prompt()
+            self.leave_line()
             if mode == "try" and self.shown.trying:
                 self.end_try()
         elif self.filter_of(self.panel_in_use):
@@ -133,7 +149,7 @@ class Workbench(
         self.prompt.remember(text)
         entry = self.feed.selected
         wish = SendWish(text, entry.key if entry is not None else "")
-        self.leave_prompt()
+        self.leave_line()
         self.end_try()
         self.app.push_screen(ReplyScreen(self.engine, wish))
 
@@ -185,31 +201,8 @@ class Workbench(
         if row is not None and key:
             self.conductor.label(key, row.topic, useful)
 
-    @command(
-        "y",
-        title="Label the topic: useful", panels=["activation"], footer="useful / noise", rank=22,
-        needs=[
-            A_TOPIC,
-            LOGGED,
-            WRITABLE,
-        ],
-    )  # fmt: skip
-    def label_useful(self) -> None:
-        """Label the selected topic as useful for this message; the local gate learns from it."""
-        self.label(True)
-
-    @command(
-        "n",
-        title="Label the topic: noise", panels=["activation"], footer="useful / noise", rank=22,
-        needs=[
-            A_TOPIC,
-            LOGGED,
-            WRITABLE,
-        ],
-    )  # fmt: skip
-    def label_noise(self) -> None:
-        """Label the selected topic as noise for this message; the local gate learns from it."""
-        self.label(False)
+    label_useful = _labels("y", "useful", True)
+    label_noise = _labels("n", "noise", False)
 
     def file_of(self, name: str) -> str:
         """The file behind the selection of a panel, relative to the workspace."""
@@ -235,30 +228,20 @@ class Workbench(
 
     # Panels
 
-    @command("1", title="Go to the feed", footer="panel", rank=10)
-    def focus_feed(self) -> None:
-        """Go to the feed: what came in and what happened, newest last."""
-        self.go_to("feed")
-
-    @command("2", title="Go to activation", footer="panel", rank=10)
-    def focus_activation(self) -> None:
-        """Go to the activation trace: which topics fired for the selected message, and why."""
-        self.go_to("activation")
-
-    @command("3", title="Go to the digest", footer="panel", rank=10)
-    def focus_digest(self) -> None:
-        """Go to the digest: the few kilobytes of knowledge that every prompt gets."""
-        self.go_to("digest")
-
-    @command("4", title="Go to the ledger", footer="panel", rank=10)
-    def focus_ledger(self) -> None:
-        """Go to the ledger: what was harvested from each conversation."""
-        self.go_to("ledger")
-
-    @command("5", title="Go to the budget", footer="panel", rank=10)
-    def focus_budget(self) -> None:
-        """Go to the budget: what takes how much of the prompt, and what was left out."""
-        self.go_to("budget")
+    focus_feed = goes_to("feed", "1", "the feed", ": what came in and what happened, newest last", rank=10)
+    focus_activation = goes_to(
+        "activation", "2", "activation",
+        does="Go to the activation trace: which topics fired for the selected message, and why.", rank=10,
+    )  # fmt: skip
+    focus_digest = goes_to(
+        "digest", "3", "the digest", ": the few kilobytes of knowledge that every prompt gets", rank=10
+    )
+    focus_ledger = goes_to(
+        "ledger", "4", "the ledger", ": what was harvested from each conversation", rank=10
+    )
+    focus_budget = goes_to(
+        "budget", "5", "the budget", ": what takes how much of the prompt, and what was left out", rank=10
+    )
 
     @command(
         "slash",
@@ -268,23 +251,8 @@ class Workbench(
         """Narrow the list to the rows that hold what is typed, while it is typed."""
         self.type_filter()
 
-    @command(
-        "n",
-        title="Next match", panels=["feed", "ledger"], palette=False,
-        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
-    )  # fmt: skip
-    def next_match(self) -> None:
-        """Go to the next row the filter found."""
-        self.go_to_match(1)
-
-    @command(
-        "N",
-        title="Previous match", panels=["feed", "ledger"], palette=False,
-        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
-    )  # fmt: skip
-    def previous_match(self) -> None:
-        """Go to the row before that the filter found."""
-        self.go_to_match(-1)
+    next_match = _to_match("n", "Next match", "the next row the filter found", 1)
+    previous_match = _to_match("N", "Previous match", "the row before that the filter found", -1)
 
     @command("colon", title="Command line", footer="command", rank=28)
     def command_line(self) -> None:
@@ -295,7 +263,6 @@ class Workbench(
 
     @property
     def situation(self) -> BenchSituation:
-        """What the keys depend on."""
         return self.situated(
             BenchSituation,
             filtered=bool(self.filter_of(self.panel_in_use)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -14,6 +15,9 @@ from tui.screens.workbench.output import OutputPage
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
+    from tui.screens.workbench.activation_panel import ActivationPanel
+    from tui.screens.workbench.feed_panel import FeedPanel
+    from tui.screens.workbench.ledger import LedgerPanel
 
 TYPING_S = 0.15
 """How long the typing must rest before a message is tried."""
@@ -36,30 +40,25 @@ class WorkbenchTyping(WorkbenchLayout):
         self.filtering = self.panel_in_use
         self.open_line("try", "filter", self.filter_of(self.filtering), about=self.filtering)
 
-    def leave_prompt(self) -> None:
-        """Gives the keys back to where they came from."""
+    def leave_line(self) -> None:
+        """Gives the keys back to where they came from, and the line its message."""
         self.rest_typing()
         self.prompt.enter_mode("try", value=self.shown.text if self.shown.trying else "")
         self.focus_panel(self.panel_before)
 
+    @property
+    def lists(self) -> dict[str, FeedPanel | ActivationPanel | LedgerPanel]:
+        """The panels that can be narrowed, by name."""
+        return {"feed": self.feed, "activation": self.activation, "ledger": self.ledger_panel}
+
     def set_filter(self, name: str, query: str) -> None:
         """Narrows the list of a panel; an empty query shows all of it."""
-        if name == "feed":
-            self.feed.filter(query)
-        elif name == "ledger":
-            self.ledger_panel.filter(query)
-        elif name == "activation":
-            self.activation.filter(query)
+        self.lists[name].filter(query)
         self.update_footer()
 
     def filter_of(self, name: str) -> str:
         """What a list is narrowed by."""
-        queries = {
-            "feed": self.feed.query_text,
-            "ledger": self.ledger_panel.query_text,
-            "activation": self.activation.query_text,
-        }
-        return queries.get(name, "")
+        return self.lists[name].query_text if name in self.lists else ""
 
     def go_to_match(self, step: int) -> None:
         """Goes to the next row the filter found, round the end."""
@@ -69,6 +68,7 @@ class WorkbenchTyping(WorkbenchLayout):
 
     def draft(self, text: str) -> None:
         """Shows what a message would do while it is typed; an empty one ends the try."""
+        self._typing = None
         if not text.strip():
             self.end_try()
             return
@@ -103,7 +103,7 @@ class WorkbenchTyping(WorkbenchLayout):
     def run_command(self, line: str) -> None:
         """Runs a command line and opens a page for its output."""
         line = line.strip().removeprefix("autopoiesis ").strip()
-        self.leave_prompt()
+        self.leave_line()
         if not line:
             return
         if line in ("q", "quit", "exit"):
@@ -130,11 +130,7 @@ class WorkbenchTyping(WorkbenchLayout):
             self.set_filter(self.filtering, edited.value)
         elif edited.mode == "try":
             self.rest_typing()
-            self._typing = self.set_timer(TYPING_S, lambda: self._typed(edited.value))
-
-    def _typed(self, text: str) -> None:
-        self._typing = None
-        self.draft(text)
+            self._typing = self.set_timer(TYPING_S, partial(self.draft, edited.value))
 
     def rest_typing(self) -> None:
         """What was typed last is not tried any more."""
@@ -146,15 +142,11 @@ class WorkbenchTyping(WorkbenchLayout):
     def _entered(self, entered: PromptLine.Entered) -> None:
         self.rest_typing()
         if entered.mode == "filter":
-            self.leave_prompt()
+            self.leave_line()
         elif entered.mode == "command":
             self.run_command(entered.value)
         elif entered.value.strip():
             self.keep(entered.value)
-
-    def leave_line(self) -> None:
-        """Gives the keys back, and the line its message."""
-        self.leave_prompt()
 
 
 def _is_open(trace: Trace | None) -> bool:
