@@ -35,7 +35,7 @@ class LedgerRow:
     at: str  # ISO 8601 time as written
     name: str  # the conversation's file name
     items_total: int  # items harvested, all categories together
-    items: dict[str, int] = field(default_factory=dict)  # by category
+    items: dict[str, int] = field(default_factory=dict, hash=False)  # by category
     deleted: bool = False  # whether the conversation was reclaimed
     error: str = ""  # why it failed, where it did
 

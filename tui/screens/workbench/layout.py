@@ -168,7 +168,7 @@ class WorkbenchLayout(FullScreen):
     def selected_sha256(self) -> str:
         """The SHA-256 by which the ledger knows the selected conversation; empty where none is."""
         item = self.ledger_panel.selected
-        return item.row.sha256 if item is not None else ""
+        return item.sha256 if item is not None else ""
 
     # Which message is shown
 

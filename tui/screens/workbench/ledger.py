@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from rich.style import Style
 
 from engine.context.views import LedgerRow, LedgerView
-from tui.kit.rows import RowList
+from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip, found, marked, wrap
 from tui.render.figures import count, day_of
 from tui.render.roles import Roles
@@ -142,15 +141,7 @@ def _style(row: LedgerRow, roles: Roles) -> Style:
     return roles.trouble if row.status == "harvest-failed" else roles.dropped
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerItem:
-    """A ledger entry as a list item: found by its hash, since its dictionary of items has none."""
-
-    sha256: str
-    row: LedgerRow = field(hash=False)
-
-
-class LedgerPanel(RowList[LedgerItem]):
+class LedgerPanel(KeyedRows[LedgerRow]):
     """The ledger, newest entry first; the selected entry's items or error stand at the lower edge."""
 
     name_of = "ledger"
@@ -162,17 +153,17 @@ class LedgerPanel(RowList[LedgerItem]):
     def show_view(self, view: LedgerView) -> None:
         """Shows another state of the ledger."""
         self.view = view
-        first = not self.items
-        self.show([LedgerItem(row.sha256, row) for row in view.entries])
-        if first and self.row_count:
-            self.select(0, by_hand=False)
+        self.show_items(view.entries)
 
-    def row(self, item: LedgerItem, width: int, chosen: bool) -> Row:
-        return ledger_row(item.row, width, self.roles, self.query_text, chosen)
+    def key(self, item: LedgerRow) -> str:
+        return item.sha256
 
-    def finds(self, item: LedgerItem, query: str) -> bool:
+    def row(self, item: LedgerRow, width: int, chosen: bool) -> Row:
+        return ledger_row(item, width, self.roles, self.query_text, chosen)
+
+    def finds(self, item: LedgerRow, query: str) -> bool:
         """By name, error, status and hash."""
-        return matches(item.row, query)
+        return matches(item, query)
 
     def empty(self, width: int) -> list[Row]:
         if self.view is None:
@@ -189,17 +180,16 @@ class LedgerPanel(RowList[LedgerItem]):
             beside = f"{count(self.row_count)} of {count(len(self.items))}"
         else:
             beside = ledger_line(self.view) if self.view.entries else ""
-        selected = self.selected
-        if selected is None:
+        row = self.selected
+        if row is None:
             self.set_frame(beside, f"/{self.query_text}" if self.query_text else "")
             return
-        row = selected.row
         below = first_line(row.error) or items_text(row) or state_of(row)[1]
         self.set_frame(beside, below, trouble=row.status == "harvest-failed")
 
     def selected_text(self) -> str:
         """Name, hash and error."""
-        if self.selected is None:
+        row = self.selected
+        if row is None:
             return ""
-        row = self.selected.row
         return " ".join(part for part in (row.name, row.sha256, row.status, row.error) if part)

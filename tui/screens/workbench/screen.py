@@ -185,7 +185,7 @@ class Workbench(
         elif name == "activation" and row is not None:
             self.page(f"why {row.topic}", lambda width, roles: detail(shown, row, width, roles))
         elif name == "ledger" and item is not None:
-            self.page("ledger entry", lambda width, roles: ledger_detail(item.row, width, roles))
+            self.page("ledger entry", lambda width, roles: ledger_detail(item, width, roles))
         elif name == "budget" and compiled is not None:
             self.page(
                 "the prompt, section by section",
