@@ -31,9 +31,11 @@ PROBE_CHARACTERS = 2_000
 PROBE_TIMEOUT_S = 0.1
 """Processor time a pattern may take on one of them."""
 
-_SHORT_CHARACTERS, _SHORT_TIMEOUT_S = 400, 0.02
-"""The same for telling exponential time: ambiguous patterns were measured to take 70 ms and more, unless the
-engine sees through them; others take 7 ms at most."""
+_SHORT = ((400, 0.02), (800, 0.125))
+"""The same for telling exponential time, the second to make sure: on 400 characters ambiguous patterns were
+measured to take 70 ms and more, unless the engine sees through them, and others 7 ms at most. On twice as many
+it is eight and four times as much, so that a slow machine or other threads do not make the one look like the
+other."""
 
 _NEARLY_ALL = 0.8
 _ORDINARY = (
@@ -206,7 +208,12 @@ def _exponential_text(match: str, parsed: Any) -> str:
     """What a short text is like on which a pattern takes very long; empty when there is none."""
     if parsed is None or not is_suspicious(parsed):
         return ""
-    return _slow_text(compile_expression(match), parsed, _SHORT_CHARACTERS, _SHORT_TIMEOUT_S)
+    compiled, found = compile_expression(match), ""
+    for length, timeout in _SHORT:
+        found = _slow_text(compiled, parsed, length, timeout)
+        if not found:
+            break
+    return found
 
 
 def _slow_text(compiled: Any, parsed: Any, length: int, timeout: float) -> str:
