@@ -38,7 +38,7 @@ _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
 _IDENTITY_CURE = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
-_LOG_FORMAT = "%H%n%cI%n%s%n%b"
+_LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ class Commit:
     """Its full object name."""
     at: datetime
     """When it was committed, UTC."""
+    author: str
     subject: str
     """The first line of its message."""
     body: str = ""
@@ -90,6 +91,7 @@ class Repository:
         self.git = Git(workspace.root)
         self._guard = guard
         self._subjects: dict[str, str] = {}
+        self._identified = False
 
     def init(self) -> None:
         """Make the repository, with the branch ``main``; one that exists is left as it is."""
@@ -270,12 +272,10 @@ class Repository:
         options = ("-z", f"--max-count={max(limit, 0)}", f"--format={_LOG_FORMAT}")
         commits = []
         for entry in self.git.run("log", *options, self._known("HEAD"), paths=paths).text.split("\0"):
-            revision, *rest = entry.split("\n", 3)
-            if len(rest) == 3:
-                at, subject, body = rest
-                commits.append(
-                    Commit(revision, datetime.fromisoformat(at).astimezone(UTC), subject, body.strip())
-                )
+            revision, *rest = entry.split("\n", 4)
+            if len(rest) == 4:
+                at = datetime.fromisoformat(rest[0]).astimezone(UTC)
+                commits.append(Commit(revision, at, rest[1], rest[2], rest[3].strip()))
         return commits
 
     @property
@@ -306,11 +306,14 @@ class Repository:
         return None
 
     def _without_identity(self) -> RepositoryState | None:
+        if self._identified:
+            return None
         for variable in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             if self.git.run("var", variable, accept=(0, 1, 128)).code:
                 return RepositoryState(
                     "no-identity", why="git does not know who you are", cure=_IDENTITY_CURE
                 )
+        self._identified = True  # two programs a commit less; who takes it away meanwhile is told by git
         return None
 
     def _known(self, revision: str) -> str:

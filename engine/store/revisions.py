@@ -31,7 +31,7 @@ _ENVIRONMENT = {
     # What a partial clone lacks is not fetched: the address and its helpers are the repository's own words.
     "GIT_ALLOW_PROTOCOL": "",
 }
-_FORMAT = "%H%n%ct%n%s"
+_FORMAT = "%H%n%ct%n%an%n%s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +154,14 @@ def _groups(files: Sequence[TreeEntry]) -> Iterator[list[TreeEntry]]:
 
 def _commit(git: Git, revision: str) -> Commit:
     told = _run(git, "log", "-1", f"--format={_FORMAT}", revision).output.decode("utf-8", "replace")
-    name, seconds, subject = (*told.rstrip("\n").split("\n", 2), "", "")[:3]
+    name, seconds, author, subject = (*told.rstrip("\n").split("\n", 3), "", "", "")[:4]
     try:
         at = datetime.fromtimestamp(max(int(seconds), 0), UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise RepositoryError(
             "the commit has no date that can be used", where=shown(revision[:8]), cure="choose another one"
         ) from error
-    return Commit(name, at, subject)
+    return Commit(name, at, author, subject)
 
 
 def _too_early(git: Git, moment: datetime) -> RepositoryError:

@@ -33,9 +33,9 @@ PROBE_TIMEOUT_S = 0.1
 
 _SHORT = ((400, 0.02), (800, 0.125))
 """The same for telling exponential time, the second to make sure: on 400 characters ambiguous patterns were
-measured to take 70 ms and more, unless the engine sees through them, and others 7 ms at most. On twice as many
-it is eight and four times as much, so that a slow machine or other threads do not make the one look like the
-other."""
+measured to take 70 ms and more, unless the engine sees through them, and others 7 ms at most. On twice as
+many it is eight and four times as much, so that a slow machine or other threads do not make the one look like
+the other."""
 
 _NEARLY_ALL = 0.8
 _ORDINARY = (

@@ -37,7 +37,7 @@ class Instant:
     """A question that is answered without an event loop: ending one takes longer than all else here."""
 
     def __init__(
-        self, completer: Provider, _system: str, prompt: str, _limits: object, *, group: str
+        self, completer: Provider, _system: str, prompt: str, *, max_tokens: int, deadline_s: float
     ) -> None:
         self._completer = completer
         self._prompt = prompt
