@@ -31,11 +31,11 @@ PROBE_CHARACTERS = 2_000
 PROBE_TIMEOUT_S = 0.1
 """Processor time a pattern may take on one of them."""
 
-_SHORT = ((400, 0.02), (800, 0.125))
-"""The same for telling exponential time, the second to make sure: on 400 characters ambiguous patterns were
-measured to take 70 ms and more, unless the engine sees through them, and others 7 ms at most. On twice as
-many it is eight and four times as much, so that a slow machine or other threads do not make the one look like
-the other."""
+_SHORT = ((400, 0.02), (600, 0.06))
+"""The same for telling exponential time, the second to make sure: ambiguous patterns were measured to take
+106 ms and more on 400 characters and 320 on 600, unless the engine sees through them, and others 4 and 11 ms
+at most. A machine five times slower or faster judges the same.
+"""
 
 _NEARLY_ALL = 0.8
 _ORDINARY = (

@@ -18,7 +18,7 @@ from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("step", [60, pytest.param(1, marks=pytest.mark.thorough)])
 def test_every_fault_point(tmp_path: Path, step: int) -> None:
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
