@@ -62,7 +62,9 @@ def read_passage(hit: Hit, words: Words, files: Files) -> Passage:
     """Reads a result's surroundings from its file; never fails, because the result holds its own text."""
     result = hit.result
     if result.path.lower().endswith(_LOG):
-        return Passage(hit, _own(result, words, 0), f"a session log: lines {lines_of(result)} hold this turn")
+        lines = lines_of(result)
+        held = f"lines {lines} hold" if "-" in lines else f"line {lines} holds"
+        return Passage(hit, _own(result, words, 0), f"a session log: {held} this turn")
     try:
         data = files.read(result.path, limit=MAX_BYTES)
     except FileNotFoundError:
