@@ -62,8 +62,8 @@ def read_passage(hit: Hit, words: Words, files: Files) -> Passage:
     """Reads a result's surroundings from its file; never fails, because the result holds its own text."""
     result = hit.result
     if result.path.lower().endswith(_LOG):
-        lines = lines_of(result)
-        held = f"lines {lines} hold" if "-" in lines else f"line {lines} holds"
+        where = lines_of(result)
+        held = f"lines {where} hold" if "-" in where else f"line {where} holds"
         return Passage(hit, _own(result, words, 0), f"a session log: {held} this turn")
     try:
         data = files.read(result.path, limit=MAX_BYTES)
