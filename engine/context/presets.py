@@ -31,6 +31,7 @@ from engine.context.sources import EMPTY, Loaded, ParsedFiles, Reader, Workspace
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import AutopoiesisError, DocumentError, Problem
 from engine.store.change import commit_change
+from engine.store.commit_message import commit_message
 from engine.store.documents import edit_header, parse
 from engine.store.paths import shown, split_relative
 from engine.store.yamltext import Sequence as Items
@@ -278,7 +279,8 @@ class Presets:
         self, path: str, preset: str, files: tuple[str, ...], active: tuple[str, ...], message: str
     ) -> PresetChange:
         """Commits the file that was changed, and says what was done."""
-        done = commit_change(self._repository, [path], message, wanted=self._config().git.auto_commit)
+        said, wanted = commit_message("maintenance", message), self._config().git.auto_commit
+        done = commit_change(self._repository, [path], said, wanted=wanted)
         return PresetChange(path, preset, files, active, done.revision, done.why)
 
 

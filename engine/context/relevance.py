@@ -96,7 +96,7 @@ def relevant(
     best = max((each.score for each in results), default=0.0)
     kept: list[SearchResult] = []
     for result in results:
-        if result.category == "topic":
+        if result.category == "topic" or result.path.startswith("archive/topics/"):
             why_not = "a topic comes in by a trigger, its score or a person, not by being found"
         elif not anything:
             why_not = f"not enough to do with the message: {result.relevance or 0.0:.2f}; {FLOOR} is needed"

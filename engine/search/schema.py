@@ -109,7 +109,18 @@ def _stamps(connection: apsw.Connection) -> None:
     set_meta(connection, "index", secrets.token_hex(8))
 
 
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first_tables, _stamps)
+def _archive(connection: apsw.Connection) -> None:
+    """Archived files are of a category of their own."""
+    connection.execute(
+        """
+        UPDATE files SET category = 'archive'
+        WHERE (path LIKE 'archive/%' OR path LIKE 'knowledge/archive/%') AND category <> 'conversation'
+        """
+    )
+    set_meta(connection, "index", secrets.token_hex(8))
+
+
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first_tables, _stamps, _archive)
 """Step ``n`` takes a database from version ``n`` to ``n + 1``. Steps are added, never changed."""
 
 

@@ -8,10 +8,12 @@ best read whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.search.resident.segment import PERSON
 from engine.search.results import SearchResult
 
 if TYPE_CHECKING:
@@ -25,6 +27,12 @@ OWN = 1.5
 """By what the score of earlier turns of the same conversation is multiplied."""
 RELEVANCE = 0.2
 """What relevance counts beside the score."""
+
+ASKED = 0.85
+"""By what the score of a question is multiplied that somebody else than the person asks: it tells nothing."""
+
+_QUESTION_CHARACTERS = 200
+_QUESTION = re.compile(r"[?？؟]\s*(?:\[[^\[\]]*\]\s*)?$")  # the brackets describe a picture
 
 _ITEM_SHARE = 4
 _ITEM_TOKENS = 160
@@ -60,11 +68,21 @@ class Offers:
     by_file: NDArray[Any]  # float ``[N]``: the part of each score that its file gave it
     relevance: NDArray[Any]  # float ``[N]``, as in ``SearchResult``; 0 where it was not measured
     tokens: NDArray[Any]  # int ``[N]``: about how many each takes
+    asking: NDArray[Any]  # bool ``[N]``: whether each is only a question, as ``asks``
 
 
 def about(characters: int) -> int:
     """About how many tokens so much text takes: hundreds are looked at, and counting them would take long."""
     return characters // CHARACTERS_PER_TOKEN
+
+
+def asks(text: str, speaker: str) -> bool:
+    """Whether a text is a short question, and not the person's: what a person asks an agent is a wish."""
+    return (
+        speaker not in ("", PERSON)
+        and len(text) <= _QUESTION_CHARACTERS
+        and _QUESTION.search(text) is not None
+    )
 
 
 def largest(room: int) -> int:
@@ -94,6 +112,7 @@ def _offered(results: Sequence[SearchResult], room: Room) -> Offers:
         ]),
         relevance=numpy.array([result.relevance or 0.0 for result in results]),
         tokens=numpy.array([about(len(result.text)) for result in results]),
+        asking=numpy.array([asks(result.text, result.speaker) for result in results]),
     )  # fmt: skip
 
 
@@ -129,6 +148,7 @@ def _worth(offers: Offers, scores: NDArray[Any]) -> NDArray[Any]:
     import numpy  # noqa: PLC0415 — only a search needs it
 
     scores = numpy.where(offers.files == offers.own, scores * OWN, scores)
+    scores = numpy.where(offers.asking, scores * ASKED, scores)
     lengths = numpy.maximum(offers.tokens, LENGTH_FLOOR) ** LENGTH_POWER
     # What differs in the last digits only is equal.
     worth: NDArray[Any] = numpy.round((scores + RELEVANCE * offers.relevance) / lengths, 9)

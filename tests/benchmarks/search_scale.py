@@ -158,11 +158,12 @@ def _compiled(setting: Setting, name: str, workspace: Workspace, questions: list
     with Engine.open(workspace.root) as engine:
         _, first = engine.try_message(questions[0])
         agree(any(section.slot == "knowledge" for section in first.sections), "nothing was retrieved")
-        lines = first.text.split("\n")
+        texts = [engine.try_message(question)[1].text for question in questions]
         compiled, counted = alternate(
             [
                 lambda number: engine.try_message(questions[number % len(questions)]),
-                lambda _: sum(tokens.count(line) for line in lines),
+                # Every round another one: counts of what was counted before are remembered.
+                lambda number: tokens.count(f"{number}\n{texts[number % len(texts)]}"),
             ],
             rounds=setting.size(60, 2),
             warm_up=2,

@@ -56,7 +56,9 @@ def rank(
         used: Useful references by path.
     """
     rows = [_row(file, place, row, terms) for file in files for place, row in enumerate(file.chunks)]
-    _words(rows, asked)
+    voices = _voices(rows, asked, terms)
+    present = {row.path for row in rows if speaker_of(row.chunk.speaker, terms) in voices}
+    _words(rows, asked, voices)
     best = max((row.bm25 for row in rows), default=0.0) or 1.0
     held, wholes = _held(rows, asked), _wholes(rows, asked)
     similarity = _meaning(rows, asked)
@@ -66,10 +68,11 @@ def rank(
         shares["words"] = asked.words * (row.bm25 / best + ranking.COVERAGE * row.share)
         shares["meaning"] = similarity[id(row)]
         own = shares["words"] + shares["meaning"]
-        named = speaker_of(row.chunk.speaker, terms)
-        shares["speaker"] = own * (ranking.SPEAKER - 1) if named and named in asked.terms else 0.0
-        if row.chunk.speaker == "user":
-            shares["speaker"] = own * (ranking.PERSON - 1)
+        by_speaker = ranking.PERSON if row.chunk.speaker == "user" else 1.0
+        if voices:
+            by_speaker *= 1.0 if row.path in present else ranking.ABSENT
+            by_speaker *= ranking.SPEAKER if speaker_of(row.chunk.speaker, terms) in voices else 1.0
+        shares["speaker"] = own * (by_speaker - 1)
         own += shares["speaker"]
         day = day_of(row.chunk.date)
         is_asked_for = any(first <= day <= last for first, last in asked.days)
@@ -90,7 +93,13 @@ def _row(file: FileRow, place: int, row: ChunkRow, terms: Terms) -> Row:
     return Row(file.path, file.category, place, row, counts, min(sum(counts.values()), 65_535) / 5)
 
 
-def _words(rows: Sequence[Row], asked: Query) -> None:
+def _voices(rows: Sequence[Row], asked: Query, terms: Terms) -> set[int]:
+    """The words of a query that name somebody who speaks three times or more in a file."""
+    times = Counter((row.path, speaker_of(row.chunk.speaker, terms)) for row in rows)
+    return {name for (_, name), number in times.items() if number >= 3 and name in asked.terms}
+
+
+def _words(rows: Sequence[Row], asked: Query, voices: Collection[int]) -> None:
     mean = sum(row.length for row in rows) / len(rows) if rows else 0.0
     for term in asked.terms:
         holders = [row for row in rows if row.counts[term]]
@@ -98,7 +107,8 @@ def _words(rows: Sequence[Row], asked: Query) -> None:
         for row in holders:
             times = min(row.counts[term], 255) / 5
             held_back = bm25.K1 * (1 - bm25.B + bm25.B * row.length / mean)
-            row.bm25 += idf * (bm25.K1 + 1) * times / (times + held_back)
+            weight = idf * (ranking.NAME if term in voices else 1.0)
+            row.bm25 += weight * (bm25.K1 + 1) * times / (times + held_back)
 
 
 def _held(rows: Sequence[Row], asked: Query) -> dict[int, float]:

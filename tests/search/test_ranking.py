@@ -279,7 +279,7 @@ def test_words_are_those_of_bm25() -> None:
         *files_of([chunk("heron trout"), chunk("heron " * 3 + "bread " * 9)], [chunk("bread"), chunk("")])
     )
     (found,) = bm25.scores_of(
-        [Part(memory.segments[0], None, None)], query(memory, "heron trout absent").terms
+        [Part(memory.segments[0], None, None)], query(memory, "heron trout absent").asks
     )
     # By hand: 4 chunks of 2, 12, 1 and 0 words, 3.75 on average; heron in 2, trout in 1 of them.
     heron, trout = numpy.log(1 + 2.5 / 2.5), numpy.log(1 + 3.5 / 1.5)
@@ -291,7 +291,7 @@ def test_words_are_those_of_bm25() -> None:
 
 def test_words_of_headings_and_surroundings_count_by_their_weights() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk(heading="heron")], [chunk(about="heron")]))
-    (found,) = bm25.scores_of([Part(memory.segments[0], None, None)], query(memory, "heron").terms)
+    (found,) = bm25.scores_of([Part(memory.segments[0], None, None)], query(memory, "heron").asks)
     assert found[0] == found[2] > found[1] > 0
 
 
@@ -430,24 +430,38 @@ def test_of_a_small_file_what_is_missing_counts_as_nothing() -> None:
     assert one.score == pytest.approx(one.words + one.session)
 
 
-def test_who_is_named_is_lifted() -> None:
-    rows = [
-        chunk("heron", speaker="user Caroline"),
-        chunk("heron", speaker="agent Mel"),
-        chunk("heron", speaker="user"),
-        chunk("heron"),
-    ]
-    memory = memory_of(*files_of(*[[row] for row in rows]))
+def test_who_is_named_is_lifted_and_conversations_without_them_count_less() -> None:
+    memory = memory_of(
+        *files_of(
+            [*[chunk("heron", speaker="user Caroline")] * 3, chunk("heron", speaker="agent Mel")],
+            [chunk("heron", speaker="user")],
+            [chunk("heron")],
+        )
+    )
     for words in ("heron caroline", "Caroline's HERONS"):
         found = scores(memory, query(memory, words))
-        assert {number: one.speaker > 0 for number, one in found.items()} == {
-            1: True, 2: False, 3: True, 4: False
-        }  # fmt: skip
-        assert found[1].speaker == pytest.approx(0.6 * found[1].words)
+        lifted = [one.speaker / one.words for _, one in sorted(found.items())]
+        named, absent = ranking.SPEAKER - 1, ranking.ABSENT - 1
         # A person without a name is the person: what they said counts a little more, asked for or not.
-        assert found[3].speaker == pytest.approx((ranking.PERSON - 1) * found[3].words)
+        person = ranking.PERSON * ranking.ABSENT - 1
+        assert lifted == pytest.approx([named, named, named, 0, person, absent])
     unnamed = scores(memory, query(memory, "heron user agent"))
-    assert [unnamed[number].speaker > 0 for number in range(1, 5)] == [False, False, True, False]
+    assert [one.speaker > 0 for _, one in sorted(unnamed.items())] == [False] * 4 + [True, False]
+
+
+def test_a_word_before_a_colon_is_no_speaker() -> None:
+    memory = memory_of(*files_of([chunk("heron", speaker="agent Note"), chunk("heron")], [chunk("heron")]))
+    found = scores(memory, query(memory, "heron note"))
+    assert {one.speaker for one in found.values()} == {0.0}
+
+
+def test_the_name_of_a_speaker_says_less_than_what_they_are_asked_about() -> None:
+    said = [chunk("ann hello", speaker="user Ann")] * 3
+    memory = memory_of(*files_of([*said, chunk("a heron", speaker="user Ann")]))
+    found = scores(memory, query(memory, "ann heron"))
+    assert found[4].words > 2 * found[1].words > 0
+    gone = Memory(memory.terms, memory.segments, frozenset({(0, memory.segments[0].paths[0])}))
+    assert gone.rank(query(gone, "ann heron")) == []
 
 
 def test_days_that_are_asked_for_are_lifted() -> None:
@@ -462,13 +476,14 @@ def test_days_that_are_asked_for_are_lifted() -> None:
 
 
 def test_a_named_speaker_on_a_day_asked_for() -> None:
-    memory = memory_of(*files_of([chunk("heron", speaker="user Ann", date="2026-02-16")], [chunk("x")]))
+    said = [chunk("heron", speaker="user Ann", date="2026-02-16")] * 3
+    memory = memory_of(*files_of(said, [chunk("x")]))
     day = date(2026, 2, 16)
-    (one,) = memory.rank(query(memory, "heron ann", days=[(day, day)]))
-    assert one.speaker == pytest.approx(0.6 * one.words)
-    assert one.date == pytest.approx(0.3 * 1.6 * one.words)
-    own = 1.3 * 1.6 * one.words
-    assert one.session == pytest.approx(ranking.SESSION * (own / 3 + ranking.WHOLE))
+    one = memory.rank(query(memory, "heron ann", days=[(day, day)]))[0]
+    assert one.speaker == pytest.approx(0.3 * one.words)
+    assert one.date == pytest.approx(0.3 * 1.3 * one.words)
+    own = 1.3 * 1.3 * one.words
+    assert one.session == pytest.approx(ranking.SESSION * (own + ranking.WHOLE))
 
 
 @each_case("category", ["conversation", "journal", "reference", "person", "memory"])
@@ -550,7 +565,8 @@ def test_what_has_no_similarity_takes_no_place() -> None:
     ids=["speaker", "date"],
 )
 def test_who_speaks_and_when_decide_what_is_looked_at_exactly(row: ChunkRow) -> None:
-    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, [row]))
+    said = [row, *[chunk("owl", speaker=row.speaker)] * 2]
+    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, said))
     day = date(2026, 2, 16)
     asked = query(memory, "heron caroline", limit=1, days=[(day, day)])
     with mock.patch.object(ranking, "POOL", 2):

@@ -60,7 +60,7 @@ def test_every_searched_folder_is_indexed_and_found(filled: Workspace, open_inde
         ("server room", FACTS, "knowledge"),
         ("inbox urgency", "topics/email-triage.md", "topic"),
         ("heron", "conversations/walk.txt", "conversation"),
-        ("tulips", "archive/journal/2025-01-02.md", "journal"),
+        ("tulips", "archive/journal/2025-01-02.md", "archive"),
     ]:
         best = index.search(query)[0]
         assert (best.path, best.category, best.source) == (path, category, "index")

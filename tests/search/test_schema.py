@@ -63,6 +63,20 @@ def test_an_index_of_an_older_version_keeps_its_rows(
     assert index.search("rye bread")[0].source == "index"
 
 
+def test_archived_files_of_an_older_index_get_their_own_category(filled: Workspace, open_index: Open) -> None:
+    open_index(filled).refresh()
+    connection = apsw.Connection(str(filled.database))
+    connection.execute("UPDATE files SET category = 'journal' WHERE category = 'archive'")
+    connection.pragma("user_version", 2)
+    connection.close()
+    index = open_index(filled)
+    index.refresh()
+    assert [each.path for each in index.search("tulips", category="archive")] == [
+        "archive/journal/2025-01-02.md"
+    ]
+    assert not any(each.path.startswith("archive/") for each in index.search("tulips", category="journal"))
+
+
 def test_an_index_of_a_newer_version_is_made_anew(filled: Workspace, open_index: Open) -> None:
     open_index(filled).refresh()
     with apsw.Connection(str(filled.database)) as connection:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy
 
-from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, OWN, Offers, Room, chosen, in_order
+from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, OWN, Offers, Room, asks, chosen, in_order
 from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -20,6 +20,7 @@ class Offer(NamedTuple):
     tokens: int = LENGTH_FLOOR
     by_file: float = 0.0
     relevance: float = 0.0
+    is_question: bool = False
 
 
 def order_of(each: list[Offer], room: Room, *, every: bool = False) -> list[int]:
@@ -31,6 +32,7 @@ def order_of(each: list[Offer], room: Room, *, every: bool = False) -> list[int]
         by_file=numpy.array([offer.by_file for offer in each]),
         relevance=numpy.array([offer.relevance for offer in each]),
         tokens=numpy.array([offer.tokens for offer in each]),
+        asking=numpy.array([offer.is_question for offer in each], dtype=bool),
     )
     return in_order(offers, room, every=every)
 
@@ -45,6 +47,20 @@ def test_the_conversation_itself_counts_more() -> None:
     offers = [Offer("a", 0.5), Offer("own", 0.5 / OWN * 1.01)]
     assert order_of(offers, Room(4_000)) == [0, 1]
     assert order_of(offers, Room(4_000, "own")) == [1, 0]
+
+
+def test_a_question_tells_less_than_what_is_said_unless_the_person_asks_it() -> None:
+    assert order_of([Offer("a", 0.5, is_question=True), Offer("b", 0.45)], Room(4_000)) == [1, 0]
+    for text, speaker, expected in (
+        ("What's up, Ann?", "agent Bob", True),
+        ("Seen this? [shares image: a heron]", "user Bob", True),
+        ("何をしますか？", "agent", True),
+        ("How do I release?", "user", False),
+        ("Is it safe?", "", False),
+        ("Really? Then do it.", "agent", False),
+        ("word " * 60 + "?", "agent", False),
+    ):
+        assert asks(text, speaker) is expected
 
 
 def test_relevance_decides_between_equals() -> None:

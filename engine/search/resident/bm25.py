@@ -24,12 +24,10 @@ _TIMES = numpy.minimum(numpy.arange(256, dtype=numpy.float32) / 5, numpy.float32
 """How often a word counts for its file, by its count in a chunk."""
 
 
-def scores_of(
-    parts: Sequence[Part], terms: Sequence[int], context: Mapping[int, float] | None = None
-) -> list[Floats]:
+def scores_of(parts: Sequence[Part], terms: Mapping[int, float]) -> list[Floats]:
     """BM25 of every chunk of every part, float32 ``[N]`` each; 0 for chunks that are gone.
 
-    Terms are numbers, each once; ``context`` gives those of the context their weights.
+    Terms are numbers with their weights.
     """
     count = total = 0
     for part in parts:
@@ -42,7 +40,7 @@ def scores_of(
     mean = total / count if total else 1.0
     scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
     floors = [_floors(part.segment, mean) for part in parts]
-    for term, weight in {**dict.fromkeys(terms, 1.0), **(context or {})}.items():
+    for term, weight in terms.items():
         holders = sum(part.holders(term) for part in parts)
         if not holders:
             continue

@@ -40,8 +40,12 @@ WHOLE = 0.2
 """What the words of a file as one text count beside that mean: the words of a question may be scattered."""
 PERSON = 1.1
 """By what the own score is multiplied where the person speaks: memory is mostly asked for their words."""
-SPEAKER = 1.6
+SPEAKER = 1.3
 """By what the own score is multiplied when the query names who speaks."""
+ABSENT = 0.6
+"""By what it is multiplied in a file where none of the speakers whom the query names takes part."""
+NAME = 0.3
+"""What the name of a speaker counts as a word: it stands in every turn of theirs, whatever that is about."""
 DATED = 1.3
 """By what it is multiplied when the query speaks of the day."""
 RECENCY = 0.1
@@ -107,23 +111,23 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
 
     ``sample`` is float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
     """
-    words = bm25.scores_of(parts, asked.terms, asked.context)
+    voices = [term for term in asked.terms if any(part.is_voice(term) for part in parts)]
+    words = bm25.scores_of(
+        parts, {**dict.fromkeys(asked.terms, 1.0), **dict.fromkeys(voices, NAME), **asked.context}
+    )
     best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
     meaning = None
     if asked.vector is not None and len(sample):
         meaning = Meaning(asked.vector, asked.meaning, sample)
-    named = numpy.array(asked.terms, dtype=numpy.uint64)
+    named = numpy.array(voices, dtype=numpy.uint64)
     per_word = asked.words / best if best else 0.0
-    by_voice = numpy.array([1.0, PERSON], dtype=numpy.float32)
+    voicings = [_by_speaker(part.segment, named) for part in parts]
     owns = []
-    for part, by_bm25 in zip(parts, words, strict=True):
+    for part, by_bm25, by_speaker in zip(parts, words, voicings, strict=True):
         own = by_bm25 * numpy.float32(per_word)
         if meaning is not None:
             own += meaning.roughly(part.segment)
-        # Taken from a table: a mask is ten times as slow where it lets half of them through.
-        own *= by_voice.take(part.segment.persons.view(numpy.uint8))
-        if _is_spoken(part.segment, named):
-            own[numpy.isin(part.segment.speakers, named)] *= numpy.float32(SPEAKER)
+        own *= by_speaker
         if asked.days:
             own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
         owns.append(own)
@@ -131,9 +135,9 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
     held = shares(parts, asked.asks, candidates)
     wholes = bm25.scores_of_files(parts, asked.terms)
     columns = [
-        _exactly(number, part, by_bm25, own, places, meaning, per_word, named, asked, *shared)
-        for number, (part, by_bm25, own, places, *shared) in enumerate(
-            zip(parts, words, owns, candidates, held, wholes, strict=True)
+        _exactly(number, part, by_bm25, own, places, meaning, per_word, by_speaker, asked, *shared)
+        for number, (part, by_bm25, own, places, by_speaker, *shared) in enumerate(
+            zip(parts, words, owns, candidates, voicings, held, wholes, strict=True)
         )
         if len(places)
     ]
@@ -177,9 +181,17 @@ def _places(all_values: Floats, values: Any) -> list[Any]:
     ]
 
 
-def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
-    """Whether the query names a speaker of the segment."""
-    return not segment.voices.isdisjoint(named.tolist())
+def _by_speaker(segment: Segment, named: NDArray[numpy.uint64]) -> Floats:
+    """By what the own scores of all chunks are multiplied, for the speakers that a query names."""
+    # Taken from a table: a mask is ten times as slow where it lets half of them through.
+    factors = numpy.array([1.0, PERSON], dtype=numpy.float32).take(segment.persons.view(numpy.uint8))
+    if len(named):
+        spoken = numpy.isin(segment.speakers, named)
+        absent = numpy.full(len(segment.files), ABSENT, dtype=numpy.float32)
+        absent[segment.owners[spoken]] = 1.0
+        factors *= absent[segment.owners]
+        factors[spoken] *= numpy.float32(SPEAKER)
+    return factors
 
 
 def _around(segment: Segment, own: Floats, places: Any) -> Any:
@@ -251,7 +263,7 @@ def _exactly(
     places: Any,
     meaning: Meaning | None,
     per_word: float,
-    named: NDArray[numpy.uint64],
+    by_speaker: Floats,
     asked: Query,
     share: Floats,
     whole: Floats,
@@ -266,11 +278,8 @@ def _exactly(
         similarity = meaning.of(cosines)
         similarity[segment.scales[places] == 0] = 0.0
     own = words + similarity
-    speaker = date = nothing = numpy.zeros(len(places), dtype=numpy.float32)
-    if _is_spoken(segment, named):
-        spoken = numpy.isin(segment.speakers[places], named) & (segment.speakers[places] != 0)
-        speaker = numpy.where(spoken, own * numpy.float32(SPEAKER - 1), nothing)
-    speaker = numpy.where(segment.persons[places], own * numpy.float32(PERSON - 1), speaker)
+    date = nothing = numpy.zeros(len(places), dtype=numpy.float32)
+    speaker = own * (by_speaker[places] - 1)
     own = own + speaker
     if asked.days:
         date = numpy.where(_dated(segment.days[places], asked), own * numpy.float32(DATED - 1), nothing)

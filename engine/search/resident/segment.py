@@ -30,6 +30,8 @@ WEIGHTS = (5, 4, 5, 1, 1)
 an identifier; in fifths."""
 PERSON = "user"
 """The speaker who is a person without a name: in a conversation with an agent, the person."""
+_TURNS = 3
+"""Times that somebody speaks in a conversation; ``Note:`` at the beginning of a turn is nobody's name."""
 _MOST_COUNT = 255
 _MOST_LENGTH = 65_535
 _BATCH = 4_096
@@ -45,6 +47,7 @@ class ChunkRow:
     texts: tuple[str, ...]  # as ``WEIGHTS``; the last ones may be missing
     vector: bytes  # int8, packed; empty without one
     characters: int = 0  # of its whole text
+    asks: bool = False  # whether it is only a question, as ``engine.search.worth.asks``
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class Segment:
     days: Ints  # int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated
     speakers: NDArray[numpy.uint64]  # uint64 ``[N]``: the number of the speaker's first name; 0 without one
     persons: Bools  # bool ``[N]``: whether ``PERSON`` speaks
+    asking: Bools  # bool ``[N]``: whether it is only a question
     bits: NDArray[numpy.uint8]  # uint8 ``[N, D/8]``: the signs of the vectors
     vectors: NDArray[numpy.int8]  # int8 ``[N, D]``; a row of zeros for a chunk without one
     scales: NDArray[numpy.float32]  # float32 ``[N]``: what makes a vector's length 1; 0 for a row of zeros
@@ -106,11 +110,19 @@ class Segment:
         return int(self.lengths.sum(dtype=numpy.int64))
 
     @cached_property
-    def voices(self) -> frozenset[int]:
-        """The numbers in ``speakers``, without 0."""
+    def voices(self) -> dict[int, list[int]]:
+        """By the number of each speaker the files in which they speak ``_TURNS`` times or more."""
         import numpy  # noqa: PLC0415 — only a search needs it
 
-        return frozenset(numpy.unique(self.speakers).tolist()) - {0}
+        named = numpy.flatnonzero(self.speakers)
+        pairs = numpy.stack([self.speakers[named], self.owners[named].astype(numpy.uint64)])
+        (speakers, files), counts = numpy.unique(pairs, axis=1, return_counts=True)
+        found: dict[int, list[int]] = {}
+        for speaker, file in zip(
+            speakers[counts >= _TURNS].tolist(), files[counts >= _TURNS].tolist(), strict=True
+        ):
+            found.setdefault(speaker, []).append(file)
+        return found
 
     @cached_property
     def signs(self) -> NDArray[Any]:
@@ -161,6 +173,11 @@ class Part:
             known = self._spans[term] = self.segment.span(term)
         return known
 
+    def is_voice(self, term: int) -> bool:
+        """Whether a term is the name of somebody who takes part in a conversation that is not gone."""
+        files = self.segment.voices.get(term, ())
+        return bool(files) if self.alive is None else any(self.alive[self.segment.firsts[f]] for f in files)
+
     def holders(self, term: int) -> int:
         """How many of the chunks that are not gone hold a term."""
         first, last = self.span(term)
@@ -172,7 +189,8 @@ class Part:
 ARRAYS = tuple(each.name for each in fields(Segment) if each.name not in ("paths", "categories"))
 """The fields that are arrays, in order."""
 _COLUMNS = (
-    *("chunks", "lengths", "sizes", "days", "speakers", "persons", "bits", "vectors", "scales", "marks"),
+    *("chunks", "lengths", "sizes", "days", "speakers", "persons", "asking"),
+    *("bits", "vectors", "scales", "marks"),
 )
 """Those that say something of each chunk by itself."""
 
@@ -210,6 +228,7 @@ def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
         days=numpy.frombuffer(made.days, dtype=numpy.int32),
         speakers=numpy.frombuffer(made.speakers, dtype=numpy.uint64),
         persons=numpy.frombuffer(made.persons, dtype=numpy.bool_),
+        asking=numpy.frombuffer(made.asking, dtype=numpy.bool_),
         bits=numpy.packbits(vectors > 0, axis=1),
         vectors=vectors,
         scales=scales_of(vectors),
@@ -247,7 +266,8 @@ class _Builder:
         self.chunks, self.owners, self.distinct = array("q"), array("i"), array("i")
         self.lengths, self.sizes, self.days = array("H"), array("i"), array("i")
         self.speakers = array("Q")
-        self.persons, self.vectors, self.marks = bytearray(), bytearray(), array("I")
+        self.persons, self.asking = bytearray(), bytearray()
+        self.vectors, self.marks = bytearray(), array("I")
         self.files, self.firsts = array("q"), array("i")
         self.paths: list[str] = []
         self.categories: list[str] = []
@@ -279,6 +299,7 @@ class _Builder:
         self.days.append(day_of(row.date))
         self.speakers.append(speaker_of(row.speaker, self._terms))
         self.persons.append(row.speaker == PERSON)
+        self.asking.append(row.asks)
         vector = row.vector if len(row.vector) == len(self._none) else self._none
         self.vectors += vector
         self.marks.append(crc32(vector))
