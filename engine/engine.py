@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from engine.activation.trace import Direction, Event, Message, Trace
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from engine.context.views import DigestView, LedgerView, StatusView
     from engine.discussions.discussions import Discussions
     from engine.events import EngineEvent
+    from engine.lifecycle.schedule.schedule import Schedule
     from engine.live.feed import FeedEntry
     from engine.live.live import Live
     from engine.search.reports import IndexReport
@@ -83,9 +83,7 @@ class Engine(Parts):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -120,10 +118,18 @@ class Engine(Parts):
 
         self._publish(Trouble(self.clock(), text))
 
+    @part
+    def schedule(self) -> Schedule:
+        """What is done by the clock; who runs it says so before ``start``, or it is the workbench."""
+        from engine.jobs.table import schedule_of  # noqa: PLC0415 — only where something runs by the clock
+
+        return schedule_of(self, self._publish, lambda: self.counting.standing.counts)
+
     def start(self) -> None:
-        """Begins to watch the workspace and to work on what happens in it, in background threads."""
+        """Begins to watch the workspace and to work on what happens in it and by the clock, in threads."""
         from engine.live.live import Live  # noqa: PLC0415 — brings the watcher
 
+        self.schedule.start("workbench")
         with self._guard:
             if self._live is None:
                 self._live = Live(self, self._publish)
@@ -133,6 +139,7 @@ class Engine(Parts):
 
     def stop(self) -> None:
         """Ends what ``start`` began."""
+        self.drop("schedule")
         with self._guard:
             live, self._live = self._live, None
         if live is not None:
@@ -163,10 +170,7 @@ class Engine(Parts):
         ``direction`` is ``output`` for what the agent wrote, ``paths`` are files that tool calls name,
         ``event`` is ``source:event`` of a webhook, or ``cron:schedule``, in place of a message.
         """
-        happened = None
-        if event:
-            source, _, name = event.partition(":")
-            happened = Event(source, name)
+        happened = Event(*event.partition(":")[::2]) if event else None
         message = Message(text, direction, at=self.clock(), paths=tuple(paths), event=happened)
         return self.pipeline.process(message, record=record)
 

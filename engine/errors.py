@@ -121,6 +121,18 @@ class HarvestRefused(AutopoiesisError):
     """Conversations are not harvested or reclaimed, because something would be lost or is not certain."""
 
 
+class ChangeRefused(AutopoiesisError):
+    """Files are not changed as was proposed: they are not what it was made for, or too much would be lost."""
+
+
+class ExtractionRefused(AutopoiesisError):
+    """Knowledge is not taken out of a session: there is none of that name, or no such extractor is set."""
+
+
+class JobError(AutopoiesisError):
+    """A job does not exist, is running already, or may not run."""
+
+
 class CostLimit(AutopoiesisError):
     """A call was not made: the budget of the day or of the month is spent."""
 

@@ -43,7 +43,9 @@ class TurnTraced:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A schedule came due or a webhook arrived; its trace follows as a ``TurnTraced`` with the same key."""
+    """A schedule came due or a webhook arrived; its trace follows as a ``TurnTraced`` with the same key. That
+    is empty, and none follows, where another program fired it.
+    """
 
     at: datetime
     key: str
@@ -163,6 +165,25 @@ class CacheGivenUp:
 
 
 @dataclass(frozen=True, slots=True)
+class JobStarted:
+    """A job began, here or in another program; ``by`` is the kind of program."""
+
+    at: datetime
+    job: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded:
+    """A job ended; ``said`` is what came of it. That it failed follows as a ``Trouble``."""
+
+    at: datetime
+    job: str
+    result: Literal["done", "failed", "refused", "interrupted"]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Something failed that the person should know of; the engine goes on."""
 
@@ -186,5 +207,7 @@ EngineEvent = (
     | IndexProgress
     | Indexed
     | CacheGivenUp
+    | JobStarted
+    | JobEnded
     | Trouble
 )

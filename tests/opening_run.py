@@ -46,7 +46,7 @@ COMMANDS = (
     "-C {root} import claude-code",
     "-C {root} cache check",
 )
-SCREENS = "tcsCKvL"
+SCREENS = "tcsCKvLh"
 """Keys of the workbench that open one."""
 PATIENCE_S = 30.0
 

@@ -146,7 +146,7 @@ def test_the_run_did_something(watched: Watched) -> None:
     assert said["GET /api/cache"].startswith("HTTP/1.1 200") and "watched.md" in said["watch --json"]
     assert "committed as" in said["import claude-code"]
     screens = said["workbench"].split()
-    assert len(screens) == len(set(screens)) == 7 and "Workbench" not in screens
+    assert len(screens) == len(set(screens)) == 8 and "Workbench" not in screens
     assert (watched.place / "memory" / "memory.db").is_file()
     assert not (watched.place / "neighbour" / "PWNED").exists()
 

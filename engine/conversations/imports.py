@@ -14,6 +14,7 @@ from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
 from engine.redaction.commits import refusals
 from engine.settings.model import Config
 from engine.store.change import ChangeCommit, commit_change
+from engine.store.commit_message import commit_message
 from engine.store.comparison import Comparison
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
@@ -27,8 +28,8 @@ from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.places import FOLDER
 
-_TRAILER = "Import: "
-_UNDONE = "Undoes: "
+_TRAILER = "Import"
+_UNDONE = "Undoes"
 _LOOKED_BACK = 1000
 
 
@@ -103,15 +104,18 @@ def import_sessions(
 
 
 def commit_imported(
-    engine: Importing, results: Iterable[ImportResult] = ()
+    engine: Importing, results: Iterable[ImportResult] = (), *, by_hand: bool = False
 ) -> tuple[ChangeCommit, tuple[str, ...], tuple[Held, ...]]:
     """Commit the imported transcripts that are in no commit yet, also those of an import that was cut off.
+
+    Args:
+        by_hand: Whether a person asked for it: then it is done whatever the settings say.
 
     Returns:
         What became of it, the transcripts committed, and those that are left out because they hold what looks
         like a secret.
     """
-    if not engine.config.git.auto_commit:
+    if not (by_hand or engine.config.git.auto_commit):
         return ChangeCommit(why="git.auto_commit is off"), (), ()
     try:
         changed = engine.repository.changed(FOLDER)
@@ -135,9 +139,9 @@ def commit_imported(
     at = iso(engine.clock())
     noun = "session" if len(paths) == 1 else "sessions"
     made_by = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-    body = f"From {made_by}.\n\n" if made_by else ""
-    trailers = "".join(f"Session: {path}\n" for path in paths)
-    message = f"conversation: import {len(paths)} {noun}\n\n{body}{trailers}{_TRAILER}{at}"
+    body = f"From {made_by}." if made_by else ""
+    what, trailers = f"import {len(paths)} {noun}", [(_TRAILER, at)]
+    message = commit_message("conversation", what, body, sessions=paths, trailers=trailers)
     change = commit_change(lambda: engine.repository, paths, message, wanted=True)
     return change, tuple(paths) if change.revision else (), tuple(held)
 
@@ -206,8 +210,8 @@ def last_import(engine: Importing) -> Undo | None:
     undone: set[str] = set()
     for commit in engine.repository.log(_LOOKED_BACK, path=FOLDER):
         trailers = commit.body.split("\n")
-        undone |= {line.removeprefix(_UNDONE) for line in trailers if line.startswith(_UNDONE)}
-        if commit.revision in undone or not any(line.startswith(_TRAILER) for line in trailers):
+        undone |= {line.removeprefix(f"{_UNDONE}: ") for line in trailers}
+        if commit.revision in undone or not any(line.startswith(f"{_TRAILER}: ") for line in trailers):
             continue
         changes = engine.repository.changes(commit.revision)
         blocked = tuple(
@@ -245,7 +249,8 @@ def undo_import(engine: Importing, undo: Undo) -> ChangeCommit:
             engine.files.remove(path)
     paths = (*undo.removed, *undo.restored)
     noun = "session" if len(paths) == 1 else "sessions"
-    message = f"conversation: undo the import of {len(paths)} {noun}\n\n{_UNDONE}{undo.revision}"
+    what = f"undo the import of {len(paths)} {noun}"
+    message = commit_message("conversation", what, trailers=[(_UNDONE, undo.revision)])
     return commit_change(lambda: engine.repository, paths, message, wanted=True)
 
 

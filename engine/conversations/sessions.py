@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.errors import RepositoryError
+from engine.store.commit_message import commit_message
 from engine.store.repository import Repository
 from engine.transcripts.capture import ConversationCapture
 
@@ -30,6 +31,12 @@ def new_session_id() -> str:
     return f"ses_{secrets.token_hex(4)}"
 
 
+def message_of(path: str) -> str:
+    """What the commit of a transcript says."""
+    slug = path.rsplit("/", 1)[-1].removesuffix(".md").split("-", 2)[-1]
+    return commit_message("conversation", slug, sessions=[path])
+
+
 def end_session(
     capture: ConversationCapture,
     repository: Repository,
@@ -49,9 +56,8 @@ def end_session(
     path = capture.end(session_id, tokens_in=tokens_in, tokens_out=tokens_out, tags=tags)
     if not commit:
         return EndedSession(path, why="git.auto_commit is off")
-    slug = path.rsplit("/", 1)[-1].removesuffix(".md").split("-", 2)[-1]
     try:
-        revision = repository.commit([path], f"conversation: {slug}\n\nSession: {path}")
+        revision = repository.commit([path], message_of(path))
     except RepositoryError as error:
         return EndedSession(path, why=f"not committed: {error}")
     return EndedSession(path, revision or "", "" if revision else "nothing new to commit")

@@ -35,6 +35,7 @@ from engine.knowledge.session_notes import path_of, place_of, projects
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
+from engine.store.commit_message import commit_message
 from engine.store.paths import slugify, valid_session_id
 from engine.store.zone import local_day
 from engine.transcripts.turn import Turn
@@ -340,7 +341,7 @@ def _message(record: FlushRecord) -> str:
     """What the commit of a flush's notes says (spec 10.1)."""
     turns = f"turn {record.first}" if record.first == record.last else f"turns {record.first}–{record.last}"
     name = _origin_of(record, "").name
-    return f"memory: notes of {name}, {turns}\n\nSession: {record.path}"
+    return commit_message("memory", f"notes of {name}, {turns}", sessions=[record.path])
 
 
 def _origin_of(record: FlushRecord, day: str) -> Origin:

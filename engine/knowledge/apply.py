@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
+from engine.knowledge import pages
 from engine.knowledge.bindings import Sightings, new_notes
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, refuse_broken
 from engine.knowledge.edit import Held
@@ -72,11 +73,13 @@ def apply(files: Files, edit: Edit) -> Applied:
             status = "moved"
             return _moved(data, task)
         status = "written"
-        # A file of notes of sessions begins with a header, so one with nothing but a header is not new.
-        body = 0 if edit.section == HEADING else locate(data).body
+        # A page begins with a header, so one with nothing but a header is not new.
+        body = 0 if edit.category in ("notes", "pages") else locate(data).body
         if edit.title and not data[body:].strip():
             data += _new_file(files, edit)
         new = with_line(data, edit.line, edit.section, level_of(edit.path))
+        if edit.category == "pages":
+            new = pages.with_header(new, edit)
         refuse_full(edit.path, new)
         return new
 
@@ -171,6 +174,8 @@ def _moved(data: bytes, task: Entry) -> bytes:
 
 def _item(edit: Edit) -> Item:
     """What an edit's line says."""
+    if edit.category == "pages":
+        return pages.item_of(edit)
     if edit.section == HEADING:
         return Item("notes", text_of(edit.line), edit.path)
     return Item(edit.category, edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line)

@@ -16,11 +16,12 @@ from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries
+from engine.knowledge.file_changes import remove_empty
 from engine.knowledge.inventory import take
 from engine.knowledge.links import Link, Links
 from engine.redaction.detect import redacted
-from engine.store import descriptors
 from engine.store.change import ChangeCommit
+from engine.store.commit_message import commit_message
 from engine.store.documents import parse
 from engine.store.entry_files import KNOWLEDGE, entry_name, folder_of
 from engine.store.files import Files
@@ -129,7 +130,7 @@ class EntryArchive:
             move = EntryMove(title, folder, target, len(markers), len(inventory.files), size)
             self._check_free(target)
             report = self._applied((move,), "restored", (), finished)
-            self._remove_empty(folder_of(folder))
+            remove_empty(self.files, folder_of(folder), least=1)
             return report
 
     def archived(self) -> list[str]:
@@ -221,7 +222,8 @@ class EntryArchive:
                 self._record(move.name, move.target, move.entries, move.size, verb)
         finally:
             # What has moved is committed whatever became of the next one.
-            committed = self.commit(paths, f"Knowledge entries {verb}: {', '.join(names)}") if paths else None
+            said = commit_message("maintenance", f"knowledge entries {verb}: {', '.join(names)}")
+            committed = self.commit(paths, said) if paths else None
         if committed is None:
             return ArchiveReport((), True, already, finished)
         return ArchiveReport(moves, True, already, finished, committed.revision, committed.why)
@@ -245,7 +247,8 @@ class EntryArchive:
             return ()
         news = [new for _, new in pairs]
         self._record_missing(news)
-        committed = self.commit([path for pair in pairs for path in pair], "Knowledge entries moved earlier")
+        said = commit_message("maintenance", "knowledge entries moved earlier")
+        committed = self.commit([path for pair in pairs for path in pair], said)
         return tuple(news) if committed.revision else ()
 
     def _record_missing(self, paths: Iterable[str]) -> None:
@@ -274,17 +277,6 @@ class EntryArchive:
         here = take(self.files.workspace, [TOP]).files
         moved = ((old, _counterpart(old)) for old in sorted(known - here.keys()))
         return [(old, new) for old, new in moved if new in here and new not in known]
-
-    def _remove_empty(self, folder: str) -> None:
-        """Removes folders of the archive that hold nothing any more."""
-        while folder.startswith(f"{COLD}/") or folder == COLD:
-            above, _, name = folder.rpartition("/")
-            try:
-                with descriptors.open_folder(self.files.workspace.root, above.split("/")) as descriptor:
-                    os.rmdir(name, dir_fd=descriptor)
-            except OSError:
-                return
-            folder = above
 
 
 def _files(count: int) -> str:

@@ -7,16 +7,21 @@ changes a byte; what a reader cannot make sense of is neither an entry nor an er
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from engine.context.delimiters import outside
 from engine.errors import DocumentError
 from engine.knowledge.item import Category, Item, Origin
 from engine.store.header import locate
 from engine.store.markdown import code_lines, sections
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
 
 OPEN = "Open"
 DONE = "Done"
@@ -54,6 +59,8 @@ _PLACES: dict[Category, tuple[CategoryFile, str]] = {
     "playbooks": (PLAYBOOKS, ""),
     "files": (FACTS, ""),
     "notes": (FACTS, ""),
+    "pages": (FACTS, ""),
+    "changes": (FACTS, ""),
 }
 
 _BULLET = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
@@ -160,6 +167,17 @@ def refuse_broken(data: bytes, path: str) -> None:
         raise DocumentError("a code block is never closed", where=f"{path}:{line}", cure="close it")
 
 
+def refuse_broken_files(files: Files) -> None:
+    """Keeps a model from being asked for what could not be written down.
+
+    Raises:
+        DocumentError: One of the category files cannot be added to; as ``refuse_broken``.
+    """
+    for file in CATEGORY_FILES:
+        with contextlib.suppress(FileNotFoundError):
+            refuse_broken(files.read(file.path), file.path)
+
+
 def _titles(lines: Sequence[str]) -> list[str]:
     """The section that each line stands in."""
     titles = [""] * len(lines)
@@ -250,6 +268,12 @@ def _entry(lines: Sequence[str], path: str, number: int, section: str) -> Entry:
         section=section,
         is_ticked=box is not None and box[1] != " ",
     )
+
+
+def provenance_of(line: str) -> tuple[str, str] | None:
+    """The name and day that a line says it is from; ``None`` where it says nothing."""
+    marks = _FROM.findall(line)
+    return _provenance(marks[-1]) if marks else None
 
 
 def _provenance(inside: str) -> tuple[str, str]:

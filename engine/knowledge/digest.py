@@ -80,6 +80,11 @@ def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
     return _text(parts, _chosen(parts))
 
 
+def state_bytes(last: str) -> bytes:
+    """What the file of the switch holds: ``last`` is ``made`` or ``empty``."""
+    return json.dumps({"last": last}).encode() + b"\n"
+
+
 class Digest:
     """The digest of one workspace.
 
@@ -181,7 +186,7 @@ class Digest:
     def _note(self, last: str) -> bool:
         if self._last() == last:
             return False
-        self._files.replace(STATE, json.dumps({"last": last}).encode() + b"\n")
+        self._files.replace(STATE, state_bytes(last))
         return True
 
     def _remove(self) -> bool:

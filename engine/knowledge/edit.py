@@ -28,6 +28,8 @@ class Edit:
     section: str  # the heading above it, without ``#``; empty for a file without sections
     line: str  # the whole line without its line end: bullet, text, provenance
     title: str  # what the file begins with if it does not exist yet; empty if it is not to be created
+    day: str = ""  # of a page: what its header calls the last change
+    session: str = ""  # of a page: what its header lists
 
 
 @dataclass(frozen=True, slots=True)

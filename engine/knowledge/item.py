@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Category = Literal[
-    "facts", "decisions", "tasks_done", "tasks_open", "questions", "playbooks", "files", "notes"
-]
-CATEGORIES: tuple[Category, ...] = tuple(name for name in get_args(Category) if name != "notes")
-"""What a harvest takes out, in the order of the schema and of the ledger's counts; notes are a flush's."""
+    "facts", "decisions", "tasks_done", "tasks_open", "questions", "playbooks", "files",
+    "notes", "pages", "changes",
+]  # fmt: skip
+CATEGORIES: tuple[Category, ...] = tuple(
+    name for name in get_args(Category) if name not in ("notes", "pages", "changes")
+)
+"""What a harvest takes out, in the order of the schema and of the ledger's counts; notes are a flush's,
+lines of pages an extraction's, changes of files an upkeep's."""
 
 NAMES: Mapping[str, tuple[str, str]] = {
     "facts": ("fact", "facts"),
@@ -47,11 +51,13 @@ class Item:
     """One plain line without bullet and provenance: a statement and its detail; of a playbook ``**name**:
     steps``; of a file the note."""
     path: str = ""
-    """Of ``files`` the path as the conversation names it; of ``notes`` the file that they go to; otherwise
-    empty."""
+    """Of ``files`` the path as the conversation names it; of ``notes`` and ``pages`` the file that they
+    go to; of ``changes`` the one that is changed first; otherwise empty."""
     voice: Voice = ""
     why: str = ""  # why a person has to look at it whatever it says, one clause; empty if its text decides
     times: int = 1  # how often the conversation shows it
+    section: str = ""  # of ``pages`` the heading below which it stands; otherwise empty
+    subject: str = ""  # of ``pages`` what the page is about, as its title says it; otherwise empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,9 @@ class Origin:
     """Where knowledge comes from."""
 
     name: str  # the conversation's file name without its suffix, safe inside a provenance
-    day: str  # day of the harvest, ISO 8601; of notes that of the turns
+    day: str  # day of the harvest, ISO 8601; of notes that of the turns, of pages that of the session
     turns: tuple[int, int] | None = None  # first and last turn meant; ``None`` for the whole conversation
+    session: str = ""  # its id, where a page lists the sessions that it comes from
 
     @property
     def provenance(self) -> str:

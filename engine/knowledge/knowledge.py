@@ -16,6 +16,7 @@ from engine.store.change import commit_change
 
 if TYPE_CHECKING:
     from engine.costs.costs import Costs
+    from engine.knowledge.changing import FileChanges
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.harvest.report import Survey
     from engine.knowledge.harvest.run import Extracts, Harvest
@@ -58,6 +59,13 @@ class Knowledge:
 
         queue = ReviewQueue(self.files, self.clock)
         return Reviewing(self.files, queue, self.ledger, self.digest, self.commit, self.on_problem)
+
+    @cached_property
+    def changes(self) -> FileChanges:
+        """What makes changes of files that were decided before."""
+        from engine.knowledge.changing import FileChanges  # noqa: PLC0415 — only where one is made
+
+        return FileChanges(self.files, self.commit, self.on_problem)
 
     @cached_property
     def notes(self) -> NoteFiles:

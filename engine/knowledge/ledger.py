@@ -215,14 +215,7 @@ class Ledger:
             return {}, {}
         if data == self._read[0]:
             return self._read[1:]
-        try:
-            trees: _Trees = json.loads(data)["entries"]
-            if odd := [name for name in trees if not _is_name(name)]:
-                raise ValueError(f"{odd[0]!r:.40} is no sha256")
-            entries = {name: entry_of(tree) for name, tree in trees.items()}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            short = f"{type(error).__name__}: {error}"[:120]
-            raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, cure=_CURE) from error
+        trees, entries = _decoded(data)
         self._read = data, trees, entries
         return trees, entries
 
@@ -231,6 +224,26 @@ class Ledger:
             return bool(self._repository.log(1, path=PATH))
         except AutopoiesisError:
             return False  # no repository, no history
+
+
+def trees_of(data: bytes) -> _Trees:
+    """The entries of a ledger's bytes by sha256, each as the file holds it.
+
+    Raises:
+        LedgerBroken: It cannot be read.
+    """
+    return _decoded(data)[0]
+
+
+def _decoded(data: bytes) -> tuple[_Trees, dict[str, LedgerEntry]]:
+    try:
+        trees: _Trees = json.loads(data)["entries"]
+        if odd := [name for name in trees if not _is_name(name)]:
+            raise ValueError(f"{odd[0]!r:.40} is no sha256")
+        return trees, {name: entry_of(tree) for name, tree in trees.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        short = f"{type(error).__name__}: {error}"[:120]
+        raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, cure=_CURE) from error
 
 
 def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.knowledge import session_notes
+from engine.errors import AutopoiesisError
+from engine.knowledge import pages, session_notes
 from engine.knowledge.category_files import (
     CATEGORY_FILES,
     DONE,
@@ -20,6 +21,7 @@ from engine.knowledge.category_files import (
 from engine.knowledge.edit import Edit, Held, Known, Plan
 from engine.knowledge.item import Item, Origin, item_id, normalised
 from engine.knowledge.notes import NoteFiles
+from engine.knowledge.proposed import REFUSED
 from engine.knowledge.similarity import SimilarEntries
 from engine.knowledge.superseding import finished, link_to, said, supersedes
 
@@ -44,16 +46,23 @@ def plan(
     may be written unreviewed.
 
     Raises:
-        DocumentError: A category file cannot be added to: not UTF-8, merge markers, an open code block.
+        DocumentError: A category file cannot be added to: not UTF-8, merge markers, an open code block. What
+            would go to such a page waits.
     """
     planner = _Planner(files, origin)
-    if any(item.category != "notes" for item in items):
+    if any(item.category not in ("notes", "pages") for item in items):
         planner.look_over()
     edits: list[Edit] = []
     known: list[Known] = []
     waiting: list[Held] = []
     for item in items:
-        found = planner.known(item)
+        try:
+            found = planner.known(item)
+        except AutopoiesisError as error:
+            if item.category != "pages":
+                raise
+            waiting.append(Held(item_id(item, origin.name), item, f"{REFUSED}{error}"))
+            continue
         if found is not None:
             known.append(found)
         elif doubt := held(item):
@@ -85,7 +94,7 @@ class _Planner:
         if self._is_session_note(item):
             return None
         edit = self._notes.edit_for(item, self._origin) if item.category == "files" else None
-        path = edit.path if edit is not None else place_of(item.category)[0].path
+        path = edit.path if edit is not None else self._place(item)
         found = self._alike(path, done=item.category == "tasks_done").find(self._text(item, edit))
         if found is None or (item.category == "tasks_done" and self._stands_open(item)):
             return None
@@ -103,7 +112,7 @@ class _Planner:
         """The edit that writes an item down; the items behind it are compared with it too."""
         if self._is_session_note(item):
             return session_notes.edit_for(item, self._origin)
-        edit = self._notes.edit_for(item, self._origin) if item.category == "files" else self._line(item)
+        edit = self._written(item)
         text, origin = self._text(item, edit), self._origin
         # It has no line yet.
         entry = Entry(edit.path, 0, 0, edit.line, (edit.line,), text, origin.name, origin.day, edit.section)
@@ -114,6 +123,18 @@ class _Planner:
             if (edit.path, done) in self._similar and (entry.section == DONE or not done):
                 self._similar[edit.path, done].add(entry)
         return edit
+
+    def _written(self, item: Item) -> Edit:
+        if self._is_of_page(item):
+            return pages.edit_for(item, self._origin)
+        return self._notes.edit_for(item, self._origin) if item.category == "files" else self._line(item)
+
+    def _place(self, item: Item) -> str:
+        return item.path if self._is_of_page(item) else place_of(item.category)[0].path
+
+    def _is_of_page(self, item: Item) -> bool:
+        """Whether an item goes to a page; one whose path no page may have is a fact."""
+        return item.category == "pages" and pages.is_page(item.path)
 
     def _line(self, item: Item) -> Edit:
         identity = item_id(item, self._origin.name)
@@ -141,7 +162,7 @@ class _Planner:
     def _alike(self, path: str, *, done: bool) -> SimilarEntries:
         if (path, done) not in self._similar:
             there = [
-                replace(entry, text=said(entry))
+                replace(entry, text=pages.without_day(said(entry)) if pages.is_page(path) else said(entry))
                 for entry in self._standing(path)
                 if not done or entry.section == DONE or entry.is_ticked
             ]

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from engine.knowledge.item import Item
     from engine.provenance.voices import Voices
 
-Group = Literal["risky", "correction", "plan", "summary", "command", "outside", "repeated", "other"]
+Group = Literal[
+    "risky", "upkeep", "correction", "person", "plan", "summary", "command", "outside", "repeated", "other",
+]  # fmt: skip
 GROUPS: tuple[Group, ...] = get_args(Group)
 """In the order in which they are listed: the dangerous first, then what a person said."""
 
@@ -24,7 +26,9 @@ REFUSED = "cannot be written: "
 """How reasons begin that do not depend on who said it."""
 
 WHY: dict[Group, str] = {
+    "upkeep": "it changes what stands in files",
     "correction": "you corrected the agent or set it a rule",
+    "person": "you said so of somebody",
     "plan": "you approved this plan",
     "summary": "the agent said so at the end",
     "command": "this command succeeded again and again",
@@ -34,7 +38,9 @@ WHY: dict[Group, str] = {
 
 TITLES: dict[Group, str] = {
     "risky": "held back, because they could do harm",
+    "upkeep": "changes of files, to keep memory short and current",
     "correction": "corrections and rules of yours",
+    "person": "what you said of somebody",
     "plan": "plans you approved",
     "summary": "what the agent said it had done",
     "command": "commands that succeeded again and again",
@@ -70,11 +76,12 @@ def why_held(item: Item, said: Voices) -> Doubt | None:
     own, which also says whom it comes from.
     """
     is_note = item.category == "notes"
+    is_place = item.category in ("notes", "pages")  # the path says where it goes, and is ours
     is_rule = bool(item.why) and item.voice == "person" and not is_note
     doubt = doubt_of(
         item.text,
         said,
-        path="" if is_note else item.path,
+        path="" if is_place else item.path,
         is_tool=is_note and item.voice == "tool",
         needs_ground=not is_note,
         may_order=is_rule,

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from engine.errors import HarvestRefused
 from engine.knowledge.category_files import Entry
 from engine.knowledge.edit import Held
+from engine.knowledge.file_changes import FileChange, change_of
+from engine.knowledge.file_changes import tree_of as tree_of_change
 from engine.knowledge.item import Category, Item, Origin, Voice, normalised
 from engine.knowledge.proposed import is_shown
 from engine.knowledge.session_notes import path_of
@@ -29,6 +31,8 @@ KIND = "review"
 
 Verdict = Literal["accepted", "rejected"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+_TEXTS = ("why", "name", "day", "session", "source", "sha256", "beside", "file", "section", "subject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Waiting:
     places: int = 1  # number of conversations that said it
     verdict: Verdict | Literal[""] = ""  # empty while it waits
     text: str = ""  # what was accepted in its place, if it was edited
+    change: FileChange | None = None  # what accepting it does to files, where it is no line of knowledge
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +207,21 @@ def tree_of(each: Waiting) -> dict[str, Any]:
         "category": each.item.category,
         "said": each.item.text,
         "file": each.item.path,
+        "section": each.item.section,
+        "subject": each.item.subject,
         "voice": each.item.voice,
         "why": each.why,
         "name": each.origin.name,
         "day": each.origin.day,
         "turns": list(each.origin.turns or ()),
+        "session": each.origin.session,
         "source": each.source,
         "sha256": each.sha256,
         "line": each.line,
         "beside": each.said,
         "read": list(each.read),
         "times": each.times if each.times > 1 else 0,
+        "change": tree_of_change(each.change) if each.change is not None else None,
     }
     return {
         name: value for name, value in record.items() if value or name in ("at", "id", "category", "said")
@@ -226,14 +235,14 @@ def waiting_of(record: Record) -> Waiting | None:
         voice = record.get("voice", "")
         if category not in get_args(Category) or voice not in get_args(Voice):
             return None
-        texts = {
-            name: record.get(name, "")
-            for name in ("why", "name", "day", "source", "sha256", "beside", "file")
-        }
+        texts = {name: record.get(name, "") for name in _TEXTS}
         line = record.get("line", 0)
         read, turns = record.get("read", ()), record.get("turns", ())
         known = (record["at"], record["id"], record["said"], *texts.values(), *read)
         if not all(isinstance(text, str) for text in known) or not isinstance(line, int):
+            return None
+        change = change_of(record["change"]) if "change" in record else None
+        if (change is None) == (category == "changes"):
             return None
         if turns and not (len(turns) == 2 and all(isinstance(number, int) for number in turns)):
             return None
@@ -243,15 +252,23 @@ def waiting_of(record: Record) -> Waiting | None:
     return Waiting(
         id=record["id"],
         at=record["at"],
-        item=Item(category, record["said"], texts["file"], cast("Voice", voice)),
+        item=Item(
+            category,
+            record["said"],
+            texts["file"],
+            cast("Voice", voice),
+            section=texts["section"],
+            subject=texts["subject"],
+        ),
         why=texts["why"],
-        origin=Origin(texts["name"], texts["day"], tuple(turns) or None),
+        origin=Origin(texts["name"], texts["day"], tuple(turns) or None, texts["session"]),
         source=texts["source"],
         sha256=texts["sha256"],
         line=line,
         said=texts["beside"],
         read=tuple(read),
         times=_times(record),
+        change=change,
     )
 
 
@@ -291,7 +308,7 @@ class _Same:
         """Adds an item."""
         item, place = each.item, _place(each.item)
         self._exact.setdefault((*place, normalised(item.text)), each.id)
-        if item.category not in ("playbooks", "files"):
+        if item.category not in ("playbooks", "files", "changes"):
             # The id stands where an entry of a file has its line.
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
             self._alike.setdefault(place, SimilarEntries()).add(entry)
@@ -299,6 +316,8 @@ class _Same:
     def find(self, each: Waiting) -> str | None:
         """The id of the one that says the same."""
         place = _place(each.item)
+        if each.change is not None:
+            return None  # the same words may stand for other steps
         exact = self._exact.get((*place, normalised(each.item.text)))
         near = self._alike.get(place)
         if exact is not None or near is None:

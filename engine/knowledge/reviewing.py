@@ -17,17 +17,19 @@ from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFaile
 from engine.knowledge.apply import is_there, write
 from engine.knowledge.category_files import CATEGORY_FILES
 from engine.knowledge.edit import Edit
+from engine.knowledge.file_changes import carry_out, refuse_unfit
 from engine.knowledge.item import ITEM_CHARACTERS
 from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
+from engine.knowledge.pages import is_page
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import group_of
 from engine.knowledge.review import Verdict
-from engine.knowledge.session_notes import place_of
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
+from engine.store.commit_message import commit_message
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class Reviewed:
     number: int = 0  # from 1; 0 for none
     known: bool = False  # it was already there
     settled: bool = False  # the same had been decided before
+    paths: tuple[str, ...] = ()  # the files that it changed, where it is a change of files
     commit: str = ""  # object name; empty when there is no commit
     uncommitted: str = ""  # why there is no commit
 
@@ -92,6 +95,7 @@ class Reviewing:
         Raises:
             HarvestRefused: No item has that id, the text cannot be a line or holds a secret, or the item is
                 dangerous and ``sure`` is not set.
+            ChangeRefused: It changes files, and they are not what it was proposed for.
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
         with self.files.lock():
@@ -105,6 +109,11 @@ class Reviewing:
                     f"{waiting.id} {waiting.why}",
                     cure=f"read it; if it is right: autopoiesis review accept {waiting.id} --sure",
                 )
+            if waiting.change is not None:
+                if line:
+                    raise HarvestRefused("a change of files is accepted as it is", cure="edit the file then")
+                refuse_unfit(self.files, waiting.change)
+                return self._decided(_Decision(waiting.id, "accepted"), waiting)
             item = replace(waiting.item, text=line) if line else waiting.item
             decided = plan((item,), waiting.origin, self.files, held=lambda _item: None)
             there = [
@@ -154,13 +163,15 @@ class Reviewing:
         if len(found) != 1 or found[0].verdict != verdict or found[0].text != text:
             return None
         places = [file.path for file in CATEGORY_FILES]
-        if place_of(found[0].item.path):
+        if found[0].change is not None:
+            places += found[0].change.paths
+        elif is_page(found[0].item.path):
             places.append(found[0].item.path)
         self.digest.follow(self.on_problem)  # where it has to be made anew, now or before a kill
         written = (*self.queue.paths, LEDGER, *places, *self.digest.paths)
         root = self.files.workspace.root
         paths = [path for path in dict.fromkeys(written) if root.joinpath(path).is_file()]
-        made = self.commit(paths, f"memory: {verdict} from {found[0].origin.name}")
+        made = self.commit(paths, _message(found[0], verdict, text))
         return Reviewed(found[0], settled=True, commit=made.revision, uncommitted=made.why)
 
     def _decided(self, decision: _Decision, waiting: Waiting, known: Reviewed | None = None) -> Reviewed:
@@ -169,7 +180,7 @@ class Reviewing:
             return self._settled(decision.id, decision, waiting, known)
         except AutopoiesisError:
             # What did not reach the disk still waits; what did is finished by the next decision.
-            if not any(is_there(self.files, edit) for edit in decision.edits):
+            if waiting.change is None and not any(is_there(self.files, edit) for edit in decision.edits):
                 with contextlib.suppress(AutopoiesisError, FileNotFoundError):
                     self._journal.drop(decision.id)
             raise
@@ -181,13 +192,11 @@ class Reviewing:
         done = known or Reviewed(waiting)
         for edit in decision.edits:
             done = self._written(waiting, edit)
+        if waiting.change is not None and decision.verdict == "accepted":
+            done = Reviewed(waiting, paths=carry_out(self.files, waiting.change, self.on_problem))
         if not waiting.verdict:
             self.queue.settle(waiting.id, decision.verdict, decision.text)
-        name, said = waiting.origin.name, decision.text or waiting.item.text
-        message = f"memory: turned down from {name}"
-        if decision.verdict == "accepted":
-            message = f"memory: accepted from {name}: {said[:60]}"
-        done = self._committed(done, message)
+        done = self._committed(done, _message(waiting, decision.verdict, decision.text))
         self._journal.drop(journal)
         return replace(done, waiting=replace(waiting, verdict=decision.verdict, text=decision.text))
 
@@ -204,7 +213,7 @@ class Reviewing:
         """
         try:
             entry = self.ledger.get(waiting.sha256)
-            if entry is not None and line not in entry.lines:
+            if entry is not None and waiting.item.category != "pages" and line not in entry.lines:
                 counts = dict(entry.items)
                 counts[waiting.item.category] = counts.get(waiting.item.category, 0) + 1
                 self.ledger.change(waiting.sha256, lines=(*entry.lines, line), items=counts)
@@ -214,12 +223,25 @@ class Reviewing:
             self.on_problem(f"the ledger does not have an accepted line: {error}")
 
     def _committed(self, done: Reviewed, message: str) -> Reviewed:
-        paths = [*self.queue.paths]
+        paths = [*self.queue.paths, *done.paths]
+        if done.paths:
+            self.digest.follow(self.on_problem)
+            paths += self.digest.paths
         if done.line:
             self.digest.follow(self.on_problem)
             paths += [done.path, LEDGER, *self.digest.paths]
         made = self.commit(paths, message)
         return replace(done, commit=made.revision, uncommitted=made.why)
+
+
+def _message(waiting: Waiting, verdict: Verdict, text: str = "") -> str:
+    """What the commit of a decision says."""
+    what = f"turned down from {waiting.origin.name}"
+    if verdict == "accepted":
+        if waiting.change is not None:
+            return commit_message("maintenance", text or waiting.item.text)
+        what = f"accepted from {waiting.origin.name}: {text or waiting.item.text}"
+    return commit_message("memory", what, sessions=filter(None, [waiting.source]))
 
 
 def is_risky(waiting: Waiting, text: str = "") -> bool:

@@ -17,6 +17,7 @@ from engine.events import (
     FileChanged,
     FlushDue,
     Flushed,
+    JobEnded,
     Signal,
     TopicsReloaded,
     Trouble,
@@ -42,6 +43,7 @@ FeedKind = Literal[
     "webhook",
     "commit",
     "flush",
+    "job",
     "trouble",
 ]
 
@@ -95,6 +97,8 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
             return _entry_of_flush(at, record)
         case Committed(at=at, revision=revision, subject=subject):
             return FeedEntry(at, "commit", subject, revision[:7])
+        case JobEnded(at=at, job=job, result="done" | "interrupted" as result, said=said):
+            return FeedEntry(at, "job", f"{job}: {said}", result)
         case Trouble(at=at, text=text):
             return FeedEntry(at, "trouble", text)
         case _:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation.trace import Event, Message
 from engine.conversations.conversations import WINDOW, is_conversation
 from engine.errors import AutopoiesisError, PathRefused, Problem
 from engine.events import (
@@ -23,7 +22,6 @@ from engine.events import (
     EngineEvent,
     FileChanged,
     PromptCompiled,
-    Signal,
     TopicsReloaded,
     Trouble,
     TurnArrived,
@@ -31,9 +29,11 @@ from engine.events import (
     WatchState,
 )
 from engine.flush.worker import FlushWorker
+from engine.live.commit_worker import CommitWorker
 from engine.live.feed import KEPT_ENTRIES
 from engine.live.followed_logs import FollowedLogs
 from engine.live.index_worker import Indexing, IndexWorker
+from engine.live.push_worker import Pushing, PushWorker
 from engine.settings.file import CONFIG_FILE
 from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
@@ -41,6 +41,7 @@ from engine.transcripts.importers.known import is_imported
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
+    from engine.commits.commits import Commits
     from engine.context.compiled import Compiled
     from engine.conversations.conversations import Conversation, Conversations
     from engine.discussions.caches import DiscussionCaches
@@ -68,7 +69,7 @@ IMPORTED_LATE = timedelta(hours=1)
 """How long before it is imported something may be said in a session that is under way."""
 
 
-class LiveEngine(Indexing, Protocol):
+class LiveEngine(Indexing, Pushing, Protocol):
     """What the background work needs of an engine; ``engine.engine.Engine`` is one."""
 
     workspace: Workspace
@@ -96,9 +97,10 @@ class LiveEngine(Indexing, Protocol):
     @property
     def injections(self) -> Injections: ...
 
-    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
+    @property
+    def commits(self) -> Commits: ...
 
-    def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace: ...
+    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
     def trace_of(self, key: str) -> Trace | None: ...
 
@@ -133,10 +135,11 @@ class Live:
         self._told: set[Problem] = set()
         self._head: tuple[str, str] | None = None
         self._watch_state = ("", "")
-        self._due: dict[tuple[str, str], datetime] = {}
         self._thread = threading.Thread(target=self._work, name="autopoiesis-live", daemon=True)
         self._index = IndexWorker(engine, publish)
         self._flushes = FlushWorker(engine, publish)
+        self._pushes = PushWorker(engine, publish)
+        self._commits = CommitWorker(engine, publish)
         self._logs = FollowedLogs(engine, self.soon, self._is_past)
         self.watcher = Watcher(engine.workspace.root, self._changed)
 
@@ -151,8 +154,6 @@ class Live:
         # Topics read later would already hold the first change, and it would be no news.
         self._told = set(self._engine.problems())
         self._head = self._engine.repository.head()
-        # What comes due is counted from here, not from the first look at the clock.
-        self._guarded(self._schedules)
         self.watcher.start()
         # Followed before the worker begins, so that everything written from now on is news.
         self._guarded(self._logs.refresh)
@@ -170,6 +171,8 @@ class Live:
         self._logs.stop()
         self._index.stop()
         self._flushes.stop()
+        self._pushes.stop()
+        self._commits.stop()
 
     def rescan(self) -> None:
         """Looks at every file again, e.g. when the terminal gets the focus back."""
@@ -194,7 +197,7 @@ class Live:
                 job = self._jobs.get(timeout=IDLE_S)
                 if job is not None:
                     self._guarded(job)
-            # Under a steady stream of changes, schedules and commits must not wait for a pause.
+            # Under a steady stream of changes, commits must not wait for a pause.
             if time.monotonic() - looked >= IDLE_S:
                 self._guarded(self._look_around)
                 looked = time.monotonic()
@@ -239,11 +242,12 @@ class Live:
         head = self._engine.repository.head()
         if head is not None and head != self._head:
             self._publish(Committed(self._engine.clock(), head[0], head[1]))
+            self._pushes.committed()
         self._head = head
-        self._schedules()
         waiting, self._waiting = self._waiting, set()
         for path in sorted(waiting):
             self._grown(path, "changed")
+        self._commits.look()
         # Settings can also change without a change of their file: by trusting a workspace, for example.
         self._logs.refresh()
 
@@ -357,31 +361,3 @@ class Live:
             return conversation.first
         has_grown = count > conversation.first and conversation.turn(count - 1) != last
         return count - 1 if has_grown else max(count, conversation.first)
-
-    def _schedules(self) -> None:
-        """Fires the cron triggers that have come due since the last look."""
-        from cronsim import CronSim, CronSimError  # noqa: PLC0415 — only where a topic has a schedule
-
-        now = self._engine.clock()
-        seen: set[tuple[str, str]] = set()
-        for topic in self._engine.library.topics:
-            for trigger in topic.triggers:
-                if trigger.type != "cron":
-                    continue
-                name = (topic.name, trigger.schedule)
-                seen.add(name)
-                try:
-                    following = next(CronSim(trigger.schedule, now))
-                except (CronSimError, StopIteration):
-                    continue
-                if self._due.setdefault(name, following) <= now:
-                    self._due[name] = following
-                    self._signal(now, Event("cron", trigger.schedule))
-        for name in self._due.keys() - seen:
-            del self._due[name]
-
-    def _signal(self, now: datetime, event: Event) -> None:
-        key = f"signal:{event.source}:{event.event}@{now.isoformat(timespec='minutes')}"
-        self._publish(Signal(now, key, event.source, event.event))
-        trace = self._engine.trace_message(Message("", at=now, event=event), key=key, record=True, ask=True)
-        self._publish(TurnTraced(key, trace))

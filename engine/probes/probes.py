@@ -15,6 +15,7 @@ from engine.probes.log import Earlier, ProbeLog
 from engine.probes.model import Comparison, Expectation, Probe, Run
 from engine.probes.run import ProbedEngine, Progress, run
 from engine.store.change import commit_change
+from engine.store.commit_message import commit_message
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 _CURE = "see: autopoiesis probe list"
-_SUBJECT = 60
+_SUBJECT = 36
 """Characters of a question that stand in a commit's subject."""
 
 
@@ -215,7 +216,9 @@ class Probes:
         return tuple(dict.fromkeys(self.find(name) for name in names)) if names else known.probes
 
     def _commit(self, what: str, probe: Probe, odd: tuple[str, ...] = ()) -> ProbeChange:
-        message = f"probe {what} {probe.id}: {one_line(probe.question, _SUBJECT)}"
+        message = commit_message(
+            "maintenance", f"probe {what} {probe.id}: {one_line(probe.question, _SUBJECT)}"
+        )
         wanted = self._config().git.auto_commit
         done = commit_change(self._repository, [PROBES_PATH], message, wanted=wanted)
         return ProbeChange(probe, done.revision, done.why, odd)

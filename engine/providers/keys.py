@@ -55,22 +55,25 @@ SEARCH = Purpose(
     less="",
     without="search.embedding: local",
 )
-FLUSH = replace(
-    GATE,
-    model="flush.model",
-    address="flush.base_url",
-    deadline="flush.deadline_s",
-    less="",
-    without="flush.provider: none",
-)
-HARVEST = replace(
-    GATE,
-    model="harvest.model",
-    address="harvest.base_url",
-    deadline="harvest.deadline_s",
-    less="",
-    without="harvest.provider: markers",
-)
+
+
+def _like_gate(prefix: str, without: str = "none") -> Purpose:
+    """What is asked with the gate's key by settings of its own, whose names begin with ``prefix``."""
+    return replace(
+        GATE,
+        model=f"{prefix}model",
+        address=f"{prefix}base_url",
+        deadline=f"{prefix}deadline_s",
+        less="",
+        without=f"{prefix}provider: {without}",
+    )
+
+
+FLUSH = _like_gate("flush.")
+HARVEST = _like_gate("harvest.", without="markers")
+COMMIT = _like_gate("git.commit_message_")
+CONDENSE = _like_gate("condensing.")
+EXTRACTION = _like_gate("extraction.")
 CLAUDE_GATE = replace(GATE, deadline="gate.claude_code_deadline_s")
 """The gate asked through the ``claude`` command, which takes longer to start."""
 CHAT = Purpose(

@@ -5,21 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.providers.keys import CHAT, FLUSH, GATE, HARVEST, Purpose
-from engine.settings.model import ChatSettings, FlushSettings, GateSettings, HarvestSettings
+from engine.providers.keys import CHAT, COMMIT, CONDENSE, EXTRACTION, FLUSH, GATE, HARVEST, Purpose
+from engine.settings.git import WordingSettings
+from engine.settings.model import (
+    ChatSettings,
+    CondensingSettings,
+    ExtractionSettings,
+    FlushSettings,
+    GateSettings,
+    HarvestSettings,
+)
 
 if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider
 
 
-ServiceSettings = GateSettings | FlushSettings | HarvestSettings | ChatSettings
+ServiceSettings = (
+    GateSettings
+    | FlushSettings
+    | HarvestSettings
+    | ExtractionSettings
+    | CondensingSettings
+    | ChatSettings
+    | WordingSettings
+)
 """Settings that name a service."""
 
 _PURPOSES: dict[type[ServiceSettings], Purpose] = {
     GateSettings: GATE,
     FlushSettings: FLUSH,
     HarvestSettings: HARVEST,
+    ExtractionSettings: EXTRACTION,
+    CondensingSettings: CONDENSE,
     ChatSettings: CHAT,
+    WordingSettings: COMMIT,
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine.store import cron
+
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
@@ -26,6 +28,26 @@ class Limits:
         return bounded
 
 
+class Cron:
+    """A setting that is a cron expression of five fields, or ``off``; used in its annotation."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core.core_schema import no_info_after_validator_function  # noqa: PLC0415 — slow, as pydantic
+
+        return no_info_after_validator_function(_expression, handler(source))
+
+
+def _expression(text: str) -> str:
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415 — likewise
+
+    words = " ".join(text.split())
+    if words.lower() == cron.OFF:
+        return cron.OFF
+    if found := cron.problem(words):
+        raise PydanticCustomError("cron", "{what}; {cure}, or off", {"what": found, "cure": cron.CURE})
+    return words
+
+
 def acting(default: Any, does: str, *, harmless: tuple[object, ...] = ()) -> Any:
     """A setting by which something is sent, taken in or run: it counts only where the person trusts the
     workspace (``engine.settings.trust``).
@@ -36,7 +58,10 @@ def acting(default: Any, does: str, *, harmless: tuple[object, ...] = ()) -> Any
             with a change of it the person is asked again.
         harmless: Other values that do nothing of the kind.
     """
-    return field(default=default, metadata={ACTING: Acting(does, (default, *harmless))})
+    mark = {ACTING: Acting(does, (default, *harmless))}
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=mark)
+    return field(default=default, metadata=mark)
 
 
 @dataclass(frozen=True)
@@ -45,6 +70,12 @@ class Acting:
 
     does: str
     harmless: tuple[object, ...]
+
+    def is_harmless(self, value: object) -> bool:
+        """Whether a value does nothing of the kind; of a list, where all of it stands in the default."""
+        default = self.harmless[0]
+        within = isinstance(value, tuple) and isinstance(default, tuple) and set(value) <= set(default)
+        return within or value in self.harmless
 
 
 ACTING = "acting"

@@ -6,13 +6,13 @@ import ast
 import functools
 import inspect
 import itertools
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from engine.settings import model, watchers
-from engine.settings.base import Limits, Settings
+from engine.settings.base import Cron, Limits, Settings
 from engine.settings.model import Config
 
 NONE = "none"
@@ -64,9 +64,8 @@ def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> It
     hints = get_type_hints(group, include_extras=True)
     for item in fields(group):
         name, hint = f"{above}.{item.name}", hints[item.name]
-        if get_origin(hint) is dict:
-            keys, row = get_args(hint)
-            assert issubclass(row, Settings)
+        keys, row = get_args(hint) if get_origin(hint) is dict else (None, None)
+        if isinstance(row, type) and issubclass(row, Settings):
             for key in get_args(keys):
                 yield from _of(row, f"{name}.{key}", docs)
         else:
@@ -79,6 +78,10 @@ def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> It
 def _words(hint: Any) -> str:
     """What a value of a type may be."""
     origin, parts = get_origin(hint), get_args(hint)
+    if origin is dict:
+        return f"names, each with {_words(parts[1])}"
+    if origin is Annotated and any(isinstance(each, Cron) for each in parts[1:]):
+        return "a cron expression of five fields, or off"
     if origin is Annotated:
         limits = next((each for each in parts[1:] if isinstance(each, Limits)), None)
         kind, rest = parts[0], "" if limits is None else _limits(limits.bounds)
@@ -110,10 +113,14 @@ def _figure(value: float) -> str:
     return f"{value:,}"
 
 
+_MODULES = {type(getattr(Config(), group.name)).__module__ for group in fields(Config)}
+"""Where the groups of settings are defined."""
+
+
 def _docs() -> dict[tuple[str, str], str]:
     """The text below each setting, by class and field; nothing where the source is not there."""
     try:
-        trees = [ast.parse(inspect.getsource(module)) for module in (model, watchers)]
+        trees = [ast.parse(inspect.getsource(sys.modules[name])) for name in sorted(_MODULES)]
     except OSError:
         return {}
     found: dict[tuple[str, str], str] = {}

@@ -17,6 +17,7 @@ from engine.settings.file import CONFIG_FILE, MAX_BYTES, MOVED, load
 from engine.settings.watchers import PolicyRow, Priority, WatcherSettings
 from engine.store import yamltext
 from engine.store.change import ChangeCommit, commit_change
+from engine.store.commit_message import commit_message
 from engine.store.documents import edit_yaml
 from engine.topics.fields import near, shown
 
@@ -152,10 +153,12 @@ class Configuration:
         self._files.update(CONFIG_FILE, change)
         changed = done[0]
         self._reload()
-        message = f"config {'unset' if wanted is None else 'set'} {name}"
+        what = f"config {'unset' if wanted is None else 'set'} {name}"
         is_wanted = changed.after.git.auto_commit
         # Also where the file says so already: a run before may have been interrupted before its commit.
-        commit = commit_change(self._repository, [CONFIG_FILE], message, wanted=is_wanted)
+        commit = commit_change(
+            self._repository, [CONFIG_FILE], commit_message("maintenance", what), wanted=is_wanted
+        )
         if changed.data == changed.data_before and not commit.revision:
             commit = ChangeCommit(why="it was so already")
         return SettingChange(
@@ -237,9 +240,9 @@ def _check_name(name: str) -> None:
     known = catalog()
     if name in known:
         return
-    group, _, last = name.rpartition(".")
-    if group == "watchers" and last in MOVED:
-        cure = f"it is {'.'.join(MOVED[last])} now"
+    last = name.rpartition(".")[2]
+    if name in MOVED:
+        cure = f"it is {MOVED[name]} now"
     elif inside := [each for each in known if each.startswith(f"{name}.")]:
         raise ConfigError(f"{name} is a group of settings", cure=f"name one of them, as {inside[0]}")
     else:
@@ -274,7 +277,7 @@ def _entries(name: str, value: object, config: Config) -> dict[str, object | Non
 def _without(data: bytes, name: str, config: Config) -> bytes:
     """The file without a setting, and without its group where that holds nothing else."""
     if not is_cut(name):
-        old = [f"watchers.{each}" for each, place in MOVED.items() if ".".join(place) == name]
+        old = [each for each, place in MOVED.items() if place == name]
         for key in (name, *old):
             data = _cut(data, key)
         return data
@@ -309,15 +312,16 @@ def _edited(data: bytes, entries: Mapping[str, object | None]) -> bytes:
 
 
 def _listed(name: str, value: object) -> object:
-    """A list that was given as a text: ``[codex]``, or ``codex, claude-code``."""
-    if not isinstance(catalog()[name].default, tuple) or not isinstance(value, str):
+    """A list that was given as a text: ``[codex]``, or ``codex, claude-code``; likewise ``{index: off}``."""
+    kind = type(catalog()[name].default)
+    if kind not in (tuple, dict) or not isinstance(value, str):
         return value
     try:
         node = yamltext.compose(value)
     except yamltext.YamlError as error:
         raise ConfigError(error.what) from error
-    if node is not None and node.kind == "sequence":
-        return yamltext.to_value(node)
+    if kind is dict or (node is not None and node.kind == "sequence"):
+        return None if node is None else yamltext.to_value(node)
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
@@ -343,7 +347,7 @@ def _tree(data: bytes) -> yamltext.Mapping:
 def _lines(data: bytes) -> dict[str, int]:
     """The line of every setting that a file names."""
     tree = _tree(data)
-    moved = {".".join(place): f"watchers.{old}" for old, place in MOVED.items()}
+    moved = {place: old for old, place in MOVED.items()}
     found: dict[str, int] = {}
     for name in catalog():
         line = _line(tree, name) or _line(tree, moved.get(name, ""))

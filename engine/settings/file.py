@@ -32,18 +32,12 @@ CACHE_FILE = "scratch/settings.json"
 MAX_BYTES = 256 * 1024
 """The largest file that is read at all."""
 
-MOVED = {"gate_model": ("gate", "model"), "gate_max_tokens": ("gate", "max_tokens")}
-"""Settings of the watchers group that moved to a group of their own; the old place is still read."""
-
-_PLANNED = frozenset(
-    {
-        "lifecycle",
-        "auto_push",
-        "auto_tag_daily",
-        "commit_message_model",
-    }
-)
-"""Settings of the specification that this version reads without effect; ``doctor`` says so."""
+MOVED = {
+    "watchers.gate_model": "gate.model",
+    "watchers.gate_max_tokens": "gate.max_tokens",
+    "lifecycle.commit_interval_minutes": "git.commit_interval_minutes",
+}
+"""Settings that have moved to another group; the old place is still read."""
 
 _RULES = 1
 """Which way ``load`` reads a file, apart from what the definitions above say. What was kept under another
@@ -96,13 +90,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     except yamltext.YamlError as error:
         raise ConfigError(error.what, where=f"{path}:{error.line}", cure=error.cure) from error
     plain = _plain(tree)
-    watchers = plain.get("watchers")
-    if isinstance(watchers, dict):
-        for old, (group, name) in MOVED.items():
-            if old in watchers:
-                value, target = watchers.pop(old), plain.setdefault(group, {})
-                if isinstance(target, dict):
-                    target.setdefault(name, value)
+    _take_moved(plain)
     try:
         config = _rules().validate_python(plain)
     except ValidationError as error:
@@ -137,6 +125,20 @@ def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:
     return plain
 
 
+def _take_moved(plain: dict[str, Any]) -> None:
+    """Takes settings that stand in their old place to the new one, where that is empty."""
+    for old, new in MOVED.items():
+        (before, key), (group, name) = old.split("."), new.split(".")
+        source = plain.get(before)
+        if not isinstance(source, dict) or key not in source:
+            continue
+        value, target = source.pop(key), plain.setdefault(group, {})
+        if isinstance(target, dict):
+            target.setdefault(name, value)
+        if not source:
+            del plain[before]
+
+
 def _line(tree: object, location: list[str]) -> int:
     from engine.store import yamltext  # noqa: PLC0415 — as in load
 
@@ -160,13 +162,12 @@ def _unknown(
             continue
         name = ".".join((*above, key))
         near = difflib.get_close_matches(key, known, n=1)
-        planned = key in _PLANNED
         problems.append(
             Problem(
                 path=path,
                 line=_line(tree, [*above, key]),
-                what=f"{name} has no effect in this version" if planned else f"unknown setting {name}",
-                cure="" if planned else (f"did you mean {near[0]}?" if near else "remove it"),
+                what=f"unknown setting {name}",
+                cure=f"did you mean {near[0]}?" if near else "remove it",
                 severity="warning",
             )
         )
@@ -205,9 +206,10 @@ def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | N
         return None
     tree = json.loads(kept)
     settings: dict[str, dict[str, Any]] = tree["settings"]
-    policy, follow = settings["watchers"]["policy"], settings["imports"]["follow"]
+    policy = settings["watchers"]["policy"]
     settings["watchers"]["policy"] = {priority: PolicyRow(**row) for priority, row in policy.items()}
-    settings["imports"]["follow"] = tuple(follow)
+    for group in settings.values():
+        group |= {name: tuple(value) for name, value in group.items() if isinstance(value, list)}
     config = Config(**{name: group(**settings[name]) for name, group in _groups().items()})
     return config, tuple(Problem(**problem) for problem in tree["odd"])
 
@@ -237,7 +239,7 @@ def _stamp(key: bytes, data: bytes, kept: bytes) -> bytes:
     """
     classes = (*_groups().values(), PolicyRow, Problem)
     known = [(item.name, item.type) for each in classes for item in fields(each)]
-    rules = repr((_RULES, Priority, known, Config(), MOVED, sorted(_PLANNED))).encode()
+    rules = repr((_RULES, Priority, known, Config(), MOVED)).encode()
     parts = (rules, data, kept)
     digests = b"".join(hashlib.sha256(part).digest() for part in parts)
     return hashlib.blake2b(digests, key=key).hexdigest().encode()

@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from engine.settings.base import Limits, Settings, acting
+from engine.settings.git import GitSettings
+from engine.settings.lifecycle import CondensingSettings as CondensingSettings
+from engine.settings.lifecycle import ExtractionSettings as ExtractionSettings
+from engine.settings.lifecycle import LifecycleSettings as LifecycleSettings
 from engine.settings.watchers import PolicyRow as PolicyRow
 from engine.settings.watchers import Priority as Priority
 from engine.settings.watchers import WatcherSettings as WatcherSettings
@@ -288,14 +292,6 @@ class CostSettings(Settings):
 
 
 @dataclass(frozen=True)
-class GitSettings(Settings):
-    """What is committed without asking."""
-
-    auto_commit: bool = True
-    """Commit a transcript when its session ends, notes that a flush takes, and changes that commands make."""
-
-
-@dataclass(frozen=True)
 class CaptureSettings(Settings):
     """How sessions are written down."""
 
@@ -346,10 +342,13 @@ class Config(Settings):
     gate: GateSettings = GateSettings()
     flush: FlushSettings = FlushSettings()
     harvest: HarvestSettings = HarvestSettings()
+    extraction: ExtractionSettings = ExtractionSettings()  # noqa: RUF009 — frozen, as the others
+    condensing: CondensingSettings = CondensingSettings()  # noqa: RUF009 — likewise
+    lifecycle: LifecycleSettings = LifecycleSettings()  # noqa: RUF009 — likewise
     chat: ChatSettings = ChatSettings()
     cache: CacheSettings = CacheSettings()
     costs: CostSettings = CostSettings()
-    git: GitSettings = GitSettings()
+    git: GitSettings = GitSettings()  # noqa: RUF009 — likewise
     capture: CaptureSettings = CaptureSettings()
     imports: ImportSettings = ImportSettings()
     days: DaySettings = DaySettings()

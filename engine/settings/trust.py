@@ -197,7 +197,7 @@ def acts(config: Config) -> tuple[Act, ...]:
     return tuple(
         Act(name, value, mark.does)
         for name, mark, value in _marked(config)
-        if mark.does and value not in mark.harmless
+        if mark.does and not mark.is_harmless(value)
     )
 
 

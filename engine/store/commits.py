@@ -15,7 +15,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +32,7 @@ Guard = Callable[[str, bytes, Callable[[], bytes | None]], str]
 """Looks at a file before it is committed: at its path, its bytes, and, on request, its bytes in the newest
 commit, ``None`` where that has no such file. A text refuses the file and says why."""
 
-_ABSENT_MODE = "0"
+ABSENT_MODE = "0"
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 _VERBATIM = ("raw/", "conversations/")
 _ARGUMENT_BYTES = 64 * 1024
@@ -40,7 +40,7 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Staged:
     """A file as it will stand in the tree: mode and object name, or neither when it is gone."""
 
     path: str
@@ -74,8 +74,8 @@ def commit(
     for _ in range(_ATTEMPTS):
         parent = newest()
         base = git.run("rev-parse", f"{parent}^{{tree}}").text if parent else None
-        tree = _tree(git, workspace, entries, base)
-        if tree == base or (base is None and all(entry.mode == _ABSENT_MODE for entry in entries)):
+        tree = tree_with(git, workspace, entries, base)
+        if tree == base or (base is None and all(entry.mode == ABSENT_MODE for entry in entries)):
             if parent and not _is_staged(git, entries, parent):
                 _stage(git, workspace, entries, parent)
             return None
@@ -84,9 +84,8 @@ def commit(
         revision = git.run(
             "commit-tree", tree, *parents, "-F", "-", stdin=f"{text}\n".encode(), reading=False
         ).text
-        refusal = _put_in_place(git, workspace, entries, revision, parent, text.partition("\n")[0])
+        refusal = put_in_place(git, workspace, entries, revision, parent, text.partition("\n")[0])
         if not refusal:
-            _sync_branch(workspace)
             return revision
     raise RepositoryError(
         f"the branch was not moved: {refusal}",
@@ -95,10 +94,62 @@ def commit(
     )
 
 
-def _put_in_place(
-    git: Git, workspace: Workspace, entries: list[_Entry], revision: str, parent: str | None, subject: str
+def commit_entries(
+    git: Git, workspace: Workspace, entries: list[Staged], parents: Sequence[str], message: str
 ) -> str:
-    """Moves the branch to a commit, then the index entries of its files.
+    """A commit that no branch knows yet: the tree of its first parent with the entries put in."""
+    base = git.run("rev-parse", f"{parents[0]}^{{tree}}").text
+    tree = tree_with(git, workspace, entries, base)
+    reach("commit:object")
+    named = [word for parent in parents for word in ("-p", parent)]
+    stdin = f"{message}\n".encode("utf-8", "replace")
+    return git.run("commit-tree", tree, *named, "-F", "-", stdin=stdin, reading=False).text
+
+
+def commit_contents(
+    git: Git,
+    workspace: Workspace,
+    contents: Mapping[str, bytes | None],
+    parent: str,
+    message: str,
+    guard: Guard | None,
+) -> str:
+    """See ``Repository.commit_beside``."""
+    entries: list[Staged] = []
+    for path, data in contents.items():
+        name = "/".join(split_relative(path))
+        if data is None:
+            entries.append(Staged(name, ABSENT_MODE, "0" * len(parent)))
+            continue
+        _refuse(git, name, data, parent, guard)
+        reach("commit:blobs")
+        blob = git.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data, reading=False).text
+        entries.append(Staged(name, "100644", blob))
+    return commit_entries(git, workspace, entries, [parent], message)
+
+
+def refusals(
+    git: Git, workspace: Workspace, paths: Sequence[str], parent: str | None, guard: Guard | None
+) -> dict[str, str]:
+    """Why ``commit`` would refuse files, each looked at by itself, by path."""
+    found: dict[str, str] = {}
+    for path in paths:
+        try:
+            read = _read(workspace, path)
+            if read is not None:
+                _refuse(git, path, read[1], parent, guard)
+        except (RepositoryError, PathRefused) as error:
+            what = error.what.removeprefix("was not committed: ")
+            found[path] = f"{what}; {error.cure}" if error.cure else what
+    return found
+
+
+def put_in_place(
+    git: Git, workspace: Workspace, entries: list[Staged], revision: str, parent: str | None, subject: str
+) -> str:
+    """Moves the branch to a commit, then the index entries of the files in which it differs from its parent.
+
+    The caller holds the workspace's lock.
 
     A branch before the index could leave a stale index, which undoes this commit with the next one made by
     hand: so the new index lies ready before the branch is moved, and a kill in between is finished later.
@@ -116,10 +167,12 @@ def _put_in_place(
                 reach("commit:index")
             finally:
                 git_lock.finish(folder, revision)
-        return refusal
+    if not refusal:
+        _sync_branch(workspace)
+    return refusal
 
 
-def _prepare_index(git: Git, folder: Path, index: Path, entries: list[_Entry]) -> None:
+def _prepare_index(git: Git, folder: Path, index: Path, entries: list[Staged]) -> None:
     """The index as it is, with the entries put in, in a file of its own that disturbs no one."""
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(folder / "index", index)
@@ -128,7 +181,7 @@ def _prepare_index(git: Git, folder: Path, index: Path, entries: list[_Entry]) -
     git.run("update-index", "-q", "--refresh", environment=environment, reading=False, accept=(0, 1))
 
 
-def _is_staged(git: Git, entries: list[_Entry], parent: str) -> bool:
+def _is_staged(git: Git, entries: list[Staged], parent: str) -> bool:
     """Whether the index says of these files what the newest commit says."""
     return not any(
         git.run(
@@ -138,7 +191,7 @@ def _is_staged(git: Git, entries: list[_Entry], parent: str) -> bool:
     )
 
 
-def _stage(git: Git, workspace: Workspace, entries: list[_Entry], parent: str) -> None:
+def _stage(git: Git, workspace: Workspace, entries: list[Staged], parent: str) -> None:
     """Has the index say what the newest commit says: it was left behind when a commit was cut short."""
     folder = git_folder.repository_folder(workspace.root)
     with git_lock.held(folder, parent) as index:
@@ -158,22 +211,19 @@ def _entries(
     contents: dict[str, tuple[str, bytes] | None],
     guard: Guard | None,
     parent: str | None,
-) -> list[_Entry]:
+) -> list[Staged]:
     """The entries of all named files, their blobs stored."""
-    name_length = len(parent) if parent else _name_length(git)
-    entries: list[_Entry] = []
+    length = len(parent) if parent else name_length(git)
+    entries: list[Staged] = []
     for name, found in contents.items():
         if found is None:
-            entries.append(_Entry(name, _ABSENT_MODE, "0" * name_length))
+            entries.append(Staged(name, ABSENT_MODE, "0" * length))
             continue
         mode, data = found
-        _refuse_conflicts(name, data)
-        reason = guard(name, data, partial(_before, git, parent, name)) if guard is not None else ""
-        if reason:
-            raise RepositoryError(f"was not committed: {reason}", where=shown(name))
-        entries.append(_Entry(name, mode, _blob_name(data, name_length)))
+        _refuse(git, name, data, parent, guard)
+        entries.append(Staged(name, mode, blob_name(data, length)))
     reach("commit:blobs")
-    _store_blobs(git, [entry for entry in entries if entry.mode != _ABSENT_MODE])
+    _store_blobs(git, [entry for entry in entries if entry.mode != ABSENT_MODE])
     return entries
 
 
@@ -213,6 +263,13 @@ def _before(git: Git, parent: str | None, name: str) -> bytes | None:
     return None if answer.code else answer.output
 
 
+def _refuse(git: Git, name: str, data: bytes, parent: str | None, guard: Guard | None) -> None:
+    _refuse_conflicts(name, data)
+    reason = guard(name, data, partial(_before, git, parent, name)) if guard is not None else ""
+    if reason:
+        raise RepositoryError(f"was not committed: {reason}", where=shown(name))
+
+
 def _refuse_conflicts(name: str, data: bytes) -> None:
     # A transcript may quote a conflict; what people keep as knowledge may not hold one.
     if name.startswith(_VERBATIM) or not (match := _CONFLICT.search(data)):
@@ -225,18 +282,20 @@ def _refuse_conflicts(name: str, data: bytes) -> None:
     )
 
 
-def _name_length(git: Git) -> int:
+def name_length(git: Git) -> int:
+    """How many digits the repository's object names have."""
     return 64 if git.run("rev-parse", "--show-object-format").text == "sha256" else 40
 
 
-def _blob_name(data: bytes, length: int) -> str:
+def blob_name(data: bytes, length: int) -> str:
+    """The object name of a file's bytes, of that many digits."""
     digest = hashlib.sha256() if length == 64 else hashlib.sha1(usedforsecurity=False)
     digest.update(b"blob %d\0" % len(data))
     digest.update(data)
     return digest.hexdigest()
 
 
-def _store_blobs(git: Git, entries: list[_Entry]) -> None:
+def _store_blobs(git: Git, entries: list[Staged]) -> None:
     for group in _groups(entries):
         paths = [entry.path for entry in group]
         stored = git.run("hash-object", "-w", "--no-filters", paths=paths, reading=False).text.split("\n")
@@ -249,9 +308,9 @@ def _store_blobs(git: Git, entries: list[_Entry]) -> None:
                 )
 
 
-def _groups(entries: list[_Entry]) -> Iterator[list[_Entry]]:
+def _groups(entries: list[Staged]) -> Iterator[list[Staged]]:
     """The entries in portions whose paths fit a command line."""
-    group: list[_Entry] = []
+    group: list[Staged] = []
     size = 0
     for entry in entries:
         group.append(entry)
@@ -263,8 +322,8 @@ def _groups(entries: list[_Entry]) -> Iterator[list[_Entry]]:
         yield group
 
 
-def _tree(git: Git, workspace: Workspace, entries: list[_Entry], base: str | None) -> str:
-    """The tree of the newest commit with the entries put in, made in an index of its own."""
+def tree_with(git: Git, workspace: Workspace, entries: list[Staged], base: str | None) -> str:
+    """The name of a tree, ``base`` with the entries put in, made in an index of its own."""
     reach("commit:tree")
     with _private_index(workspace) as index:
         environment = {"GIT_INDEX_FILE": str(index)}
@@ -284,7 +343,7 @@ def _private_index(workspace: Workspace) -> Iterator[Path]:
             leftover.unlink(missing_ok=True)
 
 
-def _update_index(git: Git, entries: list[_Entry], environment: dict[str, str] | None = None) -> None:
+def _update_index(git: Git, entries: list[Staged], environment: dict[str, str] | None = None) -> None:
     lines = b"".join(
         f"{entry.mode} {entry.name}\t".encode() + os.fsencode(entry.path) + b"\0" for entry in entries
     )

@@ -30,6 +30,7 @@ FAULT_POINTS: frozenset[str] = frozenset(
         "lock:acquire",
         "commit:blobs", "commit:tree", "commit:object", "commit:reference", "commit:index",
         "commit:folder-fsync",
+        "sync:fetch", "sync:plan", "sync:apply", "sync:push",
     }
 )  # fmt: skip
 """Every named point. ``<operation>:<step>``; the step named is the one about to be taken."""

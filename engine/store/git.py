@@ -8,7 +8,9 @@ with no look into submodules. Path arguments are literal; no path can become an 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Mapping as AbcMapping
 from collections.abc import Sequence
@@ -59,6 +61,29 @@ _OWN_VARIABLES = frozenset(
      "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE",
      "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
 )  # fmt: skip
+
+_NETWORK_SETTINGS = {
+    "credential.interactive": "false",
+    "fetch.writeCommitGraph": "false",
+    "push.followTags": "false",
+    "push.gpgSign": "false",
+    "transfer.bundleURI": "false",
+}
+_NETWORK = {
+    # Other protocols are programs by another name.
+    "GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
+    # Who has nobody to ask fails at once: credential helpers and the agent of ssh answer without a question.
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+_NETWORK_VARIABLES = frozenset(
+    {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT",
+     "GIT_SSL_KEY", "GIT_PROXY_SSL_CAINFO"}
+)  # fmt: skip
+"""Variables of the person's own surroundings that say how another machine is reached."""
+_END_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +153,28 @@ class Git:
             raise RepositoryError(what, where=str(self.root))
         return result
 
+    def network(
+        self, *arguments: str, deadline_s: float, environment: AbcMapping[str, str] | None = None
+    ) -> GitResult:
+        """Run a git command that speaks to another repository; see ``engine.sync.transport``.
+
+        It has no terminal to ask on, and when its time is up it is ended with everything it has started.
+
+        Args:
+            deadline_s: Seconds for all of it.
+
+        Raises:
+            RepositoryError: Git is missing, or its time was up. Exit codes are for the caller.
+        """
+        program = self.program()
+        if program is None:
+            raise RepositoryError("git is not installed", cure="install git to keep the memory's history")
+        own = {name: value for name, value in os.environ.items() if name in _NETWORK_VARIABLES}
+        more = {**own, **_NETWORK, **(environment or {})}
+        variables = self._environment(_SETTINGS | _NETWORK_SETTINGS, more, reading=False)
+        variables.pop("SSH_ASKPASS", None)
+        return self._start([program, "--no-pager", *arguments], variables, None, deadline_s, alone=True)
+
     def _filters_off(self, program: str) -> dict[str, str]:
         """Settings that switch off every content filter the configuration defines, whatever its name."""
         environment = self._environment(_SETTINGS, None, reading=True)
@@ -170,25 +217,50 @@ class Git:
             variables[f"GIT_CONFIG_VALUE_{index}"] = value
         return variables | dict(more or {})
 
-    def _start(self, line: list[str], environment: dict[str, str], stdin: bytes | None) -> GitResult:
+    def _start(
+        self,
+        line: list[str],
+        environment: dict[str, str],
+        stdin: bytes | None,
+        deadline_s: float = TIMEOUT_S,
+        *,
+        alone: bool = False,
+    ) -> GitResult:
+        """``alone`` keeps the program from the terminal, and has it ended together with what it started."""
         try:
-            done = subprocess.run(
+            with subprocess.Popen(
                 line,
                 cwd=self.root,
                 env=environment,
-                input=stdin,
-                stdin=subprocess.DEVNULL if stdin is None else None,
-                capture_output=True,
-                timeout=TIMEOUT_S,
-                check=False,
-            )
+                stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=alone,
+            ) as process:
+                try:
+                    output, told = process.communicate(stdin, timeout=deadline_s)
+                except BaseException:
+                    _end(process, alone=alone)
+                    raise
         except subprocess.TimeoutExpired as error:
             raise RepositoryError(
-                f"git did not answer within {TIMEOUT_S:g} s", where=str(self.root), cure="try again"
+                f"git did not answer within {deadline_s:g} s", where=str(self.root), cure="try again"
             ) from error
         except (OSError, ValueError) as error:
             raise RepositoryError(f"git could not be started ({error})", where=str(self.root)) from error
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        lines = told.decode("utf-8", "replace").strip().splitlines()
         fatal = [text for text in lines if text.startswith(("fatal:", "error:"))] or lines[-1:]
         message = fatal[0].removeprefix("fatal:").removeprefix("error:").strip() if fatal else ""
-        return GitResult(done.returncode, done.stdout, message)
+        return GitResult(process.returncode, output, message)
+
+
+def _end(process: subprocess.Popen[bytes], *, alone: bool) -> None:
+    """Ends a program, with all that belongs to its session where it has one of its own."""
+    if not alone:
+        process.kill()
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=_END_S)

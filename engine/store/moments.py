@@ -46,6 +46,14 @@ def moment(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
     return None if found is None else max(found, _EARLIEST)
 
 
+def beginning(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
+    """As ``moment``; but a day means its first microsecond."""
+    found = moment(text, now, zone)
+    there = None if found is None else local_time(found, zone)
+    whole_day = there is not None and there.time() == time.max
+    return moment_of(there.date(), time.min, zone) if there is not None and whole_day else found
+
+
 def _said(words: str, now: datetime, zone: str) -> datetime | None:
     if words in ("today", "yesterday"):
         return _end_of(now.date() - timedelta(days=words == "yesterday"), zone)

@@ -220,18 +220,19 @@ def category_of(relative: str) -> str | None:
     """The search category a file belongs to by its path (spec 7.2), ``None`` when it is not searched.
 
     ``knowledge`` is said of the category files (``facts.md`` …), of notes about files and of
-    ``knowledge/<name>/KNOWLEDGE.md`` entries. Files in ``archive/`` keep the category they had.
+    ``knowledge/<name>/KNOWLEDGE.md`` entries. What is archived is ``archive``, whatever it was; conversations
+    stay conversations.
     """
     parts = tuple(part for part in relative.split("/") if part)
     if not parts or any(part.startswith(".") for part in parts):
         return None
     name = parts[-1].lower()
     if parts[:2] == ("knowledge", "archive"):
-        return category_of("/".join(parts[1:]))
+        return _archived(category_of("/".join(parts[1:])))
     if parts[0] == "archive" and len(parts) > 2:
         if parts[1] in ("raw", "conversations", "topics", "knowledge"):
-            return category_of("/".join(parts[1:]))
-        return category_of("/".join(("knowledge", *parts[1:])))
+            return _archived(category_of("/".join(parts[1:])))
+        return "archive" if name.endswith(_TEXT_SUFFIXES) else None
     if parts[:2] == ("raw", "conversations") or parts[0] == "conversations":
         return "conversation" if name.endswith(_CONVERSATION_SUFFIXES) else None
     if not name.endswith(_TEXT_SUFFIXES):
@@ -245,6 +246,11 @@ def category_of(relative: str) -> str | None:
     if parts[1] in _CATEGORY_FOLDERS:
         return _CATEGORY_FOLDERS[parts[1]]
     return "knowledge" if parts[-1] == "KNOWLEDGE.md" else None
+
+
+def _archived(category: str | None) -> str | None:
+    """The category of an archived file that would have another where it came from."""
+    return category if category in (None, "conversation") else "archive"
 
 
 def slugify(text: str, limit: int = 48) -> str:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
-from engine.store.commits import Guard, commit
+from engine.store.commits import Guard, commit, commit_contents, refusals
 from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
@@ -146,9 +146,7 @@ class Repository:
         """
         with Files(self.workspace).lock():
             self.recover()
-            state = self._awaited()
-            if not state.can_commit:
-                raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
+            self.require()
             try:
                 return commit(self.git, self.workspace, paths, message, self.revision, self._guard)
             except OSError as error:
@@ -157,6 +155,28 @@ class Repository:
                     where=str(self.workspace.root),
                     cure="nothing was lost; try again",
                 ) from error
+
+    def commit_beside(self, contents: Mapping[str, bytes | None], parent: str, message: str) -> str:
+        """A commit on top of another one that no branch knows yet; files and index stay as they are.
+
+        Args:
+            contents: The bytes of files by path; ``None`` takes one away.
+            parent: Full object name.
+
+        Raises:
+            RepositoryError: A file is refused by the guard or holds conflict markers, or git failed.
+        """
+        return commit_contents(self.git, self.workspace, contents, parent, message, self._guard)
+
+    def require(self) -> None:
+        """Does nothing where a commit can be made, once another git that is at work is done.
+
+        Raises:
+            RepositoryError: It cannot; what stands in the way, and what to do.
+        """
+        state = self._awaited()
+        if not state.can_commit:
+            raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
 
     def recover(self) -> None:
         """Finishes what a killed program of ours has left of a commit, and clears the lock of a dead git.
@@ -244,12 +264,19 @@ class Repository:
         """Gives this repository a setting."""
         self.git.run("config", "--local", name, value, reading=False)
 
-    def changed(self, under: str) -> list[str]:
-        """The files below a folder that differ from the newest commit, new ones included, and not ignored."""
-        name = "/".join(split_relative(under))
+    def changed(self, *under: str) -> list[str]:
+        """The files below folders that differ from the newest commit, new ones included, and not ignored.
+
+        A folder that is a repository of its own is one path, which ends with a slash.
+        """
+        names = ["/".join(split_relative(each)) for each in under]
         options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
-        listed = self.git.run("status", *options, paths=[name]).output.split(b"\0")
+        listed = self.git.run("status", *options, paths=names).output.split(b"\0")
         return [os.fsdecode(line[3:]) for line in listed if line]
+
+    def refusals(self, paths: Sequence[str]) -> dict[str, str]:
+        """Why files would not be committed, by path; those that would be are not among them."""
+        return refusals(self.git, self.workspace, paths, self.revision(), self._guard)
 
     def changes(self, revision: str) -> list[tuple[str, str]]:
         """The files a commit added (``A``), changed (``M``) or deleted (``D``), each behind that letter."""

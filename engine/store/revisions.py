@@ -25,12 +25,13 @@ EntryKind = Literal["file", "symlink", "submodule"]
 _GROUP_BYTES = 8 * 1024 * 1024
 _GROUP_FILES = 2_000
 _KINDS: dict[bytes, EntryKind] = {b"100": "file", b"120": "symlink", b"160": "submodule"}
-_ENVIRONMENT = {
+ENVIRONMENT = {
     # An object means what its name says, whatever refs/replace puts in its place.
     "GIT_NO_REPLACE_OBJECTS": "1",
     # What a partial clone lacks is not fetched: the address and its helpers are the repository's own words.
     "GIT_ALLOW_PROTOCOL": "",
 }
+"""What commands run with that look into the past."""
 _FORMAT = "%H%n%ct%n%an%n%s"
 
 
@@ -71,9 +72,9 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
         raise RepositoryError(
             f"there is no past to go back to: {state.why}", where=place, cure=f"{state.cure}, and commit"
         )
-    revision = commit_of(git, text, _ENVIRONMENT)
+    revision = commit_of(git, text, ENVIRONMENT)
     moment = moments.moment(text, now, zone) if revision is None else None
-    if moment is not None and commit_of(git, "HEAD", _ENVIRONMENT) is not None:
+    if moment is not None and commit_of(git, "HEAD", ENVIRONMENT) is not None:
         until = f"--before=@{int(moment.timestamp())} +0000"
         revision = _run(git, "rev-list", "-1", "--first-parent", until, "HEAD").text or None
         if revision is None:
@@ -207,4 +208,4 @@ def day_and_time(at: datetime) -> str:
 
 
 def _run(git: Git, *arguments: str, stdin: bytes | None = None) -> GitResult:
-    return git.run(*arguments, stdin=stdin, environment=_ENVIRONMENT)
+    return git.run(*arguments, stdin=stdin, environment=ENVIRONMENT)

@@ -118,7 +118,7 @@ def validate(document: Document) -> tuple[Problem, ...]:
     """
     problems = list(document.problems)
     if document.path == MEMORY_FILE:
-        problems += _size(document)
+        problems += size_problems(document.raw)
     schema = _schema_of(document, problems)
     if schema is not None:
         problems += _fields(document, schema)
@@ -174,17 +174,18 @@ def _fields(document: Document, schema: Schema) -> list[Problem]:
     return problems
 
 
-def _size(document: Document) -> list[Problem]:
-    lines = document.raw.count(b"\n") + (not document.raw.endswith(b"\n") and bool(document.raw))
-    size = len(document.raw)
+def size_problems(data: bytes) -> list[Problem]:
+    """What is wrong with the size of MEMORY.md, by its bytes."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    size = len(data)
     cure = "condense it or move detail to other files"
     if lines > MEMORY_MAX_LINES:
         what = f"has {lines} lines; agents read no further than {MEMORY_MAX_LINES}"
-        return [Problem(document.path, MEMORY_MAX_LINES + 1, what, cure)]
+        return [Problem(MEMORY_FILE, MEMORY_MAX_LINES + 1, what, cure)]
     if size > MEMORY_MAX_BYTES:
         what = f"has {size} bytes; agents read no further than {MEMORY_MAX_BYTES}"
-        return [Problem(document.path, 0, what, cure)]
+        return [Problem(MEMORY_FILE, 0, what, cure)]
     if lines >= MEMORY_WARN_LINES:
         what = f"has {lines} of at most {MEMORY_MAX_LINES} lines"
-        return [Problem(document.path, 0, what, cure, "warning")]
+        return [Problem(MEMORY_FILE, 0, what, cure, "warning")]
     return []

@@ -6,7 +6,7 @@ day that a screen shows are those of a time zone: the one that the settings name
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 
 
@@ -36,9 +36,38 @@ def moment_of(day: date, clock: time, zone: str = "") -> datetime:
     return (shown if found is None else shown.replace(tzinfo=found)).astimezone(UTC)
 
 
+def clock_of(zone: str = "") -> tzinfo:
+    """A zone with its daylight saving of all times, for counting in it; see ``local_time``."""
+    return _known(zone) or _MACHINE
+
+
 def is_zone(name: str) -> bool:
     """Whether a name is that of a zone that is known here."""
     return _known(name) is not None
+
+
+class _Machine(tzinfo):
+    """The machine's zone, which the system tells of one moment at a time."""
+
+    def utcoffset(self, at: datetime | None) -> timedelta | None:
+        """How far its clocks are ahead of UTC."""
+        return None if at is None else at.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, at: datetime | None) -> None:
+        """How much of that is daylight saving is not told."""
+
+    def tzname(self, at: datetime | None) -> str | None:
+        """What the system calls it."""
+        return None if at is None else at.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, at: datetime) -> datetime:
+        """What its clocks show, and whether for the second time."""
+        shown = at.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
+        is_first = shown - (self.utcoffset(shown) or timedelta()) == at
+        return shown if is_first else shown.replace(fold=1)
+
+
+_MACHINE = _Machine()
 
 
 @lru_cache(maxsize=8)

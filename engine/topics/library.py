@@ -153,7 +153,7 @@ class TopicLibrary:
                 read.add(path)
             elif path == FOLDER:
                 return self._read_all()
-            elif path.startswith(f"{FOLDER}/") and _is_topic_path(path):
+            elif path.startswith(f"{FOLDER}/") and is_topic_path(path):
                 if self._is_folder(path):
                     return self._read_all()
                 self._read(path)
@@ -235,7 +235,7 @@ def _digest(topics: Iterable[Topic]) -> str:
     return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _is_topic_path(path: str) -> bool:
+def is_topic_path(path: str) -> bool:
     """Whether a path can be a topic's file; hidden files and editors' leftovers cannot."""
     parts = PurePosixPath(path).parts
     name = parts[-1]
@@ -261,5 +261,5 @@ def _topic_files(workspace: Workspace) -> tuple[list[str], list[str]]:
     for folder, folders, names in os.walk(workspace.topics, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         relative = Path(folder).relative_to(workspace.root).as_posix()
-        found += [path for name in sorted(names) if _is_topic_path(path := f"{relative}/{name}")]
+        found += [path for name in sorted(names) if is_topic_path(path := f"{relative}/{name}")]
     return sorted(found), closed

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal
 
 from engine.errors import Problem
+from engine.store import cron
 from engine.topics.expressions import (
     ExpressionError,
     compile_expression,
@@ -135,19 +135,11 @@ def pattern_findings(match: str, *, probe: bool = False) -> tuple[Finding, ...]:
 
 def schedule_finding(schedule: str) -> Finding | None:
     """What is wrong with a cron expression of five fields (minute, hour, day, month, weekday; UTC)."""
-    cure = "write five fields: minute hour day month weekday, such as '0 8 * * 1-5'"
-    fields = schedule.split()
-    if len(fields) != 5:
-        return Finding(f"schedule {schedule!r} has {len(fields)} fields instead of five", cure)
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415 — only where a topic has a schedule
-
-    try:
-        next(CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC)))
-    except CronSimError as error:
-        return Finding(f"schedule {schedule!r} is not valid ({error})", cure)
-    except StopIteration:
-        return Finding(f"schedule {schedule!r} never comes due", "correct its day and month")
-    return None
+    found = cron.problem(schedule)
+    if not found:
+        return None
+    cure = "correct its day and month" if found == cron.NEVER else cron.CURE
+    return Finding(f"schedule {schedule!r} {found}", cure)
 
 
 def _invalid(match: str, error: ExpressionError) -> Finding:

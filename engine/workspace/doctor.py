@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     """Examines a workspace.
 
     Args:
-        staged: Only the files that the next commit would hold, as they are in the work tree.
+        staged: Only the files that the next commit would hold, as it would hold them.
 
     Returns:
         Findings in a fixed order; with ``staged`` only what is wrong.
@@ -50,19 +50,23 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         index = _index_of_commit(repository)
         compared = Comparison(repository.git, repository.has_commits, staged=True, index=index)
         paths = compared.added()
-        return (
-            *_documents(workspace, files, paths),
+        texts = (path for path in paths if path.endswith(".md"))
+        versions = {path: data for path in texts if (data := compared.show(path)) is not None}
+        found = (
+            *_documents(list(versions), versions.get),
+            *_staged_topics(workspace, versions),
             *_staged_presets(files, repository, paths),
             *_staged_secrets(compared, paths),
             *_raw(files, repository, compared),
         )
+        return tuple(dict.fromkeys(found))
     return (
         Finding("ok", f"workspace {workspace.root}"),
         *_config(files),
         *_git(repository),
         *_hooks(files, repository),
         *_raw(files, repository, Comparison(repository.git, has_commits=repository.has_commits)),
-        *_documents(workspace, files, _all_documents(workspace)),
+        *_documents(_all_documents(workspace), files.read),
         *_topics(workspace, files),
         *_presets(files, repository),
         *_entries(files, repository),
@@ -215,13 +219,16 @@ def _all_documents(workspace: Workspace) -> list[str]:
     return sorted(found)
 
 
-def _documents(workspace: Workspace, files: Files, paths: list[str]) -> Iterator[Finding]:
+def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Iterator[Finding]:
     wrong = checked = 0
     for path in paths:
         if not path.endswith(".md") or category_of(path) is None:
             continue
         try:
-            document = documents.parse(files.read(path), path)
+            data = read(path)
+            if data is None:
+                continue
+            document = documents.parse(data, path)
         except FileNotFoundError:
             continue
         except AutopoiesisError as error:
@@ -261,6 +268,14 @@ def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
 
 def _many(count: int, what: str) -> str:
     return f"1 {what}" if count == 1 else f"{count} {what}s"
+
+
+def _staged_topics(workspace: Workspace, versions: Mapping[str, bytes]) -> Iterator[Finding]:
+    """What is wrong with those of ``topics/`` that the commit would hold."""
+    if any(path.startswith("topics/") for path in versions):
+        from engine.topics.check import check_versions  # noqa: PLC0415 — brings the patterns
+
+        yield from map(Finding.of, check_versions(versions, workspace))
 
 
 def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from engine.errors import Problem, RepositoryError, WorkspaceError
 from engine.redaction.commits import refuse_secrets
 from engine.settings import file as config_file
 from engine.settings import trust
+from engine.store.commit_message import commit_message
 from engine.store.descriptors import open_folder
 from engine.store.files import Files, reported
 from engine.store.paths import Workspace
@@ -224,7 +225,7 @@ def _first_commits(
     ]
     made: list[str | None] = []
     try:
-        made.append(repository.commit(paths, "maintenance: a new memory"))
+        made.append(repository.commit(paths, commit_message("maintenance", "a new memory")))
         if made[0] and past is not None:
             from engine.workspace.sample_past import take_out  # noqa: PLC0415 — only the sample has a past
 

@@ -28,6 +28,7 @@ from engine.knowledge.item import CATEGORIES, Category, Item, item_id
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine, bytes_of, entry_of, tree_of
 from engine.knowledge.note_records import FOLDER as NOTES
+from engine.store.commit_message import commit_message
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -95,10 +96,10 @@ def take_out(files: Files, past: Past) -> tuple[tuple[str, ...], str]:
     )
     for path in (*past.reclaimed, *past.removed):
         files.remove(path)
-    message = f"memory: {len(past.reclaimed)} conversations are reclaimed, their knowledge is kept"
-    if past.removed:
-        message += "\n\nToo large for a harvest and moved away by hand:\n" + "\n".join(past.removed)
-    return (LEDGER, *past.reclaimed, *past.removed), message
+    what = f"{len(past.reclaimed)} conversations are reclaimed, their knowledge is kept"
+    removed = "\n".join(past.removed)
+    why = f"Too large for a harvest and moved away by hand:\n{removed}" if removed else ""
+    return (LEDGER, *past.reclaimed, *past.removed), commit_message("memory", what, why)
 
 
 def _write(files: Files, found: Mapping[str, LedgerEntry]) -> None:

@@ -46,7 +46,7 @@ def test_applied_cuts_are_in_the_file_in_force_and_committed(engine: Engine) -> 
         Cuts(0.34, 0.62),
     )
     assert applied.commit == engine.repository.revision() and applied.why == ""
-    assert subjects(engine, 1) == [f"tune {TOPIC}: gate .34, active .62"]
+    assert subjects(engine, 1) == [f"maintenance: tune {TOPIC}: gate .34, active .62"]
     assert (
         engine.files.read(PATH).replace(b"similarity_threshold: 0.34\nactivation_threshold: 0.62\n", b"")
         == before
@@ -142,8 +142,8 @@ def test_undo_gives_back_every_byte_also_after_a_restart(engine: Engine) -> None
         assert again.tuning.table().today(TOPIC) == today
         assert undone.commit == again.repository.revision()
         last, second = subjects(again)
-        assert last.startswith(f"undo tune {TOPIC}: gate .22, active ")
-        assert second == f"undo tune {TOPIC}: gate .34, active .62"
+        assert last.startswith(f"maintenance: undo tune {TOPIC}: gate .22, active ")
+        assert second == f"maintenance: undo tune {TOPIC}: gate .34, active .62"
         with pytest.raises(TopicError, match="no change of cuts is left"):
             again.tuning.undo()
 

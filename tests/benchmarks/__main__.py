@@ -19,6 +19,7 @@ from tests.benchmarks import (
     caching,
     compile,
     evaluations,
+    history,
     importing,
     pipeline,
     process,
@@ -46,6 +47,7 @@ AREAS: dict[str, Callable[[Setting], Iterable[Row]]] = {
     "compile": compile.run,
     "caching": caching.run,
     "store": store.run,
+    "history": history.run,
     "import": importing.run,
     "workbench": workbench.run,
 }

@@ -25,6 +25,7 @@ from engine.activation.tuning import tuning
 from engine.context import tokens
 from engine.conversations import imports
 from engine.engine import Engine
+from engine.history import undo
 from engine.knowledge import digest, plan, reviewing, similarity
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.ledger import LedgerEntry
@@ -36,12 +37,13 @@ from engine.workspace import initialise
 from tests.store.write_steps import strays
 from tui.cli import cli, importing, review
 from tui.cli import config as config_commands
+from tui.cli import history_back as history_commands
 from tui.cli import tuning as tune_commands
 from tui.cli.base import run
 
 LOADED = (
     filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, similarity, plan,
-    reviewing, change, commits, config_commands, importing, review,
+    reviewing, change, commits, config_commands, importing, review, undo, history_commands,
     tune_commands,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""
@@ -82,10 +84,13 @@ TUNE = ("tune", TOPIC, "--gate", "0.21", "--activate", "0.57", "--apply")
 AGREE, REVOKE = ("trust", "--yes"), ("trust", "--revoke")
 SET_ACTING = ("config", "set", "capture.redact", "false")
 SET_MARKED = ("config", "set", "cache.anthropic_ttl", "1h")
+ACCEPT = ("review", "accept", *IDS[:3])
+UNDO = ("history", "undo", "HEAD^{/^memory: accepted}", "--apply")
 SCENARIOS = {
-    "review": Scenario((("review", "accept", *IDS[:3]), ("review", "reject", IDS[3]))),
+    "review": Scenario((ACCEPT, ("review", "reject", IDS[3]))),
     "tune": Scenario((TUNE,)),
     "tune undo": Scenario((("tune", "--undo"),), before=(TUNE,)),
+    "undo": Scenario((UNDO,), before=(ACCEPT,)),
     "config": Scenario((("config", "set", "cache.anthropic_ttl", "1h"),)),
     "import": Scenario((("import", "claude-code", "LOG"),)),
     "trust": Scenario((AGREE, SET_MARKED, AGREE), before=(SET_ACTING, REVOKE)),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCENARIOS = ("review", "tune", "tune undo", "config", "import", "trust", "trust taken back")
+SCENARIOS = ("review", "tune", "tune undo", "undo", "config", "import", "trust", "trust taken back")
 IDENTITY = {
     f"GIT_{role}_{part}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -37,7 +37,7 @@ def swept(tmp_path: Path, scenario: str, part: int, *points: str) -> dict[str, i
     return found
 
 
-@pytest.mark.parametrize("scenario", ["review", "tune undo", "import"])
+@pytest.mark.parametrize("scenario", ["review", "tune undo", "undo", "import"])
 def test_a_kill_between_write_and_commit_converges_on_a_rerun(tmp_path: Path, scenario: str) -> None:
     assert swept(tmp_path, scenario, 1_000, "commit:blobs") == {"commit:blobs": 1}
 

@@ -345,3 +345,61 @@ def test_doctor_sees_that_no_prompt_is_possible(root: Path) -> None:
     assert wrong.level == "error"
     assert wrong.text.startswith("no prompt is possible: context_compiler.token_budget: ")
     assert "knowledge/identity/SOUL.md" in wrong.text and wrong.cure.startswith("raise the budget")
+
+
+@pytest.fixture
+def checked(root: Path, tmp_path: Path) -> Path:
+    """A workspace whose hooks run the code that is tested, wherever another version is installed."""
+    python = tmp_path / "python"
+    here = shlex.quote(str(Path(__file__).parents[2]))
+    python.write_text(f'#!/bin/sh\nshift\nPYTHONPATH={here} exec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    git(root, "config", "autopoiesis.python", str(python))
+    return root
+
+
+def test_a_commit_by_hand_is_checked_for_headers_sizes_topics_and_secrets(checked: Path) -> None:
+    root, memory = checked, "knowledge/memory/MEMORY.md"
+    facts = [f"- Fact {number}.\n" for number in range(201)]
+    topic = "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '{}'\n---\n\n# T\n\nDo it.\n"
+
+    def committed(files: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+            git(root, "add", path)
+        return git(root, "commit", "-qm", "x")
+
+    refused = committed(
+        {
+            "knowledge/people/ada.md": "---\ntype: person\n---\n\n# Ada\n",
+            memory: "".join(facts),
+            "topics/t.md": topic.format("(unclosed"),
+            "raw/conversations/2026/01/05/1200-x.md": "no header\n",
+            "attachments/key.txt": f"AWS {'AKIA' + 'Z7QX4M2N9P6R3T5V'}\n",
+        }
+    )
+    assert refused.returncode == 1
+    for why in (
+        "✗ knowledge/people/ada.md:1: the header has no 'name'",
+        f"✗ {memory}:201: has 201 lines; agents read no further than 200",
+        "✗ topics/t.md:4: pattern does not compile",
+        "✗ raw/conversations/2026/01/05/1200-x.md: the header has no 'session_id'",
+        "✗ attachments/key.txt:1: holds what looks like a",
+    ):
+        assert why in refused.stdout + refused.stderr, (why, refused)
+    git(root, "reset", "-q", "--hard")
+    allowed = committed({memory: "".join(facts[:181]), "topics/t.md": topic.format("closed")})
+    assert allowed.returncode == 0
+    assert f"! {memory}: has 181 of at most 200 lines" in allowed.stdout + allowed.stderr
+
+
+def test_what_is_staged_is_checked_and_not_what_stands_on_disk(checked: Path) -> None:
+    root, path = checked, "knowledge/people/ada.md"
+    (root / path).write_text("---\ntype: person\n---\n\n# Ada\n")
+    git(root, "add", path)
+    (root / path).write_text("---\ntype: person\nname: Ada\n---\n\n# Ada\n")
+    assert git(root, "commit", "-qm", "x").returncode == 1
+    git(root, "add", path)
+    (root / path).write_text("---\ntype: person\n---\n\n# Ada\n")
+    assert git(root, "commit", "-qm", "x").returncode == 0

@@ -44,6 +44,7 @@ COMMANDS = (
     ("init", "--hooks", "{root}"),
     *OF_THE_INDEX,
     ("-C", "{root}", "doctor", "--staged"),
+    ("-C", "{root}", "commit", "--dry-run"),
     ("-C", "{root}", "search", "zanzibar"),
     ("-C", "{root}", "compile", "--record", "what about the deploy"),
     ("-C", "{root}", "trace", "what about the deploy"),

@@ -88,7 +88,8 @@ def test_labels_of_a_noisy_topic_lead_to_cuts_that_keep_it_quiet(apo: Command, w
     assert said.code == 0 and "held out, 5 folds: " in said.out
     assert re.search(r"topics/lunch\.md: gate .*committed as [0-9a-f]{8}", said.out)
     assert re.match(
-        r"tune lunch: gate \.\d+, active (\.\d+|1\.00)\n", git(workspace, "log", "-1", "--format=%s")
+        r"maintenance: tune lunch: gate \.\d+, active (\.\d+|1\.00)\n",
+        git(workspace, "log", "-1", "--format=%s"),
     )
     assert git(workspace, "show", "--name-only", "--format=", "HEAD").split() == ["topics/lunch.md"]
     assert b"words: [table, menu]   # meals" in (workspace / "topics/lunch.md").read_bytes()
@@ -98,7 +99,7 @@ def test_labels_of_a_noisy_topic_lead_to_cuts_that_keep_it_quiet(apo: Command, w
 
     undone = apo("-C", workspace, "tune", "--undo")
     assert undone.code == 0 and (workspace / "topics/lunch.md").read_bytes() == before
-    assert git(workspace, "log", "-1", "--format=%s").startswith("undo tune lunch: gate ")
+    assert git(workspace, "log", "-1", "--format=%s").startswith("maintenance: undo tune lunch: gate ")
     again = apo("-C", workspace, "tune", "--undo")
     assert again.code == 1 and again.err == "autopoiesis: no change of cuts is left to take back\n"
 

@@ -33,7 +33,7 @@ watchers:
   gate_model: haiku
   gate_max_tokens: 1
 lifecycle:
-  commit_interval_minutes: 30
+  commit_interval_minutes: 45
   memory_line_cap: 200
 git:
   auto_commit: true
@@ -54,12 +54,10 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
     for part in ("identity", "memory", "journal", "topic"):
         assert named.cap(part) == default.cap(part)
     assert config.gate.model == "haiku" and config.gate.max_tokens == 1
-    assert {problem.what.split()[0] for problem in odd} == {
-        "lifecycle",
-        "git.auto_push",
-        "git.commit_message_model",
-    }
+    assert config.git.commit_interval_minutes == 45 and not odd
     assert all(problem.severity == "warning" and problem.line for problem in odd)
+    only_moved, odd = load(b"lifecycle:\n  commit_interval_minutes: 5\ngit:\n  commit_interval_minutes: 7\n")
+    assert (only_moved.git.commit_interval_minutes, odd) == (7, ()), "where it is now counts first"
 
 
 @each_case(
@@ -71,6 +69,8 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
         ("watchers:\n  policy:\n    high:\n      activate: much\n", 4, "activate"),
         ("watchers: [a, b]\n", 1, "watchers"),
         ("git:\n  auto_commit: perhaps\n", 2, "auto_commit"),
+        ("lifecycle:\n  pruning_schedule: weekly\n", 2, "write five fields"),
+        ("lifecycle:\n  schedule:\n    index: 0 0 31 2 *\n", 3, "lifecycle.schedule.index: is not valid"),
         ("context_compiler:\n  knowledge_results: 5000\n", 2, "less than or equal to 500"),
         ("watchers:\n  similarity_threshold: -0.1\n", 2, "greater than or equal to 0"),
         ("search:\n  embedding_dimensions: 100\n", 2, "multiple of 8"),
@@ -150,7 +150,7 @@ def never(_data: bytes | None, _path: str = CONFIG_FILE) -> None:
 def test_a_file_in_order_is_checked_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = load(ODD.encode())
     assert expected[0].context_compiler.token_budget == 4096
-    assert {problem.what.split()[-1] for problem in expected[1]} == {"search.words", "version"}
+    assert {problem.what.split()[-1] for problem in expected[1]} == {"search.words"}
     assert read(files) == expected
     monkeypatch.setattr(config_file, "load", never)
     again = read(files)
@@ -195,10 +195,10 @@ def test_kept_settings_that_are_damaged_do_no_harm(files: Files) -> None:
 
 def test_kept_settings_of_another_version_do_not_count(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     read(files)
-    monkeypatch.setattr(config_file, "_PLANNED", frozenset())
+    monkeypatch.setattr(config_file, "MOVED", {})
     assert {problem.what for problem in read(files)[1]} == {
         "unknown setting search.words",
-        "unknown setting lifecycle",
+        "unknown setting watchers.gate_model",
     }
 
 

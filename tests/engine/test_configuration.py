@@ -368,7 +368,7 @@ def test_the_engine_goes_by_the_new_setting_and_the_change_is_committed(engine: 
         text=True,
         check=True,
     ).stdout.split()
-    assert log == [done.commit, "config", "set", "cache.anthropic_ttl", CONFIG_FILE]
+    assert log == [done.commit, "maintenance:", "config", "set", "cache.anthropic_ttl", CONFIG_FILE]
     again = engine.configuration.change("cache.anthropic_ttl", "1h")
     assert (again.commit, again.why) == ("", "it was so already")
     assert engine.configuration.change("git.auto_commit", False).why == "git.auto_commit is off"

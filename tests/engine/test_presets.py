@@ -50,7 +50,7 @@ def test_a_preset_is_made_used_and_compiled(engine: Engine) -> None:
     )
     assert made.files == ("knowledge/reference/hosts.md:8-14",) and made.active == ()
     assert git(root, "log", "-1", "--format=%H %s").strip() == (
-        f"{made.commit} preset add hosts knowledge/reference/hosts.md"
+        f"{made.commit} maintenance: preset add hosts knowledge/reference/hosts.md"
     )
     used = presets.use(["hosts"])
     assert (root / "presets/active").read_text() == "hosts\n"

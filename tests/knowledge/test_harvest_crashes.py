@@ -6,17 +6,15 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.crash_sweep import ENVIRONMENT, ROOT, reached_by
 from tests.knowledge.harvest_racer import fact
 from tests.knowledge.harvest_support import Desk, Scripted, said
 
-ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
 ALL_POINTS = (
     "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
     "append:open", "append:write", "append:fsync", "create:link", "remove:unlink", "remove:folder-fsync",
@@ -34,19 +32,7 @@ EACH = [pytest.param(10, id="some"), pytest.param(500, marks=pytest.mark.thoroug
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
 def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
-    shared = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.knowledge.harvest_crash_runner", folder, str(step), *points],
-            cwd=ROOT,
-            env={**os.environ, **ENVIRONMENT},
-            capture_output=True,
-            text=True,
-            timeout=1_000,
-        )
-    assert done.returncode == 0, done.stderr[-3000:]
-    reached = json.loads(done.stdout)
-    print(f"\nkilled, killed again and failed at {len(reached)} points, {sum(reached.values())} places")
+    reached = reached_by("tests.knowledge.harvest_crash_runner", tmp_path, step, points)
     assert reached.keys() >= set(points or ALL_POINTS)
 
 

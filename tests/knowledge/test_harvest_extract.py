@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import GateError
-from engine.knowledge.harvest.extract import HARVEST_MAX_ATTEMPTS, Extraction, Extractor
+from engine.knowledge.harvest.extract import Extraction, Extractor
+from engine.knowledge.harvest.inquiry import MAX_ATTEMPTS
 from engine.knowledge.harvest.parts import parts_of
 from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, SourceText
@@ -79,9 +80,7 @@ def test_a_bad_reply_is_asked_for_once_more_and_told_what_was_wrong(source: Sour
 
 def test_after_two_bad_replies_it_has_failed(source: SourceText) -> None:
     done, provider = taken(source, "no", "still no", reply(facts=SAID))
-    assert (
-        done.outcome == "failed" and done.items == () and len(provider.prompts) == HARVEST_MAX_ATTEMPTS == 2
-    )
+    assert done.outcome == "failed" and done.items == () and len(provider.prompts) == MAX_ATTEMPTS == 2
     assert done.error == (
         "the reply could not be used after 2 attempts: "
         "the reply is no JSON object with the categories: “still no”"

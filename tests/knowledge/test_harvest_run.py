@@ -84,7 +84,7 @@ def test_all_of_it_is_in_the_history(tmp_path: Path) -> None:
     desk.harvest()
     subjects = [commit.subject for commit in desk.repository.log()]
     assert subjects == [
-        "memory: conversations/2026-06-12-call.md is in the trash, its knowledge is kept",
+        "memory: conversations/2026-06-12-call.md is in the trash, knowledge kept",
         "memory: harvest of 2026-06-12-call: 1 fact",
     ]
     assert desk.committed("conversations/2026-06-12-call.md") is None

@@ -43,7 +43,7 @@ def test_what_changes_the_file_is_committed_alone(engine: Engine, root: Path) ->
     added = engine.probes.add(QUESTION, [Expectation(HOSTS, "5")])
     (commit,) = repository.log(1)
     assert (added.commit, added.why) == (commit.revision, "")
-    assert commit.subject == f"probe add {added.probe.id}: {QUESTION}"
+    assert commit.subject.startswith(f"maintenance: probe add {added.probe.id}: ")
     assert repository.show("HEAD", "probes.yaml") == (root / "probes.yaml").read_bytes()
     assert b"own" not in repository.show("HEAD", HOSTS)
     long = engine.probes.add("And\n" + "why " * 40 + "?", [Expectation(HOSTS)])
@@ -51,7 +51,7 @@ def test_what_changes_the_file_is_committed_alone(engine: Engine, root: Path) ->
     assert commit.subject.endswith("…") and len(commit.subject) < 90 and commit.body == ""
     removed = engine.probes.remove(long.probe.id)
     assert repository.log(1)[0].revision == removed.commit
-    assert repository.log(1)[0].subject.startswith(f"probe remove {long.probe.id}: And why")
+    assert repository.log(1)[0].subject.startswith(f"maintenance: probe remove {long.probe.id}: And why")
 
 
 def test_nothing_is_committed_where_the_settings_say_so(root: Path, clock: Clock) -> None:

@@ -84,8 +84,10 @@ def test_every_fault_point_is_reached_by_the_cases_here(tmp_path: Path, git_home
             operation.run(files)
     for name, points in STEPS.items():
         assert set(points) <= reached[name]
-    assert set().union(*STEPS.values()) == FAULT_POINTS
-    assert set().union(*reached.values()) == FAULT_POINTS
+    # Those between the steps of a sync are of no single write; tests.sync reaches them.
+    disk = {point for point in FAULT_POINTS if not point.startswith("sync:")}
+    assert set().union(*STEPS.values()) == disk
+    assert set().union(*reached.values()) == disk
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])

@@ -292,6 +292,8 @@ class FakeConfiguration(Configuration):
     def change(self, name: str, value: object) -> SettingChange:
         """Changes it, and makes a commit of nothing."""
         self._engine.note("change", name, value)
+        if not name.startswith("cache."):
+            return SettingChange(name, {}, value, "memory-config.yaml", 30, "a81f2c0d5e", "")
         config, field_name = self._engine.config, name.removeprefix("cache.")
         before = getattr(config.cache, field_name)
         changed: dict[str, Any] = {field_name: value}

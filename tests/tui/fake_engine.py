@@ -33,6 +33,7 @@ from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
+from tests.tui.jobs_data import FakeSchedule
 from tests.tui.knowledge_data import FakeEntries
 from tests.tui.search_data import FakeIndex, FakePresets, FakeSearch
 from tests.tui.tune_data import FakeTuning
@@ -446,6 +447,7 @@ class FakeEngine(Engine):
     gate_is_silent: bool = False
     session: str = ""
     knowledge: FakeKnowledge = field(init=False)
+    schedule: FakeSchedule = field(init=False)
 
     def __post_init__(self) -> None:
         workspace = Workspace(self.root)
@@ -457,6 +459,7 @@ class FakeEngine(Engine):
         )
         self.knowledge = FakeKnowledge(self)
         self.knowledge_entries = FakeEntries(self)
+        self.schedule = FakeSchedule(self)
         self.handlers: list[Callable[[EngineEvent], None]] = []
         self.go_on = threading.Event()
         self.go_on.set()

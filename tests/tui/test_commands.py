@@ -27,6 +27,7 @@ from tui.render.roles import PLAIN
 from tui.screens.cache.screen import CacheScreen, CacheSituation
 from tui.screens.context.screen import ContextScreen, ContextSituation
 from tui.screens.harvest.screen import HarvestScreen, HarvestSituation
+from tui.screens.jobs.screen import JobsScreen, JobsSituation
 from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
 from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
 from tui.screens.review.screen import ReviewScreen, ReviewSituation
@@ -60,6 +61,7 @@ PICK = HarvestSituation(panel="pick", rows=6, chosen=3, selectable=True)
 ITEM = ReviewSituation(
     panel="queue", rows=3, held=True, waits=True, listed_waiting=3, file="conversations/a.md"
 )
+JOB = JobsSituation(panel="jobs", rows=6, job="index", file="topics/a.md")
 PIECE = KnowledgeSituation(panel="pieces", rows=3, file="knowledge/facts.md", digest=True)
 SCREENS: dict[str, tuple[Catalog, Situation]] = {
     "workbench": (BENCH, FEED),
@@ -71,6 +73,7 @@ SCREENS: dict[str, tuple[Catalog, Situation]] = {
     "harvest": (HARVEST, PICK),
     "review": (REVIEW, ITEM),
     "knowledge": (KNOWLEDGE, PIECE),
+    "jobs": (JobsScreen.catalog, JOB),
 }
 EATEN = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
 """Keys that some terminals keep for themselves."""

@@ -12,6 +12,8 @@ from typing import cast
 import pytest
 
 from engine.engine import Engine
+from engine.knowledge.file_changes import FileChange, Step
+from engine.lifecycle.proposals import Proposal, put_up
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.review_data import waiting
 from tests.tui.review_driven import Reviewer
@@ -72,7 +74,7 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Review
 
 def subjects(root: Path) -> str:
     done = subprocess.run(
-        ["git", "log", "--format=%s", "-4"], cwd=root, capture_output=True, text=True, check=True
+        ["git", "log", "--format=%B", "-4"], cwd=root, capture_output=True, text=True, check=True
     )
     return done.stdout
 
@@ -117,6 +119,25 @@ async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_s
         await driven.until(lambda: f"accepted: {journal}:" in driven.said)
     text = (held / journal).read_text(encoding="utf-8")
     assert f"- 2026-06-12: {note} (session 2026-06-12-morning-inbox)" in text.splitlines()
+
+
+async def test_a_change_of_files_is_shown_as_a_difference_and_made(held: Path) -> None:
+    path = "knowledge/people/lee-okafor.md"
+    change = FileChange(
+        (Step("add", path, "- Asks for a [/] date", section="Context"),), ("one line on Lee",)
+    )
+    with Engine.open(held, clock=lambda: NOW) as engine:
+        put_up(engine.knowledge, [Proposal("people", "Lee's page", change)])
+    async with opened(held) as driven:
+        await driven.press(*["j"] * driven.listed().index("Lee's page"))
+        await driven.until(lambda: "+- Asks for a [/] date" in driven.text)
+        assert "one line on Lee" in driven.text and "change →" in driven.text
+        await driven.press("E")
+        assert "accepted as it is" in driven.said
+        await driven.press("a")
+        await driven.until(lambda: f"accepted: {path}" in driven.said)
+    assert "- Asks for a [/] date" in (held / path).read_text(encoding="utf-8")
+    assert "maintenance: Lee's page" in subjects(held)
 
 
 async def test_read_only_shows_and_changes_nothing(held: Path) -> None:

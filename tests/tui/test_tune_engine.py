@@ -98,7 +98,11 @@ async def test_a_dragged_cut_is_written_committed_and_taken_back(root: Path) -> 
         assert f"similarity_threshold: {wanted.gate}" in written
         commit = git(root, "rev-parse", "HEAD")
         assert commit != head and f"commit {commit[:7]}" in driven.said
-        assert git(root, "show", "--stat", "--format=%s", "HEAD").splitlines()[0].startswith(f"tune {TOPIC}")
+        assert (
+            git(root, "show", "--stat", "--format=%s", "HEAD")
+            .splitlines()[0]
+            .startswith(f"maintenance: tune {TOPIC}")
+        )
         assert git(root, "show", "--name-only", "--format=", "HEAD").split() == [f"topics/{TOPIC}.md"]
         await driven.press("z", "right", "enter")
         assert driven.state.today == today == driven.now

@@ -139,11 +139,13 @@ class Group(click.Group):
         return declare
 
 
-def group(*examples: str, late: dict[str, str] | None = None, **settings: Any) -> Callable[[Function], Group]:
+def group(
+    *examples: str, late: dict[str, str] | None = None, cls: type[Group] | None = None, **settings: Any
+) -> Callable[[Function], Group]:
     """Declares a group of commands, with ``-C`` and examples of what a person would type."""
 
     def declare(function: Function) -> Group:
-        made = click.group(cls=Group, late=late, epilog=example(*examples), **settings)(
+        made = click.group(cls=cls or Group, late=late, epilog=example(*examples), **settings)(
             directory_option(function)
         )
         assert isinstance(made, Group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.store.commit_message import commit_message
 from tui.cli.base import emit, emit_json, emit_raw, group
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def digest_regenerate(engine: Engine) -> None:
     """Make the digest anew from the category files; this turns it on."""
     knowledge = engine.knowledge
     if knowledge.digest.regenerate(force=True):
-        knowledge.commit(knowledge.digest.paths, "memory: digest made anew")
+        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest made anew"))
     view = engine.digest()
     emit(
         f"{view.size:,} of {view.limit:,} bytes: {knowledge.digest.path}"
@@ -47,7 +48,7 @@ def digest_off(engine: Engine) -> None:
     """Delete the digest: no prompt holds it until you regenerate it yourself."""
     knowledge = engine.knowledge
     if knowledge.digest.turn_off():
-        knowledge.commit(knowledge.digest.paths, "memory: digest turned off")
+        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))
         emit("off; autopoiesis digest regenerate turns it on")
     else:
         emit("it was off already")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.store.commit_message import commit_message
 from tui.cli.base import emit, emit_json, invocation, kept, table, verb
 from tui.render.figures import plural
 
@@ -39,16 +40,16 @@ def notes(path: str | None, text: str | None, target: str | None, as_json: bool)
         if target is not None:
             moved = found.rebind(path, target)
             emit(f"{moved.notes}: notes of {moved.path} now")
-            _commit(engine, moved.notes, f"memory: the notes of {path} belong to {moved.path}")
+            _commit(engine, moved.notes, f"the notes of {path} belong to {moved.path}")
         if text is not None:
             done = found.add(path, text)
             emit(f"{done.path}:{done.line}")
-            _commit(engine, done.path, f"memory: a note about {path}")
+            _commit(engine, done.path, f"a note about {path}")
         return 0 if text is not None or target is not None else _print_one(found, path, as_json)
 
 
-def _commit(engine: Engine, path: str, message: str) -> None:
-    made = engine.knowledge.commit([path], message)
+def _commit(engine: Engine, path: str, what: str) -> None:
+    made = engine.knowledge.commit([path], commit_message("memory", what))
     emit(kept(made.revision, made.why))
 
 

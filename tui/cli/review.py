@@ -12,12 +12,18 @@ from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.review import ReviewQueue, Waiting
+    from engine.knowledge.review import Waiting
     from engine.knowledge.reviewing import Reviewed
+    from engine.store.files import Files
 
 _group_option = click.option(
     "--group",
-    type=click.Choice(("correction", "plan", "summary", "command", "outside", "repeated", "other", "risky")),
+    type=click.Choice(
+        (
+            *("upkeep", "correction", "person", "plan", "summary", "command", "outside", "repeated", "other"),
+            "risky",
+        )
+    ),
     help="All that waits for one kind of reason.",
 )
 _from_option = click.option("--from", "origin", metavar="NAME", help="All that waits of one conversation.")
@@ -56,24 +62,44 @@ def review_list(
         if members:
             emit(f"{TITLES[name]}: {len(members)}")
         for each in members:
-            _emit_waiting(each, says_why=name in ("risky", "repeated", "other"))
+            _emit_waiting(each, engine.files, says_why=name in ("risky", "repeated", "other"))
         if members and name != "risky" and not everything:
             emit(f"  all of these: autopoiesis review accept --group {name}")
 
 
-def _emit_waiting(each: Waiting, *, says_why: bool) -> None:
+def _emit_waiting(each: Waiting, files: Files, *, says_why: bool) -> None:
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
         often = f"  ({plural(each.times, 'time')} in {plural(each.places, 'conversation')})"
-    target = f" ({each.item.path})" if each.item.category == "notes" else ""
+    target = f" ({each.item.path})" if each.item.category in ("notes", "pages") else ""
     emit(f"{each.id}  {each.item.category}{target}: {each.item.text}{often}{settled}")
     if says_why:
         emit(f"    why: {each.why}")
     if each.read:
         emit(f"    after reading: {'; '.join(each.read)}")
+    if each.change is not None:
+        _emit_change(each, files)
+        return
     place = f"{each.source}:{each.line}" if each.line else each.source
     emit(f"    from: {place}{f'  {each.said}' if each.said else ''}")
+
+
+def _emit_change(each: Waiting, files: Files) -> None:
+    """What accepting a change of files does to them, as long as it waits."""
+    from engine.errors import AutopoiesisError  # noqa: PLC0415 — as for `--help`
+    from engine.knowledge.file_changes import diff  # noqa: PLC0415 — as for `--help`
+
+    assert each.change is not None
+    for line in each.change.about:
+        emit(f"    {line}")
+    if not each.verdict:
+        try:
+            lines = diff(files, each.change)
+        except AutopoiesisError as error:
+            lines = [str(error)]
+        for line in lines:
+            emit(f"    {line}")
 
 
 @review.verb(
@@ -111,17 +137,18 @@ def review_accept(
         emit(f"{left} that could do harm will wait on: autopoiesis review list --group risky")
         meant = tuple(name for name in meant if name not in risky)
     for name in meant:
-        _emit(engine.knowledge.review.accept(name, text or "", sure=sure or _is_sure(queue, name, text)))
+        _emit(engine.knowledge.review.accept(name, text or "", sure=sure or _is_sure(engine, name, text)))
 
 
-def _is_sure(queue: ReviewQueue, name: str, text: str | None) -> bool:
+def _is_sure(engine: Engine, name: str, text: str | None) -> bool:
     """Whether the person at the terminal wants an item that could do harm all the same."""
     from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — as for `--help`
 
+    queue = engine.knowledge.review.queue
     found = [each for each in queue.waiting() if name and each.id.startswith(name)]
     if len(found) != 1 or not is_risky(found[0], text or "") or not sys.stdin.isatty():
         return False
-    _emit_waiting(found[0], says_why=True)
+    _emit_waiting(found[0], engine.files, says_why=True)
     return click.confirm("It could do harm. Write it all the same?", default=False)
 
 
@@ -166,6 +193,9 @@ def _emit(done: Reviewed) -> None:
             emit(kept(done.commit, ""))
     elif done.known:
         emit(f"stood there already: {done.path}:{done.number}")
+    elif done.paths:
+        emit(f"changed: {', '.join(done.paths)}")
+        emit(kept(done.commit, done.uncommitted))
     else:
         emit(f"{done.path}:{done.number}  {done.line}")
         emit(kept(done.commit, done.uncommitted))

@@ -31,4 +31,5 @@ def serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
     click.echo(visible(f"{server.address}/api/cache · token in {where} · ctrl+c ends it"), err=True)
     if show_token:
         click.echo(token)
+    engine.schedule.start("serve")
     server.serve()

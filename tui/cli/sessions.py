@@ -80,6 +80,7 @@ def session_end(
         commit=engine.config.git.auto_commit,
     )
     emit(str(ended))
+    engine.extraction.session_ended(ended.path)
 
 
 @session.verb("list", "autopoiesis session list --limit 5")

@@ -21,6 +21,7 @@ def watch(seconds: float | None, as_json: bool) -> None:
     events: queue.SimpleQueue[EngineEvent] = queue.SimpleQueue()
     with invocation().engine() as engine:
         unsubscribe = engine.subscribe(events.put)
+        engine.schedule.start("watch")
         engine.start()
         try:
             left = _Deadline(seconds)

@@ -19,6 +19,8 @@ from engine.events import (
     GateClosed,
     Indexed,
     IndexProgress,
+    JobEnded,
+    JobStarted,
     PromptCompiled,
     TopicsReloaded,
     Trouble,
@@ -47,6 +49,8 @@ class Burst:
     """The last word on indexing, if there was one."""
     indexed: bool = False
     """Whether search finds other things than before."""
+    jobs: bool = False
+    """Whether a job began or ended."""
     given_up: set[str] = field(default_factory=set)
     """Discussions whose caches no longer count."""
     troubles: list[str] = field(default_factory=list)
@@ -85,6 +89,11 @@ def condense(events: list[EngineEvent]) -> Burst:
                 burst.indexed = True
             case CacheGivenUp(discussion_id=discussion):
                 burst.given_up.add(discussion)
+            case JobStarted():
+                burst.jobs = True
+            case JobEnded():
+                burst.jobs = True
+                burst.parts.add("feed")
             case Trouble(text=text):
                 burst.parts.add("feed")
                 burst.troubles.append(text)

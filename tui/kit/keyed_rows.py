@@ -29,11 +29,12 @@ class KeyedRows(RowList[Item]):
 
     def select_key(self, key: object) -> None:
         """Selects a thing, where it is in view."""
-        at = self._row_of(key)
+        at = self.index_of(key)
         if at >= 0:
             self.select(at, by_hand=False)
 
-    def _row_of(self, key: object) -> int:
+    def index_of(self, key: object) -> int:
+        """The row of a thing; -1 where it is in none."""
         return next((at for at in range(self.row_count) if self.key(self.item_at(at)) == key), -1)
 
     def same_things(self, items: Sequence[Item]) -> bool:
@@ -81,5 +82,5 @@ class KeyedRows(RowList[Item]):
         size = self.row_count
         if item is None or not size or self._afresh:
             return 0 if size else -1
-        found = self._row_of(self.key(item))
+        found = self.index_of(self.key(item))
         return found if found >= 0 else min(max(self.cursor, 0), size - 1)

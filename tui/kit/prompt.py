@@ -15,7 +15,9 @@ from textual.widgets import Input, Static, TextArea
 from tui.kit.composer import Composer, LineInput
 from tui.render.safe import visible
 
-Mode = Literal["try", "filter", "command", "write", "search", "preset", "reword", "number"]
+Mode = Literal[
+    "try", "filter", "command", "write", "search", "preset", "reword", "number", "when", "snapshot"
+]
 
 HISTORY = 200
 
@@ -47,6 +49,14 @@ _MODES: dict[Mode, _Words] = {
     ),
     "number": _Words(
         "type the number", "#", "how many conversations go to the trash", "enter moves them · esc keeps them"
+    ),
+    "when": _Words(
+        "when was it learned:", "?", "a name, a number, a few words as they stood",
+        "enter goes to the commit and line · esc leaves",
+    ),
+    "snapshot": _Words(
+        "snapshot of", "⚑", "its name; before/NAME for one before a great change",
+        "enter names it for good · esc leaves",
     ),
     "reword": _Words(
         "accept as you word it:", "▸", "one line, as it is to stand in the file",

@@ -6,12 +6,13 @@ key, and that and the text behind it arrive as keys. So pastes are cut out here,
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from textual import constants, events
 from textual._parser import ParseError
@@ -99,8 +100,34 @@ def _to_the_end(data: str) -> tuple[str, str, str]:
     return text, end, rest
 
 
+class Output:
+    """Where the driver's writing thread writes. It has to outlive the terminal: what is drawn for one that is
+    gone fills the thread's queue, and whoever puts something into a full one waits until it is emptied.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
+
+
 class PasteDriver(LinuxDriver):
-    """The terminal, with pastes kept whole."""
+    """The terminal, with pastes kept whole, and no harm done when it goes away."""
+
+    def start_application_mode(self) -> None:
+        """Takes the terminal over."""
+        if not isinstance(self._file, Output):
+            self._file = Output(self._file)  # type: ignore[assignment]
+        super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def run_input_thread(self) -> None:
         """Reads input and sends on what it means, until the driver is told to stop."""
@@ -111,7 +138,10 @@ class PasteDriver(LinuxDriver):
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 if selector.select(constants.ESCAPE_DELAY):
-                    for message in pastes.feed(decode(os.read(self.fileno, READ_BYTES))):
+                    data = self._read()
+                    if not data:  # the terminal is gone, and no reading waits any more
+                        self.exit_event.wait(constants.ESCAPE_DELAY)
+                    for message in pastes.feed(decode(data)):
                         self.process_message(message)
                 for message in pastes.tick():
                     self.process_message(message)
@@ -120,3 +150,9 @@ class PasteDriver(LinuxDriver):
                 pass
         except (EOFError, ParseError):
             pass
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.fileno, READ_BYTES)
+        except OSError:
+            return b""

@@ -28,7 +28,7 @@ def count(value: int) -> str:
 
 def value_text(value: object) -> str:
     """A value as it would stand in the file; ``–`` for what is absent or empty."""
-    if value is None or value in ("", ()):
+    if value is None or value in ("", (), {}):
         return "–"
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -36,6 +36,8 @@ def value_text(value: object) -> str:
         return f"{value:g}"
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {each}' for name, each in value.items())}}}"
     return str(value)
 
 

@@ -27,6 +27,7 @@ from engine.activation.tuning.own import (
 )
 from engine.activation.tuning.table import DecisionTable
 from engine.errors import AutopoiesisError, TopicError
+from engine.store.commit_message import commit_message
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
@@ -273,7 +274,8 @@ class Tuning:
         commit, why = "", "git.auto_commit is off"
         if self._config().git.auto_commit:
             try:
-                found = self._repository.commit([topic.path], f"{message}: {_said(new)}")
+                said = commit_message("maintenance", f"{message}: {_said(new)}")
+                found = self._repository.commit([topic.path], said)
                 commit, why = found or "", "" if found else "nothing new to commit"
             except AutopoiesisError as error:
                 why = str(error)

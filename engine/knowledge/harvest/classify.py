@@ -130,7 +130,7 @@ class Classifier:
         fields = head_fields(head, ("keep", "session_id", "started", "ended"))
         if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self._kept):
             return Candidate(path, "user-kept", "a person keeps it", size)
-        live = self._live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
+        live = self.live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
         if live and path not in self.named:
             return Candidate(path, "live", live, size)
         try:
@@ -145,7 +145,7 @@ class Classifier:
         text_size = found.text_size if found is not None else 0
         return Candidate(path, kind, why, size, sha256, free, text_size)
 
-    def _live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
+    def live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
         """Why a conversation is taken to be still written to, one clause; empty where it is not."""
         if self.transcripts and fields["ended"]:
             return ""

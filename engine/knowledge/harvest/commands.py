@@ -114,3 +114,33 @@ def _name(command: str) -> str:
     """What a command is for; empty if that is unclear."""
     found = next((name for name, words in _KINDS if re.search(words, command)), "")
     return found or ("Build" if command == "make" else "")
+
+
+MOST_STEPS = 6
+"""Commands of a sequence; a longer one is no procedure but a day's work."""
+
+
+def sequence_of(turns: Iterable[Turn]) -> tuple[str, str] | None:
+    """The longest sequence of different commands that succeeded one after the other, with what they are for;
+    the last of several. ``None`` where no two did.
+
+    A command that fails, or comes again, begins another one.
+    """
+    best: list[str] = []
+    run: list[str] = []
+    for turn in turns:
+        for tool in turn.tools:
+            found = list(_commands(tool.summary)) if tool.name.casefold() in _SHELLS else []
+            if found and not _succeeded(tool):
+                run = []
+                continue
+            for command in found:
+                if command in run:
+                    run = []
+                run = [*run, command]
+                if len(best) <= len(run) <= MOST_STEPS:
+                    best = run
+    if len(best) < 2:
+        return None
+    first, *rest = dict.fromkeys(map(_name, best))
+    return ", ".join((first, *map(str.lower, rest))), " -> ".join(best)

@@ -1,18 +1,16 @@
 """Takes the knowledge out of one conversation, with a model or without one (``knowledge-curation.md`` 5).
 
-A second attempt is made only when a model wrote a bad reply. A service that does not answer is its provider's
-matter, which has tried as often as it may; a spent budget is the person's.
+What is asked twice and what is not: ``engine.knowledge.harvest.inquiry``.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from engine.context.replies import BadReply, quoted
 from engine.errors import AutopoiesisError
+from engine.knowledge.harvest.inquiry import Asker, Failed, Inquiry
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
     SUMMARIZE_THRESHOLD_BYTES,
@@ -26,7 +24,6 @@ from engine.knowledge.harvest.prompt import (
     HARVEST,
     SUMMARY,
     SYSTEM,
-    prompt_of,
     shown,
     task,
     without_secrets,
@@ -36,24 +33,13 @@ from engine.knowledge.harvest.reply import Reply, once, read_reply
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from engine.provenance.hold import voice_of
-from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
-    from engine.providers.asking import Asked, Question
-    from engine.providers.chat import ChatProvider, ChatReply, Spending
+    from engine.providers.chat import ChatProvider, Spending
     from engine.settings.model import HarvestSettings
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
-
-HARVEST_MAX_ATTEMPTS = 2
-"""How often a model is asked for items before what it writes is given up."""
-
-MOST_TOKENS = 65_536
-"""Tokens of the longest reply that is asked for after one was cut off."""
-
-_STOPPED = "stopped before it was finished"
-
 
 Outcome = Literal["extracted", "failed", "too-large", "unclear"]
 
@@ -85,17 +71,6 @@ class Extraction:
         return self.shown / self.size if self.size else 1.0
 
 
-class _Failed(Exception):
-    """There will be no items; the message is one line.
-
-    ``lasting`` is that of ``Extraction``.
-    """
-
-    def __init__(self, message: str, *, lasting: bool = False) -> None:
-        super().__init__(message)
-        self.lasting = lasting
-
-
 class Extractor:
     """Takes knowledge out of conversations, one at a time. ``stop`` may be called from any thread.
 
@@ -109,11 +84,9 @@ class Extractor:
         spending: Spending | None = None,
     ) -> None:
         self.settings = settings
-        self._completer = completer
-        self._spending = spending
-        self._guard = threading.Lock()
-        self._stopped = False
-        self._under_way: Question | None = None
+        self._asker = (
+            None if completer is None else Asker(completer, settings, SYSTEM, "harvest.max_tokens", spending)
+        )
 
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """What a conversation taught. Never raises for what is in it or for what a provider does.
@@ -126,7 +99,7 @@ class Extractor:
         if source.state != "read":
             outcome: Outcome = "failed" if source.state == "unreadable" else source.state
             return replace(blank, outcome=outcome, error=source.why)
-        if self._completer is None:
+        if self._asker is None:
             items = once((*marked(source.turns), *proposed(source.turns)))
             return replace(blank, outcome="extracted", items=items, shown=source.read)
         turns, secrets = without_secrets(source.shown)
@@ -134,70 +107,27 @@ class Extractor:
         if not turns:
             # Nothing but memory operations, which need no model.
             return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
-        asking = _Asking(self, self._completer, source, files, self._completer.model)
-        return asking.extraction(turns, blank)
+        inquiry = Inquiry(self._asker, source.name, source.session, blank.model)
+        return _Asking(inquiry, source, files).extraction(turns, blank)
 
     def stop(self) -> None:
         """Gives up what is under way, and everything that would be asked after it."""
-        with self._guard:
-            self._stopped = True
-            question = self._under_way
-        if question is not None:
-            question.give_up()
+        if self._asker is not None:
+            self._asker.stop()
 
     def _blank(self, source: SourceText) -> Extraction:
-        completer = self._completer
+        completer = None if self._asker is None else self._asker.completer
         name, model = (MARKERS, "") if completer is None else (completer.name, completer.model)
         return Extraction("failed", provider=name, model=model, size=source.size)
-
-    def answer(self, completer: ChatProvider, prompt: str, session: str, limit: int = 0) -> Asked:
-        """What came of a question; ``limit`` is the tokens of its reply where they are not those set.
-
-        Raises:
-            AutopoiesisError: The budget is spent.
-            _Failed: It was stopped.
-        """
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask no model
-
-        if self._spending is not None:
-            self._spending.allow()
-        with self._guard:
-            if self._stopped:
-                raise _Failed(_STOPPED)
-            limits = self.settings
-            question = Question(
-                completer,
-                SYSTEM,
-                prompt,
-                max_tokens=limit or limits.max_tokens,
-                deadline_s=limits.deadline_s,
-            )
-            self._under_way = question
-        try:
-            answer = question.answer()
-        finally:
-            with self._guard:
-                self._under_way = None
-        if answer.completed is None and self._stopped:
-            raise _Failed(_STOPPED)
-        if answer.completed is not None and self._spending is not None:
-            self._spending.spent(answer.completed, (), session)
-        return answer
 
 
 @dataclass(slots=True)
 class _Asking:
-    """The questions about one conversation, and what they took so far."""
+    """A conversation that a model is asked about, whole or by its summaries."""
 
-    extractor: Extractor
-    completer: ChatProvider
+    inquiry: Inquiry
     source: SourceText
     files: Files | None
-    model: str
-    attempts: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0
 
     def extraction(self, turns: Sequence[tuple[int, Turn]], blank: Extraction) -> Extraction:
         is_long = self.source.text_size > SUMMARIZE_THRESHOLD_BYTES
@@ -210,20 +140,20 @@ class _Asking:
             else:
                 record, looked_at = [shown(number, turn) for number, turn in turns], self.source.read
             if record:
-                reply = self._reply(record, wanted)
-        except (_Failed, AutopoiesisError) as failed:
+                reply = self.inquiry.reply(record, wanted, lambda text, cut: read_reply(text, cut=cut))
+        except (Failed, AutopoiesisError) as failed:
             error, looked_at, lasting = str(failed), 0, failed.lasting
         return replace(
             blank,
             outcome="failed" if error else "extracted",
             items=tuple(replace(item, voice=voice_of(item.text, self.source.said)) for item in reply.items),
-            model=self.model,
-            attempts=self.attempts,
+            model=self.inquiry.model,
+            attempts=self.inquiry.attempts,
             shown=looked_at,
             summarised=is_long,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cost_usd=self.cost_usd,
+            input_tokens=self.inquiry.input_tokens,
+            output_tokens=self.inquiry.output_tokens,
+            cost_usd=self.inquiry.cost_usd,
             refused=reply.refused,
             error=error,
             lasting=lasting,
@@ -234,82 +164,11 @@ class _Asking:
         wanted = task(SUMMARY, self.files)
 
         def ask(part: SourcePart) -> tuple[str, bool] | str:
-            completed = self._answer([part.text], wanted)
+            completed = self.inquiry.answer([part.text], wanted)
             return completed if isinstance(completed, str) else (completed.text, completed.cut)
 
         summaries = summaries_of(parts_of(self.source, turns), ask)
         asked = [summary for summary in summaries if summary.part.text]
         if asked and not any(summary.text or not summary.error for summary in asked):
-            raise _Failed(f"no part could be summed up: {asked[0].error}")
+            raise Failed(f"no part could be summed up: {asked[0].error}")
         return record_of(summaries), covered(summaries)
-
-    def _reply(self, record: Sequence[str], wanted: str) -> Reply:
-        """The items about a record. What a reply holds that was cut off is kept, and only the rest is asked
-        for, with room for a longer one.
-        """
-        set_limit = self.extractor.settings.max_tokens
-        wrong, limit = "", set_limit
-        kept: Reply | None = None
-        for _ in range(HARVEST_MAX_ATTEMPTS):
-            self.attempts += 1
-            try:
-                completed = self._answer(record, wanted, wrong=wrong, limit=limit)
-            except (AutopoiesisError, _Failed) as error:
-                if kept is None:
-                    raise
-                completed = str(error)
-            if isinstance(completed, str):
-                if kept is None:
-                    raise _Failed(completed)
-                return _cut_off(kept, completed)
-            try:
-                found = read_reply(completed.text, cut=completed.cut)
-            except BadReply as bad:
-                wrong = str(bad)
-            else:
-                kept = found if kept is None else _both(kept, found)
-                if not completed.cut:
-                    return kept
-                wrong = "it was cut off at the token limit (harvest.max_tokens)"
-                if kept.items:
-                    last = quoted(kept.items[-1].text)
-                    wrong += f"; give only the items behind “{last}”"
-            if completed.cut:
-                limit = min(2 * limit, MOST_TOKENS)
-                if limit <= set_limit:
-                    break
-        if kept is not None and kept.items:
-            return _cut_off(kept, "raise harvest.max_tokens")
-        raise _Failed(f"the reply could not be used after {self.attempts} attempts: {wrong}")
-
-    def _answer(
-        self, record: Sequence[str], wanted: str, *, wrong: str = "", limit: int = 0
-    ) -> ChatReply | str:
-        """The reply to a question, or why there is none.
-
-        Raises:
-            AutopoiesisError, _Failed: As ``Extractor.answer``, or no further question would get an answer.
-        """
-        prompt = prompt_of(record, wanted, name=redacted(self.source.name), wrong=wrong)
-        answer = self.extractor.answer(self.completer, prompt, self.source.session, limit)
-        completed = answer.completed
-        if completed is None:
-            if answer.lasting:
-                raise _Failed(answer.error, lasting=True)
-            return answer.error
-        self.model = completed.model or self.model
-        self.input_tokens += completed.usage.input_tokens
-        self.output_tokens += completed.usage.output_tokens
-        known, cost = self.cost_usd, completed.cost_usd
-        self.cost_usd = None if known is None or cost is None else known + cost
-        return completed
-
-
-def _both(first: Reply, second: Reply) -> Reply:
-    return Reply(once((*first.items, *second.items)), (*first.refused, *second.refused))
-
-
-def _cut_off(reply: Reply, why: str) -> Reply:
-    """A reply that is incomplete, and says so."""
-    said = f"the reply was cut off (items kept: {len(reply.items)}): {why}"
-    return replace(reply, refused=(*reply.refused, said))

@@ -87,7 +87,13 @@ _VOICES: dict[Role, Voice] = {"user": "person", "agent": "agent"}
 
 
 def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
-    """What turns mark as worth keeping, in their order and each once.
+    """What turns mark as worth keeping, in their order and each once; as ``labelled``."""
+    return once(item for _, item in labelled(turns))
+
+
+def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
+    """What turns mark as worth keeping, in their order, each with its label in small letters; it is empty for
+    what has none.
 
     What cannot stand as one line of knowledge, such as a line that imitates a provenance, is not taken; what
     is too long ends with an ellipsis.
@@ -96,20 +102,23 @@ def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
     """
     turns = tuple(turns)
     last = {turn.role: number for number, turn in enumerate(turns) if turn.is_dialogue and turn.blocks}
-    return once(
-        item
-        for number, turn in enumerate(turns)
-        for item in _of_turn(turn, is_answered=last.get(_OTHER.get(turn.role, turn.role), -1) > number)
-    )
+    for number, turn in enumerate(turns):
+        yield from _of_turn(turn, is_answered=last.get(_OTHER.get(turn.role, turn.role), -1) > number)
 
 
-def _of_turn(turn: Turn, *, is_answered: bool) -> Iterator[Item]:
+def is_labelled(line: str) -> bool:
+    """Whether a line begins with a label, or is a task to be ticked."""
+    return _LABEL.fullmatch(line) is not None or _BOX.fullmatch(line) is not None
+
+
+def _of_turn(turn: Turn, *, is_answered: bool) -> Iterator[tuple[str, Item]]:
     voice = _VOICES.get(turn.role)
     if voice is None or turn.kind == QUOTED:
         return
     for block in turn.blocks:
         if isinstance(block, KnowledgeChange):
-            yield from _item("files" if block.path else "facts", block.path, block.summary, voice)
+            for item in _item("files" if block.path else "facts", block.path, block.summary, voice):
+                yield "", item
         elif isinstance(block, Text):
             yield from _Lines(block.text, voice, is_answered).items()
 
@@ -123,7 +132,7 @@ class _Lines:
     is_answered: bool
     place: int = 0
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[tuple[str, Item]]:
         lines, fenced = self.text.split("\n"), in_fences(self.text)
         while self.place < len(lines):
             line, is_code = lines[self.place], fenced[self.place]
@@ -131,11 +140,13 @@ class _Lines:
             box, label = (None, None) if is_code else (_BOX.fullmatch(line), _LABEL.fullmatch(line))
             if box is not None:
                 category: Category = "tasks_open" if box["mark"] == " " else "tasks_done"
-                yield from _item(category, self._paragraph(lines, box["said"]), "", self.voice)
+                for item in _item(category, self._paragraph(lines, box["said"]), "", self.voice):
+                    yield "", item
             elif label is not None:
                 name = label["label"].lower()
                 if not (self.is_answered and name in _ASKED):
-                    yield from self._labelled(_LABELS[name], label["said"], lines, fenced)
+                    for item in self._labelled(_LABELS[name], label["said"], lines, fenced):
+                        yield name, item
 
     def _labelled(
         self, category: Category, said: str, lines: Sequence[str], fenced: Sequence[bool]

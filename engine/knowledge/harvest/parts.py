@@ -7,7 +7,7 @@ summary did not come is missing from that, and never silently (``knowledge-curat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.context.quoting import fenced
 from engine.context.replies import BadReply, is_control, without_thoughts
@@ -52,24 +52,50 @@ class Summary:
     error: str = ""  # why it failed or was cut off; empty otherwise
 
 
-def parts_of(source: SourceText, turns: Sequence[tuple[int, Turn]] | None = None) -> tuple[SourcePart, ...]:
+def parts_of(
+    source: SourceText,
+    turns: Sequence[tuple[int, Turn]] | None = None,
+    most: int = PART_BYTES,
+    overlap: int = 0,
+) -> tuple[SourcePart, ...]:
     """A conversation in parts, split between turns where these are not too long themselves.
 
-    ``turns`` are those that may be shown, by number; those of the source if left out.
+    Args:
+        turns: Those that may be shown, by number; those of the source if left out.
+        most: Bytes of a part as it is shown.
+        overlap: Bytes of whole turns at the end of a part with which the next one begins, at most; they count
+            as those of the former.
     """
     parts: list[SourcePart] = []
     held: list[SourcePart] = []
-    room = 0
-    for piece in _pieces(source, dict(source.shown if turns is None else turns)):
-        taken = len(piece.text.encode()) + 1 if piece.text else 0
+    room = most + 1
+    for piece in _pieces(source, dict(source.shown if turns is None else turns), most):
+        taken = _taken(piece)
         if held and taken > room:
             parts.append(_together(held))
-            held.clear()
-        room = (room if held else PART_BYTES + 1) - taken
+            held = _last(held, min(overlap, most - taken))
+            room = most + 1 - sum(map(_taken, held))
+        room -= taken
         held.append(piece)
     if held:
         parts.append(_together(held))
     return tuple(parts)
+
+
+def _taken(piece: SourcePart) -> int:
+    return len(piece.text.encode()) + 1 if piece.text else 0
+
+
+def _last(pieces: Sequence[SourcePart], room: int) -> list[SourcePart]:
+    """The last pieces that there is room for, as they are said again."""
+    found: list[SourcePart] = []
+    for piece in reversed(pieces):
+        room -= _taken(piece)
+        if room < 0:
+            break
+        if piece.text:
+            found.insert(0, replace(piece, size=0))
+    return found if len(found) < len(pieces) else []
 
 
 def _together(pieces: Sequence[SourcePart]) -> SourcePart:
@@ -77,7 +103,7 @@ def _together(pieces: Sequence[SourcePart]) -> SourcePart:
     return SourcePart(pieces[0].first, pieces[-1].last, text, sum(piece.size for piece in pieces))
 
 
-def _pieces(source: SourceText, turns: dict[int, Turn]) -> Iterator[SourcePart]:
+def _pieces(source: SourceText, turns: dict[int, Turn], most: int) -> Iterator[SourcePart]:
     """Every turn, or its pieces; one that is not shown has no text and is looked at by leaving it out."""
     for number, size in enumerate(source.sizes, 1):
         turn = turns.get(number)
@@ -86,7 +112,7 @@ def _pieces(source: SourceText, turns: dict[int, Turn]) -> Iterator[SourcePart]:
             continue
         text = said_in(turn).encode()
         done = given = 0
-        for piece in _cut(text, PART_BYTES - _FRAME_BYTES):
+        for piece in _cut(text, most - _FRAME_BYTES):
             done += len(piece)
             upto = size * done // max(len(text), 1)
             yield SourcePart(number, number, framed(number, turn, piece.decode()), upto - given)

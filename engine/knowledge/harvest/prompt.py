@@ -39,10 +39,10 @@ _SHIPPED = Path(__file__).parent / "prompts"
 _MOST_BYTES = 64 * 1024
 
 
-def task(name: str, files: Files | None = None) -> str:
-    """A task: the workspace's own where it has one, else the shipped one.
+def task(name: str, files: Files | None = None, shipped: Path = _SHIPPED) -> str:
+    """A task: the workspace's own where it has one, else the one in the folder ``shipped``.
 
-    ``name`` is ``HARVEST`` or ``SUMMARY``.
+    ``name`` is that of its file, as ``HARVEST`` or ``SUMMARY``.
 
     Raises:
         DocumentError: The workspace's own is empty, not UTF-8, too large or cannot be read.
@@ -57,7 +57,7 @@ def task(name: str, files: Files | None = None) -> str:
         except FileNotFoundError:
             data = None
     if data is None:
-        return (_SHIPPED / name).read_text("utf-8").strip()
+        return (shipped / name).read_text("utf-8").strip()
     try:
         text = data.decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:

@@ -18,6 +18,7 @@ from engine.knowledge.harvest.settle import Commit, holds_secret
 from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.verify import version_of
+from engine.store.commit_message import commit_message
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.report import Consent, HarvestRequest, Result
@@ -135,10 +136,8 @@ class Reclaimer:
         if paths:
             what = paths[0] if len(paths) == 1 else f"{len(paths)} conversations"
             are = "is" if len(paths) == 1 else "are"
-            kept = "its" if len(paths) == 1 else "their"
-            made = self.commit(
-                [*paths, LEDGER], f"memory: {what} {are} in the trash, {kept} knowledge is kept"
-            )
+            said = commit_message("memory", f"{what} {are} in the trash, knowledge kept")
+            made = self.commit([*paths, LEDGER], said)
             if made.failed:
                 self.on_problem(f"{what} {are} in the trash, which is not committed: {made.why}")
 
@@ -188,7 +187,7 @@ class Reclaimer:
                 )
             self.ledger.change(sha256, deleted=False, restored=True)
             self.trash.forget(sha256)
-            self.commit([entry.path, LEDGER], f"memory: {entry.path} is back")
+            self.commit([entry.path, LEDGER], commit_message("memory", f"{entry.path} is back"))
             return entry.path
 
     def keep_in_history(self, path: str) -> str:
@@ -201,7 +200,7 @@ class Reclaimer:
             return ""
         if holds_secret(data):
             return "it holds what looks like a secret, so it does not belong into the history; take that out"
-        self.commit([path], f"memory: {path} before it is reclaimed")
+        self.commit([path], commit_message("memory", f"{path} before it is reclaimed"))
         return "" if self.committed(path) == data else "it is not in the history"
 
     def _not_in_history(self, path: str, lines: Sequence[LedgerLine]) -> str:
@@ -247,12 +246,18 @@ def refuse_too_many(files: Files, number: int, request: HarvestRequest, most: in
     Raises:
         HarvestRefused: So many go only after their number was typed.
     """
-    total = len(paths_in(files, WORKING))
-    if number <= most and (number * 2 <= total or (request.harvest and number <= FEW)):
+    why = too_many(number, len(paths_in(files, WORKING)), most, FEW if request.harvest else 0)
+    if not why or (request.consent.number is not None and number <= request.consent.number):
         return
-    if request.consent.number is not None and number <= request.consent.number:
-        return
-    why = f"more than {most}" if number > most else f"over half of {total}"
     raise HarvestRefused(
         f"{number} would go to the trash, {why}", cure=f"say so by their number: --reclaim {number}"
     )
+
+
+def too_many(number: int, total: int, most: int, few: int = FEW) -> str:
+    """Why a number has to be typed before so many of ``total`` go: they are more than ``most``, or over half
+    and more than ``few``; empty where they may just go.
+    """
+    if number > most:
+        return f"more than {most}"
+    return f"over half of {total}" if number * 2 > total and number > few else ""

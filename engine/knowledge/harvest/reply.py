@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from engine.context.replies import BadReply, quoted, why_no_line, without_thoughts
 from engine.knowledge.item import CATEGORIES, ITEM_CHARACTERS, Category, Item, Voice, normalised
 from engine.redaction.detect import redacted
 
+CUT = "it was cut off at the token limit"
 REPLY_CHARACTERS = 512 * 1024
 """Characters of a reply that are read at all."""
 MOST_ITEMS = 50
@@ -62,32 +63,42 @@ class Reply:
 
 
 def read_reply(text: str, *, cut: bool = False) -> Reply:
+    """The items of a reply to a harvest; as ``read_rows``."""
+    return read_rows(text, CATEGORIES, _item_in, cut=cut)
+
+
+def read_rows(
+    text: str, names: Sequence[str], item_in: Callable[[str, Any], Item], *, cut: bool = False
+) -> Reply:
     """The items of a reply, whatever stands around its JSON object; none when nothing was worth it.
 
-    A category that is left out is empty, as long as any is there. Of a reply that was cut off or is damaged,
-    the items that are whole are taken.
+    A list that is left out is empty, as long as any is there. Of a reply that was cut off or is damaged, the
+    items that are whole are taken.
 
-    ``cut`` says that it ended at the token limit.
+    Args:
+        names: What the lists of the object are called.
+        item_in: The item that a row of a list stands for; a ``ValueError`` says why it is none.
+        cut: The reply ended at the token limit.
 
     Raises:
-        BadReply: None of the categories is in it, nothing of what is in them can be used, it is too long or
-            nested too deeply.
+        BadReply: None of the lists is in it, nothing of what is in them can be used, it is too long or nested
+            too deeply.
     """
     plain = without_thoughts(text, REPLY_CHARACTERS)
-    rows: dict[Category, list[Any]] = {category: [] for category in CATEGORIES}
+    rows: dict[str, list[Any]] = {name: [] for name in names}
     refused: list[str] = []
     known = False
-    for category, value in _values(plain, refused, cut=cut):
+    for name, value in _values(plain, names, refused, cut=cut):
         known = True
-        rows[category].append(value)
+        rows[name].append(value)
     if not known and cut:
-        raise BadReply("it was cut off at the token limit (harvest.max_tokens)")
+        raise BadReply(CUT)
     if not known:
         raise BadReply(f"the reply is no JSON object with the categories: “{quoted(plain)}”")
-    refused += _unknown(plain)
+    refused += _unknown(plain, names)
     items: list[Item] = []
-    for category in CATEGORIES:
-        items += _items(category, rows[category], refused)
+    for name in names:
+        items += _items(name, rows[name], refused, item_in)
     if refused and not items:
         raise BadReply(refused[0])
     return Reply(once(items), _named(refused))
@@ -104,17 +115,18 @@ def once(items: Iterable[Item]) -> tuple[Item, ...]:
 _NOTHING = object()
 
 
-def _values(text: str, refused: list[str], *, cut: bool) -> Iterator[tuple[Category, Any]]:
+def _values(text: str, names: Sequence[str], refused: list[str], *, cut: bool) -> Iterator[tuple[str, Any]]:
     """Every row of every category in the reply, as it stands there; ``_NOTHING`` for an empty category.
 
     The names of the categories are looked for rather than the object around them: so it does not matter what
     stands before and behind it, in what it is wrapped, and where it breaks off.
     """
     place = damaged = 0
-    for match in _CATEGORY.finditer(text):
+    named = re.compile(rf'"({"|".join(map(re.escape, names))})"\s*:\s*')
+    for match in named.finditer(text):
         if match.start() < place:
             continue  # within a row that has been read
-        category: Category = match[1]  # type: ignore[assignment]  # the pattern knows no other names
+        category = match[1]
         place = match.end()
         yield category, _NOTHING
         try:
@@ -130,21 +142,21 @@ def _values(text: str, refused: list[str], *, cut: bool) -> Iterator[tuple[Categ
             raise BadReply("the reply is nested too deeply") from None
         except ValueError:
             damaged += 1
-            if not (cut and not _CATEGORY.search(text, place)):
+            if not (cut and not named.search(text, place)):
                 refused.append(f"“{category}” is no JSON at “{quoted(text[place : place + 200], _QUOTED)}”")
             if damaged >= MOST_DAMAGED:
                 refused.append("the rest of the reply was not read")
                 return
 
 
-def _unknown(text: str) -> Iterator[str]:
+def _unknown(text: str, names: Sequence[str]) -> Iterator[str]:
     """A line for each category of a reply that is unknown and not empty."""
     try:
         tree, _ = _DECODER.raw_decode(text, max(text.find("{"), 0))
     except (ValueError, RecursionError):
         return
     for name, value in tree.items() if isinstance(tree, dict) else ():
-        if name not in CATEGORIES and value:
+        if name not in names and value:
             yield f"“{quoted(name, 40)}” is no category"
 
 
@@ -167,31 +179,39 @@ def _rows(text: str, place: int) -> Iterator[tuple[Any, int]]:
             raise ValueError("neither a comma nor the end")
 
 
-def _items(category: Category, rows: list[Any], refused: list[str]) -> Iterator[Item]:
+def _items(
+    category: str, rows: list[Any], refused: list[str], item_in: Callable[[str, Any], Item]
+) -> Iterator[Item]:
     """The items in the rows of a category, with a line for each row that is not an item."""
     rows = [row for row in rows if row is not _NOTHING and row is not None]
     for number, row in enumerate(rows[:MOST_ITEMS], 1):
         try:
-            yield _item_in(category, row)
+            yield item_in(category, row)
         except ValueError as error:
             refused.append(f"{category} {number}: {error}{_beginning(row)}")
     if len(rows) > MOST_ITEMS:
         refused.append(f"{category}: {len(rows) - MOST_ITEMS:,} items beyond the first {MOST_ITEMS}")
 
 
-def _item_in(category: Category, row: Any) -> Item:
+def _item_in(name: str, row: Any) -> Item:
     """The item that a row stands for.
 
     Raises:
         ValueError: It is not an item; the message is one clause.
     """
+    category = cast("Category", name)
     first, second = _pair(category, row)
     if category == "playbooks":
-        first, second = _single(first.replace("*", "")).rstrip(": "), _steps(second)
+        first, second = single(first.replace("*", "")).rstrip(": "), steps_of(second)
     else:
-        first, second = first if category == "files" else _single(first), _single(second)
+        first, second = first if category == "files" else single(first), single(second)
         if category not in _FIELDS and not first:
             first, second = second, ""
+    return held_if_long(category, first, second)
+
+
+def held_if_long(category: Category, first: str, second: str = "") -> Item:
+    """As ``item_of``; one that is too long to be written by itself says so."""
     try:
         return item_of(category, first, second)
     except TooLong as long:
@@ -214,14 +234,14 @@ def _pair(category: Category, row: Any) -> tuple[str, str]:
     return values[0] or "", values[1] or ""
 
 
-def _single(text: str) -> str:
+def single(text: str) -> str:
     """A text on one line and without what makes a heading, a list or a quotation of it."""
     line = " ".join("".join(" " if c.isspace() else c for c in text).split())
     line = _START.sub("", line)
     return _NUMBERED.sub(r"(\g<0>)", line)
 
 
-def _steps(text: str) -> str:
+def steps_of(text: str) -> str:
     """The steps of a playbook on one line, joined as those that were written on one."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     if len(lines) == 1 and lines[0][0].isdigit():
@@ -297,7 +317,6 @@ def _joined(statement: str, detail: str) -> str:
     return f"{statement} {detail}" if statement[-1] in _ENDS else f"{statement} — {detail}"
 
 
-_CATEGORY = re.compile(rf'"({"|".join(CATEGORIES)})"\s*:\s*')
 _BLANK = re.compile(r"\s*")
 _NUMBERED = re.compile(r"^#\d+")
 """An issue's number, with which no line may begin bare."""

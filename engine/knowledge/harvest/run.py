@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import AutopoiesisError, HarvestRefused
-from engine.knowledge.category_files import CATEGORY_FILES, refuse_broken
+from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.harvest.classify import (
     TRANSCRIPTS,
     WORKING,
@@ -146,7 +146,7 @@ class Harvest:
         with self._guard:
             self._stopped = False
         recovered = self.recover()
-        self._refuse_broken_files()
+        refuse_broken_files(self.files)
         purged = tuple(each.path for each in self.trash.purge(self.settings().trash_days))
         chosen = self._chosen(request)
         if not request.harvest:
@@ -311,11 +311,3 @@ class Harvest:
             entry = LedgerEntry(candidate.path, status, at, size=candidate.size, error=error)
             self.ledger.record(candidate.sha256, entry)
         return Result(candidate.path, candidate.size, outcome, error=error)
-
-    def _refuse_broken_files(self) -> None:
-        """Keeps a model from being asked for what could not be written down."""
-        for file in CATEGORY_FILES:
-            try:
-                refuse_broken(self.files.read(file.path), file.path)
-            except FileNotFoundError:
-                continue

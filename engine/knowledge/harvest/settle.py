@@ -24,6 +24,7 @@ from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import waiting_for
 from engine.redaction.detect import redact
+from engine.store.commit_message import commit_message
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
@@ -94,7 +95,7 @@ class Settler:
         written = (LEDGER, *lines, *self.digest.paths, *self.review.paths)
         gone = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
         paths = [*filter(self._exists, written), *gone]
-        self.commit(paths, "memory: knowledge as it stood before a harvest")
+        self.commit(paths, commit_message("memory", "knowledge as it stood before a harvest"))
 
     def _exists(self, path: str) -> bool:
         return self.files.workspace.root.joinpath(path).is_file()
@@ -170,4 +171,4 @@ def _message(finding: Finding, entry: LedgerEntry) -> str:
     """What the commit of a harvest says (spec 10.1)."""
     name = safe_name(finding.path)
     what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
-    return f"memory: harvest of {name}: {what}\n\nConversation: {finding.path}"
+    return commit_message("memory", f"harvest of {name}: {what}", sessions=[finding.path])

@@ -12,9 +12,10 @@ from tui.render.budget import place as place_of
 from tui.render.draw import Piece, Row, labelled
 from tui.render.figures import count
 from tui.render.roles import Roles
-from tui.render.safe import first_line, visible
+from tui.render.safe import first_line
 from tui.screens.context.head import add_parts
 from tui.screens.context.lists import HeadItem, ListItem, SectionItem, Sign, holds, kind_of, sign_style
+from tui.screens.context.text import diff_lines
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -43,9 +44,7 @@ class Comparison:
 
     def lines(self, index: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The same as the signs of the lines, ``@`` for a place, and the lines without them, safe to show."""
-        lines = self.text(index).split("\n")
-        signs = tuple(line[:1] for line in lines)
-        return signs, tuple(visible(line if line.startswith("@@") else line[1:]) for line in lines)
+        return diff_lines(self.text(index).split("\n"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from tui.kit.panel import Panel
 from tui.render.draw import Row
 from tui.render.figures import count
 from tui.render.roles import Roles
+from tui.render.safe import visible
 from tui.screens.context.lists import RuleItem, draw_rule, sign_style
 
 Part = tuple[int, int, int]
@@ -92,6 +93,14 @@ def _broken_wide(line: str, width: int) -> list[tuple[int, int]]:
             blank = start
         cells += size
     return [*found, (begin, len(line))]
+
+
+def diff_lines(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The lines of a unified difference as signs, ``@`` for a place, and the lines without them, safe to
+    show.
+    """
+    signs = tuple(line[:1] for line in lines)
+    return signs, tuple(visible(line if line.startswith("@@") else line[1:]) for line in lines)
 
 
 def gutter_of(page: TextPage) -> int:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.context.views import DIGEST_PATH
+from engine.store.commit_message import commit_message
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.editor import file_of
@@ -249,7 +250,7 @@ def turn_digest_off(knowledge: Knowledge) -> str:
     """Deletes the digest and commits that."""
     if not knowledge.digest.turn_off():
         return "the digest was off already"
-    made = knowledge.commit(knowledge.digest.paths, "memory: digest turned off")
+    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))
     return f"the digest is off; R makes it anew · {committed(made.revision, made.why)}"
 
 
@@ -257,7 +258,7 @@ def make_digest_anew(knowledge: Knowledge) -> str:
     """Makes the digest anew, which also turns it on, and commits it."""
     if not knowledge.digest.regenerate(force=True):
         return "the digest says already what the files say"
-    made = knowledge.commit(knowledge.digest.paths, "memory: digest made anew")
+    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest made anew"))
     view = knowledge.digest.view()
     state = f"{view.size:,} of {view.limit:,} bytes" if view.on else "there is nothing to say yet"
     return f"digest made anew: {state} · {committed(made.revision, made.why)}"
@@ -271,5 +272,7 @@ def bind_notes(old: str, new: str, knowledge: Knowledge) -> str:
         new: The file that they belong to, absolute.
     """
     moved = knowledge.notes.rebind(old, new)
-    made = knowledge.commit((moved.notes,), f"memory: the notes of {old} belong to {moved.path}")
+    made = knowledge.commit(
+        (moved.notes,), commit_message("memory", f"the notes of {old} belong to {moved.path}")
+    )
     return f"{moved.notes}: notes of {moved.path} now · {committed(made.revision, made.why)}"

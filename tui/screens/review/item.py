@@ -9,6 +9,7 @@ from rich.style import Style
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import place_of
+from engine.knowledge.file_changes import diff
 from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, clip, wrap
 from tui.render.roles import Roles
@@ -51,7 +52,11 @@ class SourceLines:
 
 
 def source_lines(files: Files, each: Waiting) -> SourceLines:
-    """Reads the neighbourhood of an item's line in its conversation."""
+    """Reads the neighbourhood of an item's line in its conversation; of a change of files what it does to
+    them.
+    """
+    if each.change is not None:
+        return _changes(files, each)
     if not each.source:
         return SourceLines(problem="it is not known which conversation said it")
     try:
@@ -61,6 +66,17 @@ def source_lines(files: Files, each: Waiting) -> SourceLines:
     except (AutopoiesisError, OSError) as error:
         return SourceLines(problem=str(error))
     return lines_around(data.decode("utf-8", "replace"), each)
+
+
+def _changes(files: Files, each: Waiting) -> SourceLines:
+    """What a change does to the files as they are, as a difference."""
+    assert each.change is not None
+    if each.verdict:
+        return SourceLines(lines=each.change.about)
+    try:
+        return SourceLines(lines=(*each.change.about, *diff(files, each.change)))
+    except (AutopoiesisError, OSError) as error:
+        return SourceLines(lines=each.change.about, problem=str(error))
 
 
 def lines_around(text: str, each: Waiting) -> SourceLines:
@@ -114,6 +130,8 @@ def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> lis
 
 
 def _source(each: Waiting, source: SourceLines | None, around: int, width: int, roles: Roles) -> list[Row]:
+    if each.change is not None:
+        return _difference(source, width, roles)
     if not each.source:
         return [Row(("it is not known which conversation said it", roles.muted))]
     rows = wrap([(place(each), roles.accent)], width)
@@ -130,6 +148,17 @@ def _source(each: Waiting, source: SourceLines | None, around: int, width: int, 
         rows += _numbered(number, line, digits, width, roles, chosen=number == each.line)
     if each.said and (source.problem or not source.same):
         rows += [Row(("the line as it was kept", roles.muted)), *wrap([(each.said, roles.normal)], width)]
+    return rows
+
+
+def _difference(source: SourceLines | None, width: int, roles: Roles) -> list[Row]:
+    """What a change of files does: lines that come and go, each behind its sign."""
+    if source is None:
+        return [Row(("reading …", roles.faint))]
+    rows = wrap([(source.problem, roles.gate)], width) if source.problem else []
+    styles = {"+": roles.active, "-": roles.trouble, "@": roles.faint}
+    for line in source.lines:
+        rows += wrap([(line or " ", styles.get(line[:1], roles.normal))], width)
     return rows
 
 

@@ -32,6 +32,8 @@ KINDS: dict[Category, str] = {
     "playbooks": "playbook",
     "files": "file note",
     "notes": "note",
+    "pages": "line",
+    "changes": "change",
 }
 """What one item of a category is called."""
 _KIND = max(map(cell_len, KINDS.values()))

@@ -183,7 +183,9 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     def reword(self) -> None:
         """Edit the item's text in the line; enter accepts what stands there, esc leaves the item waiting."""
         item = self.selected()
-        if item is not None:
+        if item is not None and item.change is not None:
+            self.say("a change of files is accepted as it is; e opens the file", trouble=True)
+        elif item is not None:
             self.state.rewording = item
             self.open_line("wording", "reword", item.item.text)
 

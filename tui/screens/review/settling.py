@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -71,14 +72,14 @@ def _told(done: Reviewed, verb: Verb) -> str:
         return f"rejected: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
     if done.settled:
         return f"accepted already: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
-    place = f"{done.path}:{done.number}" if done.number else done.path
+    place = f"{done.path}:{done.number}" if done.number else done.path or ", ".join(done.paths)
     return f"stood there already: {place} · {after}" if done.known else f"accepted: {place} · {after}"
 
 
 def _told_several(done: list[Reviewed]) -> str:
     """What became of several: how many lines in which file, and the last commit."""
-    paths = dict.fromkeys(each.path for each in done if each.path)
-    counts = [f"{path} {sum(each.path == path for each in done)}" for path in paths]
+    paths = Counter(path for each in done for path in (each.path, *each.paths) if path)
+    counts = [f"{path} {number}" for path, number in paths.items()]
     known = sum(each.known for each in done)
     stood = f"{known:,} stood there already" if known else ""
     last = committed(done[-1].commit, done[-1].uncommitted)

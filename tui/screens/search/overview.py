@@ -26,6 +26,7 @@ KINDS: dict[str, str] = {
     "conversation": "conversations",
     "topic": "topics",
     "knowledge": "knowledge",
+    "archive": "archive",
 }
 """What the categories are called, in their order."""
 _NAME = 15

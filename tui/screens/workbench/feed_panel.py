@@ -28,6 +28,7 @@ KINDS: dict[FeedKind, tuple[str, str]] = {
     "webhook": ("⇣", "a webhook came in"),
     "commit": ("±", "a commit"),
     "flush": ("⇲", "notes of turns that leave the window"),
+    "job": ("↺", "a job was done"),
     "trouble": ("!", "something failed"),
 }
 """A sign per kind of row, and what it means."""

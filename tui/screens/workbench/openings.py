@@ -67,6 +67,17 @@ OPENINGS = (
         screen="tui.screens.review.screen:ReviewScreen",
     ),
     Opening(
+        command="open_history", key="h", title="Look at the history", footer="history", rank=34,
+        help="Look at the history: what each commit changed, when something was learned, who taught a line; "
+        "snapshots, and undo.",
+        screen="tui.screens.history.screen:HistoryScreen",
+    ),
+    Opening(
+        command="open_jobs", key="J", title="Look at the jobs", footer="jobs", rank=33,
+        help="Look at the jobs: what is done by the clock, when next, and what came of it last; run one now.",
+        screen="tui.screens.jobs.screen:JobsScreen",
+    ),
+    Opening(
         command="open_caches", key="C", title="Look at the caches", footer="caches", rank=30,
         help="Look at the caches of discussions: what each provider keeps, until when, and what broke "
         "the prefix.",

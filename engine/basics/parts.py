@@ -1,0 +1,327 @@
+"""The parts of an open workspace on which a message and its prompt rest, each made when it is first needed.
+
+So a command that only traces a message never pays for the search index, and one that only lists topics never
+pays for the gate.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from engine.live.questions import Questions
+from engine.settings.model import Config, HarvestSettings
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.topics.library import TopicLibrary
+
+if TYPE_CHECKING:
+    from engine.activation.decisions import DecisionLog
+    from engine.activation.pipeline import WatcherPipeline
+    from engine.context.compiler import ContextCompiler
+    from engine.conversations.conversations import Conversations
+    from engine.conversations.turns import Turns
+    from engine.costs.costs import Costs
+    from engine.discussions.caches import DiscussionCaches
+    from engine.flush.flush import Flusher
+    from engine.flush.log import FlushLog
+    from engine.injections.injections import Injections
+    from engine.knowledge.knowledge import Knowledge
+    from engine.live.feed import FeedLog
+    from engine.pipeline.labels import Labels
+    from engine.pipeline.prompts import Prompts
+    from engine.providers.chat import ChatProvider
+    from engine.search.index import SearchIndex
+    from engine.stability.log import PrefixLog
+    from engine.store.repository import Repository
+    from engine.transcripts.capture import ConversationCapture
+
+Clock = Callable[[], datetime]
+Made = TypeVar("Made")
+
+
+def utc_now() -> datetime:
+    """The clock of the engine."""
+    return datetime.now(UTC)
+
+
+class part(Generic[Made]):
+    """A property that is made once, whichever thread asks first, and kept until it is dropped."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+        self._name = make.__name__
+
+    @overload
+    def __get__(self, parts: None, owner: type) -> part[Made]: ...
+
+    @overload
+    def __get__(self, parts: BasicParts, owner: type) -> Made: ...
+
+    def __get__(self, parts: BasicParts | None, owner: type) -> Made | part[Made]:
+        if parts is None:
+            return self
+        made: dict[str, Made] = parts.made  # type: ignore[assignment]
+        found = made.get(self._name)
+        if found is None:
+            with parts.making:
+                found = made.get(self._name)
+                if found is None:
+                    found = made[self._name] = self._make(parts)
+        return found
+
+
+class BasicParts:
+    """What an engine consists of.
+
+    Args:
+        clock: Where the time comes from, UTC.
+    """
+
+    questions: Questions
+
+    def __init__(self, workspace: Workspace, config: Config, *, files: Files, clock: Clock) -> None:
+        self.workspace = workspace
+        self.config = config
+        self.files = files
+        self.clock = clock
+        self.made: dict[str, object] = {}
+        self.making = threading.RLock()
+
+    def trouble(self, text: str) -> None:
+        """Tells of something that failed without stopping the work."""
+        raise RuntimeError(text)
+
+    def edited(self, path: str) -> None:
+        """Takes over a topic's file that the engine itself has written."""
+        self.library.refresh([path])
+
+    def reload_config(self) -> None:
+        """Takes over memory-config.yaml as it is now."""
+        from engine.settings.trust import read  # noqa: PLC0415 — only where it was changed
+
+        self.config = read(self.files).config
+
+    def has(self, name: str) -> bool:
+        """Whether a part has been made."""
+        return name in self.made
+
+    def drop(self, *names: str) -> None:
+        """Lets go of parts; they are made anew when they are needed again."""
+        for name in names:
+            with self.making:
+                dropped = self.made.pop(name, None)
+            close = getattr(dropped, "close", None)
+            if callable(close):
+                close()
+
+    @part
+    def library(self) -> TopicLibrary:
+        """The topics."""
+        library = TopicLibrary(self.workspace, self.files)
+        library.load()
+        return library
+
+    @part
+    def lately(self) -> FeedLog:
+        """What happened since the workspace was opened, and before it once a face asks."""
+        from engine.live.feed import FeedLog  # noqa: PLC0415 — where nothing happens, it is not needed
+
+        return FeedLog()
+
+    @part
+    def conversations(self) -> Conversations:
+        """Reads transcripts and working conversations."""
+        from engine.conversations.conversations import Conversations  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Conversations(self.workspace, self.files)
+
+    @part
+    def turns(self) -> Turns:
+        """Traces of their turns."""
+        from engine.conversations.turns import Turns  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Turns(
+            self.conversations,
+            lambda message, record, ask: self.pipeline.process(message, record=record, ask=ask),
+            lambda: self.library.version,
+        )
+
+    @part
+    def capture(self) -> ConversationCapture:
+        """Writes sessions down."""
+        from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only where one is written
+
+        return ConversationCapture(self.files, clock=self.clock, redact=self.config.capture.redact)
+
+    @part
+    def repository(self) -> Repository:
+        """The workspace's git repository, if it is one."""
+        from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only where something is committed
+        from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
+
+        return Repository(self.workspace, guard=refuse_secrets)
+
+    @part
+    def decision_log(self) -> DecisionLog:
+        """What was decided, and labels for it."""
+        from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
+
+        return DecisionLog(self.files, clock=self.clock, on_problem=self.trouble)
+
+    @part
+    def labels(self) -> Labels:
+        """Labels decisions, and learns from that."""
+        from engine.pipeline.labels import Labels  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Labels(
+            self.files,
+            self.decision_log,
+            self.library,
+            self.turns,
+            lambda: self.config,
+            pipeline=lambda: self.pipeline if self.has("pipeline") else None,
+            refitted=lambda: self.drop("pipeline"),
+        )
+
+    @part
+    def injections(self) -> Injections:
+        """Prompts that were used, and which files were of use in them."""
+        from engine.injections.injections import Injections  # noqa: PLC0415 — only where one is used or ranked
+
+        return Injections(self.files, lambda: self.turns, self.clock, self.trouble)
+
+    @part
+    def caches(self) -> DiscussionCaches:
+        """What providers keep of each discussion's prompts."""
+        from engine.discussions.caches import DiscussionCaches  # noqa: PLC0415 — only where one is sent or shown
+
+        return DiscussionCaches(self.files, self.clock, self.trouble)
+
+    @part
+    def prefixes(self) -> PrefixLog:
+        """The stable prefixes of prompts that were used."""
+        from engine.stability.log import PrefixLog  # noqa: PLC0415 — only where one is used or checked
+
+        return PrefixLog(self.files, self.clock, self.trouble)
+
+    @part
+    def costs(self) -> Costs:
+        """What calls of models have cost, and whether more may be spent."""
+        from engine.costs.costs import Costs  # noqa: PLC0415 — only where a service is asked
+
+        return Costs(self.files, lambda: self.config.costs, self.clock, self.trouble)
+
+    @part
+    def knowledge(self) -> Knowledge:
+        """Category files, notes of files, digest, ledger; what harvests and reviews."""
+        from engine.knowledge.knowledge import Knowledge  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Knowledge(
+            self.files,
+            self.repository,
+            lambda: self.config,
+            lambda: self.costs,
+            self.clock,
+            self.trouble,
+            model=_harvest_model,
+        )
+
+    @part
+    def pipeline(self) -> WatcherPipeline:
+        """The three tiers."""
+        from engine.pipeline.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
+
+        return assemble_pipeline(
+            self.library,
+            self.files,
+            self.config,
+            decisions=self.decision_log,
+            asker=self.questions.ask,
+            on_problem=self.trouble,
+            costs=lambda: self.costs,
+        )
+
+    @part
+    def index(self) -> SearchIndex:
+        """The search index; a cache of the files."""
+        from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
+
+        return assemble_index(
+            self.workspace,
+            self.files,
+            self.config.search,
+            references=lambda: self.injections.references(),
+            zone=self.config.days.time_zone,
+            costs=lambda: self.costs,
+        )
+
+    @part
+    def compiler(self) -> ContextCompiler:
+        """Makes prompts from the files as they are now."""
+        from engine.context.compiler import ContextCompiler, WorkspaceSource  # noqa: PLC0415 — not for a trace
+
+        return ContextCompiler(WorkspaceSource(self.files), self.config.context_compiler)
+
+    @part
+    def prompts(self) -> Prompts:
+        """Compiles prompts for messages and their traces."""
+        from engine.pipeline.prompts import Prompts  # noqa: PLC0415 — not for a trace
+
+        return Prompts(
+            self.library,
+            lambda: self.compiler,
+            lambda: self.index,
+            self.clock,
+            lambda before: self.flush_log.flushed(self.conversations.read(before.path), before.turns),
+            self._file_notes,
+            lambda: self.config.days.time_zone,
+        )
+
+    def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """The files of notes for paths; nothing is loaded where there are no notes."""
+        if not paths or not self.workspace.root.joinpath("knowledge/files").is_dir():
+            return ()
+        from engine.knowledge.scope import in_scope  # noqa: PLC0415 — only where there are notes
+
+        return in_scope(paths, self.knowledge.notes.all(), self.workspace)
+
+    @part
+    def flush_log(self) -> FlushLog:
+        """The record of flushes."""
+        from engine.flush.log import FlushLog  # noqa: PLC0415 — a message tried by hand needs none
+
+        return FlushLog(self.files, self.clock)
+
+    @part
+    def flush(self) -> Flusher:
+        """Takes notes of turns before they leave the window."""
+        from engine.flush.flush import Flusher  # noqa: PLC0415 — only where turns leave it
+        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+        from engine.store.change import commit_change  # noqa: PLC0415 — likewise
+
+        return Flusher(
+            self.files,
+            self.conversations,
+            self.flush_log,
+            lambda: self.config.flush,
+            completer_for,
+            commit=lambda paths, message: commit_change(
+                lambda: self.repository, paths, message, wanted=self.config.git.auto_commit
+            ),
+            clock=self.clock,
+            on_problem=self.trouble,
+            review=lambda: self.knowledge.review.queue,
+            spending=lambda completer: self.costs.account("flush", completer),
+            zone=lambda: self.config.days.time_zone,
+        )
+
+
+def _harvest_model(settings: HarvestSettings) -> ChatProvider | None:
+    """The model that takes knowledge out of conversations, where the settings name one."""
+    from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
+
+    return completer_for(settings)

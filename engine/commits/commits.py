@@ -1,0 +1,184 @@
+"""Commits of what has changed in a workspace: at intervals, when it is closed, and by hand (spec 3.2).
+
+Only what is named is committed, as it is on disk. What may not be, is left out and told; the rest goes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from engine.commits.describe import body_of, summary_of
+from engine.commits.gathering import gather, is_transcript
+from engine.commits.kinds import OWN, FileChange, kind_of
+from engine.commits.report import CommitReport, LeftOut, MadeCommit
+from engine.commits.taught import conversations_of
+from engine.commits.wording import question, worded
+from engine.conversations.imports import Importing, commit_imported
+from engine.conversations.sessions import message_of
+from engine.errors import AutopoiesisError
+from engine.store.commit_message import CommitType, commit_message, typed
+from engine.transcripts.importers.known import is_imported
+from engine.transcripts.places import FOLDER
+
+if TYPE_CHECKING:
+    from engine.costs.costs import Costs
+    from engine.providers.asking import Question
+    from engine.providers.chat import ChatProvider
+    from engine.settings.git import WordingSettings
+
+
+@dataclass(eq=False)
+class Commits:
+    """Commits changes. Safe to use from several threads and processes.
+
+    ``model`` gives who words messages, ``None`` for nobody. ``on_problem`` is called with what failed without
+    keeping a commit from being made.
+    """
+
+    engine: Importing
+    model: Callable[[WordingSettings], ChatProvider | None]
+    costs: Callable[[], Costs]
+    on_problem: Callable[[str], None]
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _under_way: set[Question] = field(default_factory=set, init=False)
+
+    def commit(
+        self,
+        paths: Sequence[str] = (),
+        message: str = "",
+        *,
+        quiet_s: float = 0.0,
+        dry_run: bool = False,
+        ask: bool = True,
+        by_hand: bool = True,
+    ) -> CommitReport:
+        """Commits what has changed: named files and folders in one commit, or else all that is committed at
+        intervals, and transcripts whose session has ended by themselves.
+
+        Args:
+            paths: Workspace-relative; all when left out.
+            message: What the commit of them says, its type in front where it names none; made when empty.
+            quiet_s: As for ``gather``.
+            dry_run: Only say what would be done; no model is asked.
+            ask: Whether a model may word the message, where the settings name one.
+            by_hand: Whether a person asked for it, whatever ``git.auto_commit`` says.
+
+        Raises:
+            RepositoryError: The repository cannot take a commit now; another program changed a file in the
+                same moment.
+            PathRefused: A path leaves the workspace.
+            WriteFailed, ReadOnly: The workspace's lock cannot be taken.
+        """
+        engine = self.engine
+        repository = engine.repository
+        # Whoever writes several files as one step holds the lock meanwhile.
+        with engine.files.lock():
+            repository.require()
+            wanted = paths or (*OWN, FOLDER)
+            changes, left = gather(engine.files, repository, wanted, now=engine.clock(), quiet_s=quiet_s)
+        groups = [changes] if paths else _grouped(changes)
+        made: list[MadeCommit] = []
+        if not paths:
+            imported = [each for each in changes if self._is_imported(each)]
+            groups = [[each for each in group if each not in imported] for group in groups]
+            made += self._imported(imported, left, dry_run, by_hand)
+        for group in filter(None, groups):
+            said = "" if not paths and is_transcript(group[0].path) else message
+            made.append(self._made(group, said, ask=ask and not dry_run, dry_run=dry_run))
+        return CommitReport(tuple(each for each in made if dry_run or each.revision), tuple(left))
+
+    def give_up(self) -> None:
+        """Ends the questions that are under way; their commits get the message that lists what changed."""
+        with self._guard:
+            under_way = list(self._under_way)
+        for each in under_way:
+            each.give_up()
+
+    def _made(self, changes: Sequence[FileChange], message: str, *, ask: bool, dry_run: bool) -> MadeCommit:
+        paths = tuple(change.path for change in changes)
+        kind = kind_of(changes, self.engine.repository.branch())
+        made = MadeCommit(kind, "", paths)
+        if message:
+            named, rest = typed(message)
+            kind = named or kind
+            sessions = conversations_of(changes, self.engine.files)
+            trailers = "\n".join(f"Session: {path}" for path in sessions)
+            made = replace(made, kind=kind, message=f"{kind}: {rest}" + (trailers and f"\n\n{trailers}"))
+        else:
+            made = self._described(made, changes, ask=ask)
+        if dry_run:
+            return made
+        return replace(made, revision=self.engine.repository.commit(paths, made.message) or "")
+
+    def _described(self, made: MadeCommit, changes: Sequence[FileChange], *, ask: bool) -> MadeCommit:
+        """A commit with the message that its changes give."""
+        if made.kind == "conversation":
+            paths = made.paths
+            if len(paths) == 1:
+                return replace(made, message=message_of(paths[0]))
+            said = commit_message("conversation", f"{len(paths)} sessions", sessions=paths)
+            return replace(made, message=said)
+        summary, body, model = summary_of(changes, made.kind), body_of(changes), ""
+        if ask and (reply := self._worded(changes, made.kind)):
+            summary, body, model = reply
+        sessions = conversations_of(changes, self.engine.files)
+        return replace(made, message=commit_message(made.kind, summary, body, sessions=sessions), model=model)
+
+    def _worded(self, changes: Sequence[FileChange], kind: CommitType) -> tuple[str, str, str] | None:
+        """Summary, body and model, where one gave them; why it did not is told."""
+        settings = self.engine.config.git
+        provider = self.model(settings.wording)
+        if provider is None:
+            return None
+        account = self.costs().account("commit", provider)
+        try:
+            account.allow()
+            asked = question(provider, changes, kind, settings.commit_message_deadline_s)
+            with self._guard:
+                self._under_way.add(asked)
+            try:
+                answer = asked.answer()
+            finally:
+                with self._guard:
+                    self._under_way.discard(asked)
+            if answer.completed is None:
+                raise AutopoiesisError(answer.error)
+            account.spent(answer.completed)
+            return *worded(answer.completed), answer.completed.model or provider.model
+        except AutopoiesisError as error:
+            self.on_problem(f"a commit's message lists what changed, since no model worded it: {error}")
+            return None
+
+    def _is_imported(self, change: FileChange) -> bool:
+        place = self.engine.workspace.root / change.path
+        return is_transcript(change.path) and change.after is not None and is_imported(place)
+
+    def _imported(
+        self, changes: Sequence[FileChange], left: list[LeftOut], dry_run: bool, by_hand: bool
+    ) -> list[MadeCommit]:
+        """The commit of imported transcripts, which an undo of the import finds again."""
+        if not changes:
+            return []
+        paths = tuple(change.path for change in changes)
+        noun = "session" if len(paths) == 1 else "sessions"
+        said = commit_message("conversation", f"import {len(paths)} {noun}")
+        made = MadeCommit("conversation", said, paths)
+        if dry_run:
+            return [made]
+        done, committed, held = commit_imported(self.engine, by_hand=by_hand)
+        if done.failed:
+            self.on_problem(f"{len(paths)} imported {noun} were not committed: {done.why}")
+        known = {each.path for each in left}
+        left += [LeftOut(each.path, each.why) for each in held if each.path not in known]
+        return [replace(made, paths=committed, revision=done.revision)]
+
+
+def _grouped(changes: Sequence[FileChange]) -> list[list[FileChange]]:
+    """Transcripts, and what is knowledge."""
+    groups: tuple[list[FileChange], list[FileChange]] = ([], [])
+    for change in changes:
+        groups[not is_transcript(change.path)].append(change)
+    return list(groups)

@@ -1,0 +1,94 @@
+"""Branches to try things on (spec 3.3): ``explore/*``, which go after a week, and ``extract/*``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from engine.history.log import RAW, raw_files
+from engine.history.model import ChangedFile
+from engine.store.git import Git
+from engine.store.revisions import ENVIRONMENT
+
+PRUNED_AFTER = timedelta(days=7)
+FOLDERS = ("explore", "extract")
+
+_HEADS = "refs/heads/"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch beside the memory's own."""
+
+    name: str  # ``explore/other-tone``
+    revision: str  # full object name of its newest commit
+    at: datetime  # when something was last done with it, as far as git knows, UTC
+    subject: str  # of its newest commit
+    ahead: int  # commits that the current branch lacks
+    files: tuple[ChangedFile, ...]  # what it changes, beside where it left the current branch
+    in_use: str  # where it is checked out; empty for nowhere
+    due: bool  # it is to go: an ``explore/*`` branch, in use nowhere, older than ``PRUNED_AFTER``
+
+
+def branches(git: Git, head: str, now: datetime) -> tuple[Branch, ...]:
+    """All branches to try things on, the one that was used last first.
+
+    Raises:
+        RepositoryError: Git failed.
+    """
+    used = work_trees(git)
+    spec = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)%00"
+    places = [f"{_HEADS}{folder}/" for folder in FOLDERS]
+    listed = git.run("for-each-ref", spec, *places, environment=ENVIRONMENT)
+    fields = listed.output.decode("utf-8", "replace").split("\0")
+    found: list[Branch] = []
+    for place in range(0, len(fields) - 4, 4):
+        reference, revision, seconds, subject = fields[place : place + 4]
+        reference = reference.strip("\n")
+        name = reference.removeprefix(_HEADS)
+        at = datetime.fromtimestamp(max(int(seconds), _moved_at(git, reference), 0), UTC)
+        in_use = used.get(reference, "")
+        due = name.startswith("explore/") and not in_use and now - at > PRUNED_AFTER
+        ahead = int(git.run("rev-list", "--count", f"{head}..{revision}", environment=ENVIRONMENT).text)
+        files = _files(git, head, revision) if ahead else ()
+        found.append(Branch(name, revision, at, subject, ahead, files, in_use, due))
+    return tuple(sorted(found, key=lambda each: (each.at, each.name), reverse=True))
+
+
+def prune(git: Git, due: Sequence[Branch]) -> None:
+    """Removes branches that have not moved since they were listed; ``git branch NAME REVISION`` brings one
+    back as long as git keeps its commits.
+
+    Raises:
+        RepositoryError: One was moved meanwhile, or git failed.
+    """
+    for each in due:
+        git.run("update-ref", "-d", f"{_HEADS}{each.name}", each.revision, reading=False)
+
+
+def _files(git: Git, head: str, revision: str) -> tuple[ChangedFile, ...]:
+    base = git.run("merge-base", head, revision, accept=(0, 1), environment=ENVIRONMENT).text
+    listed = git.run("diff-tree", "-r", *RAW, "-z", base or head, revision, environment=ENVIRONMENT)
+    return raw_files(listed.output.split(b"\0"))[0]
+
+
+def _moved_at(git: Git, reference: str) -> int:
+    """When a branch was last moved, by its log, seconds; 0 where it has none. A new one has an old commit."""
+    options = ("-g", "-1", "--no-patch", "--date=unix", "--format=%gd")
+    answer = git.run("log", *options, reference, accept=(0, 128), environment=ENVIRONMENT)
+    seconds = answer.text.rpartition("@{")[2].removesuffix("}")
+    return int(seconds) if not answer.code and seconds.isdigit() else 0
+
+
+def work_trees(git: Git) -> dict[str, str]:
+    """The work trees by the branch that they are on."""
+    found: dict[str, str] = {}
+    place = ""
+    for line in git.run("worktree", "list", "--porcelain").text.split("\n"):
+        name, _, value = line.partition(" ")
+        if name == "worktree":
+            place = value
+        elif name == "branch":
+            found[value] = place
+    return found

@@ -1,0 +1,142 @@
+"""Snapshots: tags below ``memory/`` (spec 3.4), made as plain references, so that no hook or signer runs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal, get_args
+
+from engine.errors import RepositoryError
+from engine.store.git import Git
+from engine.store.paths import shown
+from engine.store.repository import commit_of
+from engine.store.revisions import ENVIRONMENT
+from engine.store.zone import moment_of
+
+SnapshotKind = Literal["milestone", "before", "extract", "daily", "weekly"]
+NAMED: tuple[SnapshotKind, ...] = get_args(SnapshotKind)[:3]
+"""The kinds that a person names; the others are named by their time."""
+
+_ROOT = "refs/tags/memory"
+_NAME = re.compile(r"[^\W_](?:[\w.+-]{0,98}[\w+-])?")
+_MOST_BYTES = 200
+_FORMAT = "%(refname)%00%(objectname)%00%(*objectname)%00%(committerdate:unix)%00%(*committerdate:unix)"
+_SEPARATED = "%00%(contents:subject)%00%(*contents:subject)%00"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state of the memory with a name."""
+
+    tag: str  # ``memory/milestone/one-year``
+    kind: str  # of ``SnapshotKind``, or what somebody else calls it
+    name: str  # what is behind the kind
+    revision: str  # full object name of its commit
+    at: datetime  # when that was committed, UTC
+    subject: str
+
+
+def snapshots(git: Git) -> tuple[Snapshot, ...]:
+    """All snapshots, newest first.
+
+    Raises:
+        RepositoryError: Git failed.
+    """
+    listed = git.run("for-each-ref", f"--format={_FORMAT}{_SEPARATED}", f"{_ROOT}/", environment=ENVIRONMENT)
+    fields = listed.output.decode("utf-8", "replace").split("\0")
+    found: list[Snapshot] = []
+    for place in range(0, len(fields) - 7, 7):
+        name, own, of_tag, at, at_of_tag, subject, subject_of_tag = fields[place : place + 7]
+        tag = name.strip("\n").removeprefix("refs/tags/")
+        _, kind, rest = (*tag.split("/", 2), "", "")[:3]
+        seconds = at_of_tag or at
+        if seconds:  # otherwise it names no commit
+            moment = datetime.fromtimestamp(max(int(seconds), 0), UTC)
+            found.append(Snapshot(tag, kind, rest, of_tag or own, moment, subject_of_tag or subject))
+    return tuple(sorted(found, key=lambda each: (each.at, each.tag), reverse=True))
+
+
+def make(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
+    """Names a commit; gives the tag. One that names this commit already is left as it is.
+
+    Raises:
+        RepositoryError: The name is not fit to be one, is taken by another commit, or git failed.
+    """
+    if kind not in NAMED:
+        raise RepositoryError(
+            f"there is no kind of snapshot {shown(str(kind))}", cure=f"give {' or '.join(NAMED)}"
+        )
+    refuse_unfit(name)
+    tag = f"memory/{kind}/{name}"
+    there = _commit_of(git, tag)
+    if there is None:
+        _put(git, tag, revision, "")
+    elif there != revision:
+        raise RepositoryError(
+            f"{tag} exists, of {there[:8]}",
+            where=str(git.root),
+            cure="choose another name, or delete it with git tag -d",
+        )
+    return tag
+
+
+def refuse_unfit(name: str) -> None:
+    """Checks that a name can be part of a tag's or a branch's.
+
+    Raises:
+        RepositoryError: It cannot.
+    """
+    too_long = len(name.encode("utf-8", "surrogateescape")) > _MOST_BYTES
+    if too_long or not _NAME.fullmatch(name) or ".." in name or name.endswith(".lock"):
+        raise RepositoryError(
+            f"{shown(name)} cannot name a snapshot or a branch",
+            cure="give letters, digits, and . _ - + between them",
+        )
+
+
+def make_daily(git: Git, head: str, day: date, zone: str) -> str:
+    """``memory/daily/2026-02-16``: the last commit of a day; empty where there was none. See ``_of_span``."""
+    return _of_span(git, head, f"memory/daily/{day.isoformat()}", day, day, zone)
+
+
+def make_weekly(git: Git, head: str, day: date, zone: str) -> str:
+    """``memory/weekly/2026-W07``: the last commit of the week, Monday to Sunday, that a day lies in; empty
+    where there was none. See ``_of_span``.
+    """
+    year, week, weekday = day.isocalendar()
+    first = day - timedelta(days=weekday - 1)
+    return _of_span(git, head, f"memory/weekly/{year}-W{week:02}", first, first + timedelta(days=6), zone)
+
+
+def _of_span(git: Git, head: str, tag: str, first: date, last: date, zone: str) -> str:
+    """Names the last commit of some days, on the way that the branch has come. Asked again before they are
+    over, the name moves on to what was committed since; it never moves otherwise.
+    """
+    try:
+        start, end = moment_of(first, time.min, zone), moment_of(last, time.max, zone)
+    except OverflowError:
+        return ""
+    if end.timestamp() < 0:
+        return ""  # before git's time begins
+    options = ("-1", "--first-parent", "--no-patch", "--format=%H %ct")
+    until = f"--before=@{int(end.timestamp())} +0000"
+    found = git.run("log", *options, until, head, environment=ENVIRONMENT).text.split()
+    if len(found) != 2 or int(found[1]) < start.timestamp():
+        return ""
+    there = _commit_of(git, tag)
+    if there == found[0]:
+        return tag
+    if there is not None and git.run("merge-base", "--is-ancestor", there, found[0], accept=(0, 1)).code:
+        return tag  # of another branch, or made by hand
+    _put(git, tag, found[0], there or "")
+    return tag
+
+
+def _commit_of(git: Git, tag: str) -> str | None:
+    return commit_of(git, f"refs/tags/{tag}", ENVIRONMENT)
+
+
+def _put(git: Git, tag: str, revision: str, old: str) -> None:
+    before = old or "0" * len(revision)
+    git.run("update-ref", f"refs/tags/{tag}", revision, before, reading=False)

@@ -1,0 +1,219 @@
+"""Undo of one commit: planned, shown, and then written as a commit of its own (spec 3.6, design 4).
+
+A journal names the commit before the first file is written. Whatever a kill leaves is finished by the next
+undo, or plan of one: the contents follow from the two commits alone, so they need not be kept. What fails
+without a kill is taken back at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, RepositoryError
+from engine.history.log import commits
+from engine.history.model import Entry, Undone, UndoPlan
+from engine.history.undo_plan import Keeping, Made, plan_undo
+from engine.knowledge.journal import Journal
+from engine.store.commit_message import commit_message
+from engine.store.paths import shown
+from engine.store.typed import typed
+
+if TYPE_CHECKING:
+    from engine.knowledge.digest import Digest
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+FOLDER = "scratch/undo"
+REVERTS = "Reverts"
+
+_REVERTED = re.compile(rf"^(?:{REVERTS}: |This reverts commit )([0-9a-f]{{40,64}})\b", re.MULTILINE)
+_LOOKED_BACK = 500
+_TRIED = 20
+_OURS = frozenset({"memory", "identity", "maintenance", "explore", "extract"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """An undo that is being written."""
+
+    revision: str  # the commit to be undone
+    head: str  # the newest commit then
+
+
+@dataclass(eq=False)
+class Undoing:
+    """Undoes commits. ``digest`` is made anew after each; ``keeping`` says which files stay as they are."""
+
+    files: Files
+    repository: Repository
+    digest: Digest
+    keeping: Keeping
+    on_problem: Callable[[str], None]
+
+    @property
+    def _journal(self) -> Journal[_Begun]:
+        lost = "an undo was cut short: look at git status"
+        return Journal(self.files, FOLDER, _encoded, _decoded, lost, self.on_problem)
+
+    def plan(self, revision: str = "") -> UndoPlan:
+        """What the undo of a commit would do; without one of the newest that is ours and can be undone.
+
+        Raises:
+            RepositoryError: There is no such commit, none that can be undone, or git failed.
+        """
+        self.recover()
+        if revision:
+            return plan_undo(self.repository, revision, self.keeping)[0]
+        passed: list[Entry] = []
+        for entry in self._candidates():
+            plan, _ = plan_undo(self.repository, entry.revision, self.keeping)
+            if plan.can_apply:
+                return replace(plan, passed=tuple(passed))
+            passed.append(entry)
+            if len(passed) == _TRIED:
+                break
+        raise RepositoryError(
+            "none of the newest commits can be undone" if passed else "there is no commit of ours to undo",
+            where=str(self.repository.workspace.root),
+            cure="name one, as autopoiesis history lists them; what is against it is said then",
+        )
+
+    def _candidates(self) -> Iterator[Entry]:
+        """Commits of ours, newest first, that undo nothing and were not undone."""
+        undone: set[str] = set()
+        for each in commits(self.repository.git, f"--max-count={_LOOKED_BACK}", "HEAD", raw=False):
+            entry = each.entry
+            if entry.revision in undone:
+                continue
+            reverted = _reverted(entry)
+            undone |= reverted
+            if not reverted and entry.kind in _OURS and len(entry.parents) == 1:
+                yield entry
+
+    def apply(self, plan: UndoPlan) -> Undone:
+        """Does what a plan says, as a commit.
+
+        Raises:
+            RepositoryError: Something is against it, or is no more as it was when the plan was made; or the
+                commit was refused. No file is changed then.
+            WriteFailed, ReadOnly: A file could not be written; those that were are as before.
+        """
+        self.files.refuse_read_only(FOLDER)
+        with self.files.lock():
+            self.recover()
+            self.repository.recover()
+            root = str(self.repository.workspace.root)
+            state = self.repository.state(count=False)
+            if not state.can_commit:
+                raise RepositoryError(state.why, where=root, cure=state.cure)
+            fresh, made = plan_undo(self.repository, plan.entry.revision, self.keeping)
+            for each in fresh.blocked:
+                raise RepositoryError(each.why, where=shown(each.path), cure=each.cure)
+            if not fresh.files:
+                raise RepositoryError("there is nothing left of it to undo", where=plan.entry.revision[:8])
+            if fresh.files != plan.files:
+                raise RepositoryError("the files were changed meanwhile", where=root, cure="look at it again")
+            name = plan.entry.revision
+            digest = [(path, self._there(path)) for path in self.digest.paths]
+            try:
+                self._journal.keep(name, _Begun(name, fresh.head))
+                revision = self._write(fresh, made)
+            except AutopoiesisError:
+                if self.repository.revision() == fresh.head:  # otherwise it failed after it was done
+                    self._take_back(made, digest)
+                    with suppress(FileNotFoundError):
+                        self._journal.drop(name)
+                raise
+            self._journal.drop(name)
+        return Undone(plan.entry, revision, tuple(each.path for each in made))
+
+    def recover(self) -> None:
+        """Finishes undos that were cut short; where somebody has committed since, they stay as they are.
+
+        Raises:
+            RepositoryError, WriteFailed: It cannot be finished now; the next one tries again.
+        """
+        self._journal.finish(self._settle)
+
+    def _settle(self, name: str, begun: _Begun) -> None:
+        self.repository.recover()
+        why = "somebody has committed since"
+        if self.repository.revision() == begun.head:
+            fresh, made = plan_undo(self.repository, begun.revision, self.keeping, committed=False)
+            try:
+                self._write(fresh, made)
+                why = ""
+            except RepositoryError as error:
+                why = str(error)
+        elif any(
+            begun.revision in _reverted(each.entry)
+            for each in commits(self.repository.git, f"{begun.head}..HEAD", raw=False)
+        ):
+            why = ""  # only the journal was left
+        if why:
+            undo = f"the undo of {begun.revision[:8]} was cut short"
+            self.on_problem(f"{undo} and is not finished ({why}): look at git status, and undo it again")
+        self._journal.drop(name)
+
+    def _write(self, plan: UndoPlan, made: tuple[Made, ...]) -> str:
+        for each in made:
+            self.files.update(each.path, partial(_changed, each))
+        self.digest.follow(self.on_problem)
+        written = [path for path in self.digest.paths if self._there(path) is not None]
+        paths = [*(each.path for each in made), *written]
+        revision = self.repository.commit(paths, message_of(plan.entry))
+        if revision is None:
+            raise RepositoryError("git ignores these files, so nothing was undone", where=shown(paths[0]))
+        return revision
+
+    def _there(self, path: str) -> bytes | None:
+        try:
+            return self.files.read(path)
+        except FileNotFoundError:
+            return None
+
+    def _take_back(self, made: tuple[Made, ...], digest: list[tuple[str, bytes | None]]) -> None:
+        """Puts back what was written, where nobody has written over it.
+
+        Raises:
+            WriteFailed, RepositoryError: A file is not as it was; the journal stays, so that the next undo
+                finishes this one.
+        """
+        for each in made:
+            self.files.update(each.path, partial(_changed, Made(each.path, each.after, each.before)))
+        for path, data in digest:
+            self.files.update(path, lambda _, data=data: data)  # type: ignore[misc]  # bound at once
+
+
+def message_of(entry: Entry) -> str:
+    """The message of the commit that undoes a commit."""
+    what = f"undo {entry.subject.strip() or entry.revision[:8]}"
+    return commit_message("maintenance", what, trailers=[(REVERTS, entry.revision)])
+
+
+def _changed(made: Made, there: bytes | None) -> bytes | None:
+    if there not in (made.before, made.after):
+        raise RepositoryError("was changed meanwhile", where=shown(made.path), cure="look at it again")
+    return made.after
+
+
+def _reverted(entry: Entry) -> set[str]:
+    """The commits that a commit undoes."""
+    return set(_REVERTED.findall(entry.body))
+
+
+def _encoded(begun: _Begun) -> bytes:
+    return json.dumps(asdict(begun)).encode()
+
+
+def _decoded(data: bytes) -> _Begun | None:
+    try:
+        return typed(_Begun, json.loads(data))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None

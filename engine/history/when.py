@@ -1,0 +1,172 @@
+"""When something was first learned: the commits that brought a text into the memory (spec 3.6, ``log -S``).
+
+Git counts the text in the files that each commit touched and tells those in which the count changed. It is
+taken literally; case is ignored unless it is to count. Of a text with letters beyond ASCII, of which git in
+its plain locale knows no case, a pattern says each letter in its cases.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from engine.errors import RepositoryError
+from engine.history.log import Logged, commits, is_shallow
+from engine.history.model import ChangedFile, Entry, Hit, Learned, Standing
+from engine.history.teachers import Teachers
+from engine.store.git import Git
+from engine.store.revisions import blobs
+
+_PLACES: tuple[tuple[Literal["knowledge", "conversations"], tuple[str, ...]], ...] = (
+    ("knowledge", ("knowledge", "archive", "topics")),
+    ("conversations", ("raw", "conversations")),
+)
+"""What is kept goes before what was said. What was archived was kept, and a move there teaches nothing."""
+_MOST_CHARACTERS = 500
+_MOST_STANDING = 200
+_LINE_CHARACTERS = 2_000
+_ZEROS_IN = 8_000
+_GROUP = 200
+_LAST = 5
+"""Commits among which the one that took a text out for good is the last to do so."""
+_GREPPED = re.compile(rb"([^\0]+)\0(\d+)[\0:]([^\n]*)\n")
+_SPECIAL = re.compile(r"[][\\^$.|?*+(){}]")
+
+
+def when(
+    git: Git,
+    head: str,
+    text: str,
+    teachers: Teachers,
+    *,
+    every: bool,
+    case: bool,
+    passed_over: frozenset[str] = frozenset(),
+) -> Learned:
+    """See ``History.when``; ``passed_over`` are paths that teach nothing.
+
+    Raises:
+        RepositoryError: The text is none that can be looked for, or git failed.
+    """
+    if not text.strip() or len(text) > _MOST_CHARACTERS or re.search(r"[\0\n\r]", text):
+        raise RepositoryError(
+            "this is no text to look for", cure=f"give up to {_MOST_CHARACTERS} characters on one line"
+        )
+    needle = _Needle(text, case=case, passed_over=passed_over)
+    for where, places in _PLACES:
+        now = needle.standing(git, places)
+        found = needle.changes(git, head, places)
+        if not found and any(each.committed for each in now):
+            # What came with a merge, and stands in none of the commits that it merged.
+            found = needle.changes(git, head, places, "--diff-merges=separate")
+        if found or now:
+            return _learned(git, needle, text, where, found, now, teachers, every)
+    return Learned(text, "")
+
+
+def _learned(
+    git: Git,
+    needle: _Needle,
+    text: str,
+    where: Literal["knowledge", "conversations"],
+    found: Sequence[Logged],
+    now: tuple[Standing, ...],
+    teachers: Teachers,
+    every: bool,
+) -> Learned:
+    # The first one brought it, and the last one took it out if it stands nowhere.
+    wanted = found if every else [*found[:1], *([] if now else found[1:][-_LAST:])]
+    hits = list(_hits(git, needle, wanted, teachers))
+    brought = [each for each in hits if not each.removed]
+    went = next((each for each in reversed(hits) if each.removed), None) if not now else None
+    first = found[0].entry if found else None
+    shallow = first is not None and not first.parents and is_shallow(git)
+    return Learned(text, where, tuple(hits if every else brought[:1]), now, went, shallow)
+
+
+class _Needle:
+    """A text that is looked for."""
+
+    def __init__(self, text: str, *, case: bool, passed_over: frozenset[str]) -> None:
+        self._passed_over = passed_over
+        self._text = text
+        self._case = case
+        self._letters = not case and not text.isascii()
+        self._pattern = "".join(map(_cases, text)) if self._letters else text
+        pattern = self._pattern if self._letters else re.escape(text)
+        self._found = re.compile(pattern, 0 if case else re.IGNORECASE)
+
+    def changes(self, git: Git, head: str, places: Sequence[str], *merges: str) -> list[Logged]:
+        """The commits that brought it into files or took it out, oldest first, with those files."""
+        how = (["--pickaxe-regex"] if self._letters else []) + ([] if self._case else ["-i"])
+        how += [f"-S{self._pattern}", "--reverse", *(merges or ("--diff-merges=off",))]
+        found = [
+            replace(each, files=tuple(file for file in each.files if file.path not in self._passed_over))
+            for each in commits(git, *how, head, paths=places)
+        ]
+        return [each for each in found if each.files]
+
+    def standing(self, git: Git, places: Sequence[str]) -> tuple[Standing, ...]:
+        """Where it stands in the files as they are on disk, in no file that git ignores."""
+        how = ["-E" if self._letters else "-F", *([] if self._case else ["-i"])]
+        options = ("-I", "-n", "-z", "--untracked", "--no-color", "--full-name", "--no-recurse-submodules")
+        there = [place for place in places if (git.root / place).is_dir()]
+        if not there:
+            return ()
+        answer = git.run("grep", *options, *how, "-e", self._pattern, paths=there, accept=(0, 1))
+        found = [
+            (os.fsdecode(path), int(number), line.decode("utf-8", "replace"))
+            for path, number, line in (match.groups() for match in _GREPPED.finditer(answer.output))
+            if os.fsdecode(path) not in self._passed_over
+        ][:_MOST_STANDING]
+        fresh = _uncommitted(git, list(dict.fromkeys(path for path, _, _ in found)))
+        return tuple(
+            Standing(path, number, line[:_LINE_CHARACTERS], path not in fresh) for path, number, line in found
+        )
+
+    def hit(self, entry: Entry, file: ChangedFile, old: bytes, new: bytes, teachers: Teachers) -> Hit:
+        """What a commit did with the text in a file, by the file's bytes before and after."""
+        before, after = (data.decode("utf-8", "replace") for data in (old, new))
+        removed = len(self._found.findall(before)) > len(self._found.findall(after))
+        text, other = (before, after) if removed else (after, before)
+        lines = [
+            (number, line) for number, line in enumerate(text.split("\n"), 1) if self._found.search(line)
+        ]
+        known = set(other.split("\n"))
+        number, line = next((each for each in lines if each[1] not in known), (lines or [(0, "")])[0])
+        path = file.earlier or file.path if removed else file.path
+        if b"\0" in (old if removed else new)[:_ZEROS_IN]:
+            number, line = 0, ""
+        line = line.rstrip("\r")
+        return Hit(entry, path, number, line[:_LINE_CHARACTERS], removed, teachers.of(line, entry))
+
+
+def _hits(git: Git, needle: _Needle, found: Sequence[Logged], teachers: Teachers) -> Iterator[Hit]:
+    pairs = [(each.entry, file) for each in found for file in each.files]
+    for start in range(0, len(pairs), _GROUP):
+        group = pairs[start : start + _GROUP]
+        names = [name for _, file in group for name in (file.old, file.new) if name]
+        contents = dict(zip(names, blobs(git, names), strict=True))
+        for entry, file in group:
+            old, new = (contents.get(name) or b"" for name in (file.old, file.new))
+            yield needle.hit(entry, file, old, new, teachers)
+
+
+def _uncommitted(git: Git, paths: list[str]) -> frozenset[str]:
+    """Which of the files are not as in the newest commit."""
+    if not paths:
+        return frozenset()
+    options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
+    listed = git.run("status", *options, paths=paths).output.split(b"\0")
+    return frozenset(os.fsdecode(line[3:]) for line in listed)
+
+
+def _cases(character: str) -> str:
+    """A letter in its cases, as a pattern that git and Python read alike."""
+    if character.isascii():
+        return _SPECIAL.sub(r"\\\g<0>", character)
+    forms = dict.fromkeys((character, character.lower(), character.upper()))
+    return f"({'|'.join(forms)})" if len(forms) > 1 else character

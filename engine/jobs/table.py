@@ -1,0 +1,121 @@
+"""The table of jobs: what is done by the clock. A new job is an entry of ``own_jobs``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from engine.activation.trace import Event, Message
+from engine.errors import JobError
+from engine.events import EngineEvent, Signal, TurnTraced
+from engine.jobs.upkeep import upkeep_jobs
+from engine.lifecycle.schedule.job import Job, Task
+from engine.lifecycle.schedule.schedule import Schedule
+from engine.store.commit_message import commit_message
+
+if TYPE_CHECKING:
+    from engine.parts import Parts
+    from engine.probes.run import ProbedEngine
+
+
+def own_jobs(parts: Parts) -> tuple[Job, ...]:
+    """The jobs of the program itself."""
+    return (
+        Job(
+            name="index", cron="30 3 * * *", run=lambda task: _index(parts, task),
+            does="Brings the search index up to date, checks that it is whole, and makes a damaged one anew.",
+        ),
+        Job(
+            name="trash", cron="45 3 * * *", run=lambda task: _trash(parts),
+            does="Empties the trash of conversations that have lain there for harvest.trash_days.",
+        ),
+        Job(
+            name="digest", cron="50 3 * * *", run=lambda task: _digest(parts),
+            does="Makes the digest of knowledge anew from the category files, unless it is turned off.",
+        ),
+        Job(
+            name="probes", cron="0 4 * * 0", run=lambda task: _probes(parts, task),
+            does="Runs the probes of probes.yaml, and fails when evidence is lost that was found before.",
+        ),
+        *upkeep_jobs(parts),
+    )  # fmt: skip
+
+
+def trigger_jobs(parts: Parts, publish: Callable[[EngineEvent], None]) -> tuple[Job, ...]:
+    """The cron triggers of topics."""
+    found: list[Job] = []
+    for topic in parts.library.topics:
+        schedules = [trigger.schedule for trigger in topic.triggers if trigger.type == "cron"]
+        for number, schedule in enumerate(dict.fromkeys(schedules), 1):
+            found.append(
+                Job(
+                    name=f"topic:{topic.name}" + (f"#{number}" if number > 1 else ""),
+                    does=f"Fires this schedule of the topic {topic.name}.",
+                    cron=schedule,
+                    topic=topic.name,
+                    run=partial(_fire, parts, publish, schedule),
+                )
+            )
+    return tuple(found)
+
+
+def schedule_of(
+    parts: Parts, publish: Callable[[EngineEvent], None], trusted: Callable[[], bool]
+) -> Schedule:
+    """The schedule of a workspace; see ``Schedule``."""
+    return Schedule(
+        parts.files,
+        lambda: (*own_jobs(parts), *trigger_jobs(parts, publish)),
+        lambda: parts.config,
+        parts.clock,
+        publish=publish,
+        trusted=trusted,
+    )
+
+
+def _fire(parts: Parts, publish: Callable[[EngineEvent], None], schedule: str, task: Task) -> str:
+    """Tells that a schedule came due, and traces it."""
+    now = parts.clock()
+    key = f"signal:cron:{schedule}@{now.isoformat(timespec='minutes')}"
+    publish(Signal(now, key, "cron", schedule))
+    message = Message("", at=now, event=Event("cron", schedule))
+    trace = parts.turns.trace_message(message, key=key, record=True, ask=True)
+    publish(TurnTraced(key, trace))
+    return trace.why
+
+
+def _index(parts: Parts, task: Task) -> str:
+    done = parts.index.refresh(task.tell)
+    found = parts.index.verify(task.tell)
+    if found.rebuilt:
+        return f"it was damaged ({found.problems[0]}) and is made anew"
+    files = done.added + done.changed + done.removed
+    return f"it is whole; {_files(files)} brought up to date" if files else "it is whole and up to date"
+
+
+def _trash(parts: Parts) -> str:
+    purged = parts.knowledge.trash.purge(parts.config.harvest.trash_days)
+    return f"{len(purged)} left it for good" if purged else "nothing has lain there long enough"
+
+
+def _digest(parts: Parts) -> str:
+    knowledge = parts.knowledge
+    if knowledge.digest.is_off():
+        return "it is turned off"
+    if not knowledge.digest.regenerate():
+        return "it is as it was"
+    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest made anew"))
+    return "made anew" + (f", committed as {made.revision[:8]}" if made.revision else "")
+
+
+def _probes(parts: Parts, task: Task) -> str:
+    report = parts.probes.run(cast("ProbedEngine", parts), progress=task.tell)
+    run, lost = report.run, report.comparison.lost
+    if lost:
+        raise JobError(f"{len(lost)} of {run.expectations} are lost", cure="see: autopoiesis probe run")
+    return f"{run.found} of {run.expectations} found" if run.expectations else "there are no probes"
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"

@@ -1,0 +1,107 @@
+"""The jobs of memory's lifecycle (spec 8, 9.3): what they write, and what they put up for review.
+
+Lines that are new in a journal are written: they were said or harvested already. Whatever rewrites or moves
+what stands in files, or is in a model's words, waits in the review queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from engine.lifecycle.schedule.job import Job, Task
+from engine.store.cron import OFF
+
+if TYPE_CHECKING:
+    from engine.lifecycle.proposals import Done, Proposal
+    from engine.parts import Parts
+
+_SUNDAY = 6
+
+
+def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
+    """The jobs that work memory over."""
+    lifecycle, git = parts.config.lifecycle, parts.config.git
+    return (
+        Job(
+            name="extract", cron="5 * * * *" if lifecycle.extraction_trigger == "hourly" else OFF,
+            run=lambda _task: _extract(parts),
+            does="Extracts sessions that have ended since, where lifecycle.extraction_trigger is hourly.",
+        ),
+        Job(
+            name="condense-daily", cron=lifecycle.condensation_schedule,
+            run=lambda task: _daily(parts, task),
+            does="Adds to the day's journal what was harvested, decided and done.",
+        ),
+        Job(
+            name="condense-weekly", cron="15 23 * * 0",
+            run=lambda task: _put_up(parts, [parts.condenser.weekly(f"{task.day:%G-W%V}")]),
+            does="Proposes what MEMORY.md should take over from the week's journals.",
+        ),
+        Job(
+            name="condense-monthly", cron="20 0 1 * *",
+            run=lambda task: _put_up(parts, parts.condenser.monthly(task.day)),
+            does="Proposes what to merge, to shorten and to archive after a look at all knowledge.",
+        ),
+        Job(
+            name="prune", cron=lifecycle.pruning_schedule, run=lambda _task: _prune(parts),
+            does="Proposes what should leave MEMORY.md and knowledge for the archive.",
+        ),
+        Job(
+            name="snapshot", cron="59 23 * * *" if git.auto_tag_daily else OFF,
+            run=lambda task: _snapshot(parts, task),
+            does="Names the last commit of the day, and on Sunday that of the week.",
+        ),
+    )  # fmt: skip
+
+
+def _extract(parts: Parts) -> str:
+    report = parts.extraction.run_due()
+    if report is None:
+        return "it is not due"
+    records = [record for each in report.results for record in each.records]
+    lines = sum(len(record.items) for record in records)
+    return f"{len(report.results)} sessions looked at, {lines} lines written"
+
+
+def _daily(parts: Parts, task: Task) -> str:
+    condenser = parts.condenser
+    proposal = condenser.daily(task.day)
+    if proposal.model:
+        return _put_up(parts, [proposal])
+    return _told([proposal], condenser.apply([proposal]))
+
+
+def _put_up(parts: Parts, proposals: Iterable[Proposal]) -> str:
+    wanted = [each for each in proposals if each.change is not None or each.refused]
+    return _told(wanted, parts.condenser.put_up(each for each in wanted if each.change is not None))
+
+
+def _prune(parts: Parts) -> str:
+    plan = parts.retention.plan()
+    if plan.too_many:
+        return f"{plan.too_many}; see: autopoiesis prune"
+    return _put_up(parts, plan.proposals)
+
+
+def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
+    """What became of proposals, in a clause."""
+    said = [f"{each.summary}: {each.refused}" for each in proposals if each.refused]
+    for each in done:
+        if each.error:
+            said.append(f"{each.proposal.summary}: {each.error}")
+        elif each.applied:
+            said.append(each.proposal.summary + (f", committed as {each.commit[:8]}" if each.commit else ""))
+        elif each.waiting and not each.known:
+            said.append(f"for review: {each.proposal.summary}")
+    return "; ".join(said) or "nothing to do"
+
+
+def _snapshot(parts: Parts, task: Task) -> str:
+    history, today = parts.history, task.day
+    if not parts.repository.has_commits:
+        return "nothing is committed yet"
+    history.tag_daily(today - timedelta(days=1))  # takes in what was committed after its own run
+    made = [history.tag_daily(today), history.tag_weekly(today) if today.weekday() == _SUNDAY else ""]
+    return ", ".join(filter(None, made)) or "there is no commit of this day"

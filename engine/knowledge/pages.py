@@ -1,0 +1,123 @@
+"""Pages: the files of knowledge that have a header and sections, and lines of one item each (spec 2.2).
+
+========================================  ====================  ==============================
+File                                      its header's ``type``  a line begins with the day
+========================================  ====================  ==============================
+``knowledge/memory/MEMORY.md``            ``memory``            yes
+``knowledge/journal/YYYY-MM-DD.md``       ``journal``           no: the file is that of a day
+``knowledge/projects/NAME/context.md``    ``project_context``   yes
+``knowledge/people/NAME.md``              ``person``            no
+``knowledge/procedures/NAME.md``          ``procedure``         no
+``knowledge/reference/NAME.md``           ``reference``         no
+========================================  ====================  ==============================
+
+Behind every line stands where it comes from, as in the category files. Nothing else in a page is changed but
+what its header says of the last change.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from engine.context.fixed import JOURNAL
+from engine.context.sources import MEMORY
+from engine.errors import DocumentError
+from engine.knowledge.category_files import line_for, plain
+from engine.knowledge.edit import Edit
+from engine.knowledge.item import Item, Origin, item_id
+from engine.store.documents import edit_header
+from engine.store.header import locate
+
+PEOPLE = "knowledge/people"
+PROCEDURES = "knowledge/procedures"
+REFERENCE = "knowledge/reference"
+PROJECTS = "knowledge/projects"
+
+_TYPES = {PEOPLE: "person", PROCEDURES: "procedure", REFERENCE: "reference"}
+_NAMED = re.compile(rf"({PEOPLE}|{PROCEDURES}|{REFERENCE})/[^/._-][^/]*\.md")
+_CONTEXT = re.compile(rf"{PROJECTS}/([^/._-][^/]*)/context\.md")
+_DAY = re.compile(rf"{JOURNAL}/(\d{{4}}-\d\d-\d\d)\.md")
+_DATED = re.compile(r"\A\d{4}-\d\d-\d\d: ")
+_PLAIN = re.compile(r"[\w ./@'’()+-]{1,120}")
+
+
+def is_page(path: str) -> bool:
+    """Whether a path is one that a page may have."""
+    return path == MEMORY or any(kind.fullmatch(path) for kind in (_NAMED, _CONTEXT, _DAY))
+
+
+def context_of(project: str) -> str:
+    """The page of a project, by its slug."""
+    return f"{PROJECTS}/{project}/context.md"
+
+
+def edit_for(item: Item, origin: Origin) -> Edit:
+    """The edit that writes an item of a page down."""
+    text = f"{origin.day}: {item.text}" if _is_dated(item.path) else item.text
+    # As ``line_for`` makes a line of any category that has no path.
+    line = line_for(replace(item, category="facts", path="", text=text), origin)
+    return Edit(
+        item_id(item, origin.name),
+        "pages",
+        "append",
+        item.path,
+        plain(item.section),
+        line,
+        _head(item, origin.day),
+        origin.day,
+        origin.session,
+    )
+
+
+def item_of(edit: Edit) -> Item:
+    """The item that an edit of a page writes down."""
+    said = edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line
+    subject = edit.title.rpartition("\n# ")[2] if edit.title else ""
+    return Item("pages", without_day(said), edit.path, section=edit.section, subject=subject)
+
+
+def without_day(text: str) -> str:
+    """What a line says behind its day."""
+    return _DATED.sub("", text)
+
+
+def with_header(data: bytes, edit: Edit) -> bytes:
+    """A page to which an edit was applied, with what its header says of that: the day in ``updated`` and the
+    session in ``sessions``, where it has these. A header that cannot be edited stays as it is.
+    """
+    found = locate(data).mapping
+    if found is None:
+        return data
+    changes: dict[str, object | None] = {}
+    updated, sessions = found.get("updated"), found.get("sessions")
+    if isinstance(updated, str) and updated[:10] < edit.day:
+        changes["updated"] = edit.day
+    if isinstance(sessions, list) and edit.session and edit.session not in sessions:
+        changes[f"sessions.{len(sessions)}"] = edit.session
+    try:
+        return edit_header(data, changes, edit.path) if changes else data
+    except DocumentError:
+        return data
+
+
+def _is_dated(path: str) -> bool:
+    return path == MEMORY or _CONTEXT.fullmatch(path) is not None
+
+
+def _head(item: Item, day: str) -> str:
+    """What a page begins with when it is made."""
+    path = item.path
+    subject = " ".join(plain(item.subject).split()) or PurePosixPath(path).stem.replace("-", " ").capitalize()
+    if path == MEMORY:
+        return f"---\ntype: memory\nupdated: {day}\n---\n\n# Core Memory"
+    if journal := _DAY.fullmatch(path):
+        return f"---\ntype: journal\ndate: {journal[1]}\nsessions: []\n---\n\n## {journal[1]}"
+    if project := _CONTEXT.fullmatch(path):
+        title = item.subject or project[1]
+        head = f"type: project_context\nproject: {project[1]}\nupdated: {day}"
+        return f"---\n{head}\n---\n\n# {plain(title)}"
+    kind = _TYPES[path.rpartition("/")[0]]
+    name = f'name: "{subject}"\n' if kind == "person" and _PLAIN.fullmatch(subject) else ""
+    return f"---\ntype: {kind}\n{name}updated: {day}\n---\n\n# {subject}"

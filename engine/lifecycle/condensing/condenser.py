@@ -1,0 +1,246 @@
+"""Condenses days, weeks and months (spec 8.4, 10.3); nothing is written before it was a proposal (design
+3.12).
+
+Every function looks at the files as they are and gives proposals; ``apply`` makes them, ``put_up`` has them
+wait for a person. Asked again after that, they propose nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from engine.context.replies import BadReply
+from engine.context.sources import MEMORY
+from engine.errors import AutopoiesisError
+from engine.knowledge.inventory import take
+from engine.knowledge.item import Item
+from engine.knowledge.proposed import WHY, why_held
+from engine.knowledge.session_notes import projects
+from engine.lifecycle.condensing import guards, prompt
+from engine.lifecycle.condensing.days import Bullet, bullets_of, journal_change, path_of
+from engine.lifecycle.condensing.months import duplicates, quiet_projects, recent_texts
+from engine.lifecycle.condensing.sessions import Session, sessions_of
+from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, week_of
+from engine.lifecycle.proposals import Done, Proposal, apply, put_up, shown
+from engine.lifecycle.retention.eviction import last_changes
+from engine.lifecycle.retention.memory import WARN_AT
+from engine.lifecycle.retention.places import journal_day
+from engine.provenance.spoken import voices_of
+from engine.redaction.detect import secrets_in
+from engine.store.zone import local_day
+
+if TYPE_CHECKING:
+    from engine.conversations.conversations import Conversations
+    from engine.knowledge.file_changes import FileChange
+    from engine.knowledge.knowledge import Knowledge
+    from engine.lifecycle.retention.retention import Retention
+    from engine.providers.chat import ChatProvider, ChatReply
+    from engine.settings.model import CondensingSettings
+
+
+@dataclass(eq=False)
+class Condenser:
+    """Condenses the memory of a workspace. Safe to use from several processes.
+
+    ``completer`` is ``None`` when no model is to word anything.
+    """
+
+    knowledge: Knowledge
+    conversations: Conversations
+    retention: Retention
+    completer: Callable[[CondensingSettings], ChatProvider | None]
+
+    @property
+    def today(self) -> date:
+        """The day that it is."""
+        return local_day(self.knowledge.clock(), self._zone)
+
+    @property
+    def _zone(self) -> str:
+        return self.knowledge.config().days.time_zone
+
+    @property
+    def _settings(self) -> CondensingSettings:
+        return self.knowledge.config().condensing
+
+    def daily(self, day: date | None = None) -> Proposal:
+        """What the journal of a day lacks; of today unless a day is named."""
+        day = day or self.today
+        files = self.knowledge.files
+        blank = Proposal(f"journal-{day}", f"journal of {day}")
+        sessions = list(sessions_of(self.conversations, day, self._zone))
+        held = sum(session.held for session in sessions)
+        left = [f"{held} more wait until they are harvested: they may be an outsider's"] if held else []
+        if self._settings.provider != "none" and sessions:
+            return self._drafted(blank, sessions, day)
+        bullets, more = bullets_of(files, sessions, day, projects(files.workspace))
+        change = journal_change(files, day, bullets, [session.id for session in sessions if session.id])
+        return shown(files, replace(blank, change=change, left=(*left, *more)))
+
+    def weekly(self, week: str = "") -> Proposal:
+        """What MEMORY.md lacks of the journals of an ISO week, ``2026-W24``; of this one unless one is named.
+
+        Raises:
+            ConfigError: There is no such week.
+        """
+        week = week or week_of(self.today)
+        blank = Proposal(f"memory-{week}", f"MEMORY.md with the journals of {week}")
+        files, cap = self.knowledge.files, self._cap
+        journals, data = journals_of(files, week), self._memory()
+        if not journals:
+            return replace(blank, left=(f"there is no journal of {week}",))
+        if self._settings.provider != "none" and data:
+            texts = [each.decode("utf-8", "replace") for _, each in journals]
+            asked = prompt.weekly(journals, data.decode("utf-8", "replace"), week, cap)
+            return self._rewritten(blank, data, asked, "\n".join(texts))
+        change, left = promotion(data, kept_in(journals), cap, self.knowledge.clock())
+        return shown(files, replace(blank, change=change, left=tuple(left)))
+
+    def monthly(self, day: date | None = None) -> tuple[Proposal, ...]:
+        """What a look at all knowledge proposes: MEMORY.md well below its cap, lines that two files of
+        projects and people have, projects gone quiet, journals that are old.
+
+        Args:
+            day: The day from which quiet is counted; today unless it is named.
+        """
+        day, files, knowledge = day or self.today, self.knowledge.files, self.knowledge
+        inventory = take(files.workspace, ["knowledge"])
+        journals = sorted(path for path in inventory.files if journal_day(path) is not None)
+        found = [self.memory()]
+        people = self.retention.specific(("knowledge/projects/", "knowledge/people/"))
+        shared = [entry for entry in people if not entry.path.rpartition("/")[2].startswith("_")]
+        found += duplicates(files, shared, day.year)
+        found += quiet_projects(
+            files,
+            last_changes(knowledge.repository, inventory),
+            lambda since: recent_texts(files, journals, sorted(self.conversations.sizes()), since),
+            day,
+            self._settings.idle_project_days,
+        )
+        found = [each if each.diff or each.refused else shown(files, each) for each in found]
+        return (*found, self.retention.old_journals())
+
+    def memory(self) -> Proposal:
+        """MEMORY.md brought below its cap; nothing while it is well below that."""
+        plan = self.retention.memory(self.knowledge.clock())
+        data = self._memory()
+        if self._settings.provider == "none" or not (plan.is_over or plan.is_near):
+            return self.retention.of_memory(plan)
+        blank = Proposal("memory-cap", f"MEMORY.md from {plan.lines} to at most {self._cap} lines")
+        needless = [f"{each.line}: {each.why}" for each in plan.going]
+        wanted = int(WARN_AT * self._cap)
+        text = data.decode("utf-8", "replace")
+        found = self._rewritten(
+            blank, data, prompt.shorter(text, plan.lines, self._cap, wanted, needless), ""
+        )
+        if not found.refused:
+            return found
+        # What a model could not do is done without one.
+        return replace(self.retention.of_memory(plan), refused=found.refused, model=found.model)
+
+    def apply(self, proposals: Iterable[Proposal], number: int | None = None) -> list[Done]:
+        """Makes proposals come true, each as one commit; what may be an outsider's is put up instead.
+
+        Args:
+            number: Files that may move, where that has to be said.
+
+        Raises:
+            ChangeRefused: Too many files would move; nothing was done.
+            WriteFailed, ReadOnly: One was not made to the end; a rerun finishes it.
+        """
+        chosen = list(proposals)
+        self.retention.refuse_too_many(chosen, number)
+        return apply(self.knowledge, chosen)
+
+    def put_up(self, proposals: Iterable[Proposal]) -> list[Done]:
+        """Has proposals wait for a person, in the review queue."""
+        return put_up(self.knowledge, proposals)
+
+    # With a model.
+
+    def _drafted(self, blank: Proposal, sessions: Sequence[Session], day: date) -> Proposal:
+        """A journal in a model's words."""
+        files, path = self.knowledge.files, path_of(day)
+        try:
+            journal = files.read(path).decode("utf-8", "replace")
+        except FileNotFoundError:
+            journal = ""
+        completed, error = self._asked(prompt.daily(sessions, journal, day))
+        if completed is None:
+            return replace(blank, refused=error)
+        blank = replace(blank, model=completed.model)
+        try:
+            bullets = prompt.read_journal(completed.text, cut=completed.cut)
+        except BadReply as refused:
+            return replace(blank, refused=str(refused))
+        change = journal_change(files, day, bullets, [session.id for session in sessions if session.id])
+        return shown(files, replace(blank, change=change, why=_doubt(bullets, sessions, path)))
+
+    def _rewritten(self, blank: Proposal, data: bytes, asked: str, known: str) -> Proposal:
+        """MEMORY.md in a model's words, if they pass the guards."""
+        if secrets_in(data.decode("utf-8", "replace")):
+            return replace(blank, refused="MEMORY.md holds what looks like a secret, so no model is shown it")
+        completed, error = self._asked(asked)
+        if completed is None:
+            return replace(blank, refused=error)
+        blank = replace(blank, model=completed.model)
+        change: FileChange
+        try:
+            change, why = guards.rewrite(
+                data,
+                completed.text,
+                cut=completed.cut,
+                cap=self._cap,
+                now=self.knowledge.clock(),
+                known=known,
+            )
+        except BadReply as refused:
+            return replace(blank, refused=str(refused))
+        return shown(self.knowledge.files, replace(blank, change=change, why=why))
+
+    def _asked(self, text: str) -> tuple[ChatReply | None, str]:
+        """A model's reply, or why there is none."""
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most ask no model
+
+        settings = self._settings
+        completer = self.completer(settings)
+        if completer is None:
+            return None, f"condensing.provider {settings.provider} names no model"
+        account = self.knowledge.costs().account("condense", completer)
+        try:
+            account.allow()
+        except AutopoiesisError as error:
+            return None, str(error)
+        question = Question(
+            completer, prompt.SYSTEM, text, max_tokens=settings.max_tokens, deadline_s=settings.deadline_s
+        )
+        asked = question.answer()
+        if asked.completed is not None:
+            account.spent(asked.completed)
+        return asked.completed, asked.error
+
+    @property
+    def _cap(self) -> int:
+        return self.knowledge.config().lifecycle.memory_line_cap
+
+    def _memory(self) -> bytes:
+        try:
+            return self.knowledge.files.read(MEMORY)
+        except FileNotFoundError:
+            return b""
+
+
+def _doubt(bullets: Sequence[Bullet], sessions: Sequence[Session], path: str) -> str:
+    """Why a person has to look at lines that a model wrote of a day; that it is a change, where none is
+    doubtful.
+    """
+    said = voices_of(turn for session in sessions for turn in session.turns)
+    for bullet in bullets:
+        for text in (bullet.text, bullet.topic):
+            doubt = why_held(Item("notes", text, path, "agent"), said)
+            if doubt is not None:
+                return doubt.why
+    return WHY["upkeep"]

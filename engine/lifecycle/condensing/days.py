@@ -1,0 +1,168 @@
+"""A day as its journal (spec 2.2, 8.4): bullets by topic, added to what stands there, nothing else
+touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from engine.context.fixed import JOURNAL
+from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, plain
+from engine.knowledge.file_changes import FileChange, Step
+from engine.knowledge.item import Category
+from engine.knowledge.similarity import SimilarEntries
+from engine.store.documents import parse
+from engine.store.header import locate
+
+if TYPE_CHECKING:
+    from engine.lifecycle.condensing.sessions import Session
+    from engine.store.files import Files
+
+OTHER = "other"
+"""The heading of what belongs to no project."""
+SESSIONS = "sessions"
+"""The heading of sessions of which nothing else is known than what they were about."""
+MOST_BULLETS = 40
+"""Bullets that a day adds; a journal holds what is worth remembering."""
+
+_LABELS: dict[Category, str] = {
+    "decisions": "Decided",
+    "facts": "Learned",
+    "tasks_done": "Done",
+    "tasks_open": "To do",
+    "questions": "Open",
+    "playbooks": "Playbook",
+}
+_ORDER = ("decisions", "facts", "playbooks", "tasks_done", "tasks_open", "questions")
+_CATEGORIES: dict[str, Category] = {
+    "facts": "facts", "decisions": "decisions", "questions": "questions", "playbooks": "playbooks",
+    "tasks": "tasks_open",
+}  # fmt: skip
+_LABEL = re.compile(r"^(?:decided|learned|done|to do|open|playbook):\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet:
+    """One line of a journal."""
+
+    topic: str  # the heading that it stands below
+    text: str
+
+
+def path_of(day: date) -> str:
+    """The journal of a day."""
+    return f"{JOURNAL}/{day.isoformat()}.md"
+
+
+def bullets_of(
+    files: Files, sessions: Sequence[Session], day: date, projects: Sequence[str]
+) -> tuple[list[Bullet], list[str]]:
+    """What is to be remembered of a day without a model: what was harvested of it, what its sessions mark and
+    how they ended; of a session without any of that what it was about.
+
+    Returns:
+        The bullets by topic, and one line on each thing that has no room.
+    """
+    said: list[tuple[Category, str, str]] = []
+    told: set[str] = set()
+    for category, entry in _harvested(files, day):
+        said.append((category, entry.text, entry.source))
+        told.add(entry.source)
+    for session in sessions:
+        said += [(item.category, item.text, session.title) for item in session.items]
+        if session.items:
+            told.update((session.name, session.path.rpartition("/")[2].rpartition(".")[0]))
+    said.sort(key=lambda each: _ORDER.index(each[0]))
+    known = SimilarEntries()
+    found: list[Bullet] = []
+    for category, text, origin in said:
+        if known.find(text) is None:
+            known.add(_entry(text))
+            found.append(Bullet(_topic(f"{text} {origin}", projects), f"{_LABELS[category]}: {plain(text)}"))
+    told.update(listed_in(files, path_of(day)))
+    for session in sessions:
+        if session.name not in told and session.path.rpartition("/")[2].rpartition(".")[0] not in told:
+            found.append(Bullet(_topic(session.title, projects, SESSIONS), plain(session.title).capitalize()))
+    topics = list(dict.fromkeys([*projects, OTHER, SESSIONS]))
+    found.sort(key=lambda each: topics.index(each.topic) if each.topic in topics else len(topics))
+    return found[:MOST_BULLETS], [f"no room for: {each.text}" for each in found[MOST_BULLETS:]]
+
+
+def journal_change(
+    files: Files, day: date, bullets: Iterable[Bullet], sessions: Iterable[str]
+) -> FileChange | None:
+    """The change that adds what a journal does not say yet; ``None`` where it says all of it.
+
+    What stands there stays as it is; only the list of sessions in its header grows.
+    """
+    path = path_of(day)
+    try:
+        data = files.read(path)
+    except FileNotFoundError:
+        data = b""
+    known = SimilarEntries([replace(entry, text=_LABEL.sub("", entry.text)) for entry in entries(data, path)])
+    listed = listed_in(files, path)
+    names = list(dict.fromkeys([*listed, *(name for name in sessions if re.fullmatch(r"[\w.-]+", name))]))
+    fields = f"sessions: [{', '.join(names)}]"
+    title = f"---\ntype: journal\ndate: {day.isoformat()}\n{fields}\n---\n\n## {day.isoformat()}"
+    steps: list[Step] = []
+    for bullet in bullets:
+        if known.find(_LABEL.sub("", bullet.text)) is None:
+            known.add(_entry(_LABEL.sub("", bullet.text)))
+            text = f"- {bullet.text}"
+            steps.append(Step("add", path, text, section=bullet.topic, level=3, title=title))
+    if not steps:
+        return None
+    new = "1 line is" if len(steps) == 1 else f"{len(steps)} lines are"
+    old = next((line for line in _header_lines(data) if line.startswith("sessions:")), "")
+    if old and names != listed and "[" in old:
+        steps.append(Step("swap", path, fields, old=old))
+    return FileChange(tuple(steps), (f"{new} new in {path}",))
+
+
+def listed_in(files: Files, path: str) -> list[str]:
+    """The sessions that a journal's header names: what is to be said of them, it says."""
+    try:
+        header = parse(files.read(path), path).header.get("sessions", ())
+    except FileNotFoundError:
+        return []
+    return [name for name in header if isinstance(name, str)] if isinstance(header, list | tuple) else []
+
+
+def _harvested(files: Files, day: date) -> list[tuple[Category, Entry]]:
+    """The lines of the category files whose provenance has a day."""
+    found: list[tuple[Category, Entry]] = []
+    for file in CATEGORY_FILES:
+        try:
+            data = files.read(file.path)
+        except FileNotFoundError:
+            continue
+        category = _CATEGORIES[file.path.rpartition("/")[2].removesuffix(".md")]
+        for entry in entries(data, file.path):
+            if entry.day == day.isoformat():
+                is_done = category == "tasks_open" and (entry.section == DONE or entry.is_ticked)
+                found.append(("tasks_done" if is_done else category, entry))
+    return found
+
+
+def _topic(text: str, projects: Sequence[str], otherwise: str = OTHER) -> str:
+    """The project that a text names first; that of a longer name before that of a part of it."""
+    plain_text = text.casefold()
+    named = [
+        (found.start(), -len(name), name)
+        for name in projects
+        if (found := re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", plain_text))
+    ]
+    return min(named)[2] if named else otherwise
+
+
+def _entry(text: str) -> Entry:
+    return Entry("", 0, 0, "", (), text, "", "", "")
+
+
+def _header_lines(data: bytes) -> list[str]:
+    return (locate(data).text or "").splitlines()

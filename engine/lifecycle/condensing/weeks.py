@@ -1,0 +1,144 @@
+"""A week's decisions and lessons promoted from its journals to MEMORY.md, never above its cap (spec 8.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engine.context.sources import MEMORY
+from engine.errors import ConfigError
+from engine.knowledge.category_files import Entry, entries, plain
+from engine.knowledge.file_changes import FileChange, Step
+from engine.knowledge.session_notes import MEMORY_BYTES
+from engine.knowledge.similarity import SimilarEntries
+from engine.lifecycle.condensing.days import path_of
+from engine.lifecycle.retention.memory import header_steps, said
+from engine.store.markdown import sections
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+DECISIONS = ("Key Decisions", "Decisions")
+LESSONS = ("Lessons Learned", "Lessons")
+"""What the sections are called; the first name is that of one that has to be made."""
+TITLE = "---\ntype: memory\n---\n\n# Core Memory"
+
+_WEEK = re.compile(r"(\d{4})-W(\d\d)")
+_DECIDED = re.compile(r"(?:\*\*)?(?:decided|decision|beschlossen|entscheidung|entschieden)\b", re.IGNORECASE)
+_LEARNED = re.compile(
+    r"(?:\*\*)?(?:lessons? learned|lesson|learned|key insight|insight|gelernt|lehre|merke)\b", re.IGNORECASE
+)
+_LABEL = re.compile(rf"^(?:{_DECIDED.pattern}|{_LEARNED.pattern})(?:\*\*)?:(?:\*\*)?\s+", re.IGNORECASE)
+_HEADING = re.compile(r"decision|entscheidung|lesson|lehre|insight", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A decision or lesson of a journal."""
+
+    names: tuple[str, ...]  # of the section that it goes to
+    day: date
+    text: str
+    place: str  # ``file:line``
+
+
+def week_of(day: date) -> str:
+    """The ISO week of a day, as ``2026-W24``."""
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02}"
+
+
+def days_of(week: str) -> list[date]:
+    """The days of an ISO week.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    found = _WEEK.fullmatch(week)
+    try:
+        first = date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else None
+    except ValueError:
+        first = None
+    if first is None:
+        raise ConfigError(f"there is no week {week[:20]!r}", cure="give it as 2026-W24")
+    return [first + timedelta(days=number) for number in range(7)]
+
+
+def journals_of(files: Files, week: str) -> list[tuple[date, bytes]]:
+    """The journals of a week, by day."""
+    found = []
+    for day in days_of(week):
+        try:
+            found.append((day, files.read(path_of(day))))
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def kept_in(journals: Sequence[tuple[date, bytes]]) -> list[Kept]:
+    """The decisions and lessons that journals hold: bullets that say that they are, or stand below a heading
+    that does.
+    """
+    found: list[Kept] = []
+    for day, data in journals:
+        path = path_of(day)
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        heads = [(each.start_line, each.end_line, each.title) for each in sections(text)]
+        for entry in entries(data, path):
+            above = next((title for start, end, title in heads if start <= entry.number <= end), "")
+            names = _names(entry.text, above)
+            if names:
+                line = plain(_LABEL.sub("", said(entry), count=1))
+                if line:
+                    found.append(Kept(names, day, line[:1].upper() + line[1:], f"{path}:{entry.number}"))
+    return found
+
+
+def _names(text: str, heading: str) -> tuple[str, ...]:
+    bare = re.sub(r"^\d{4}-\d\d-\d\d[:\s]+", "", text)
+    if _DECIDED.match(bare):
+        return DECISIONS
+    if _LEARNED.match(bare):
+        return LESSONS
+    if _HEADING.search(heading):
+        return DECISIONS if re.search(r"decision|entscheidung", heading, re.IGNORECASE) else LESSONS
+    return ()
+
+
+def promotion(
+    data: bytes, kept: Sequence[Kept], cap: int, now: datetime
+) -> tuple[FileChange | None, list[str]]:
+    """The change that adds to MEMORY.md what it does not say yet, as far as its cap allows.
+
+    Returns:
+        The change, ``None`` where nothing is to be added; and one line on each that does not fit.
+    """
+    there = entries(data, MEMORY)
+    known = SimilarEntries([replace(entry, text=said(entry)) for entry in there])
+    titles = {each.title.casefold(): each.title for each in sections(data.decode("utf-8", "replace"))}
+    start = data or f"{TITLE}\n".encode()
+    lines, size = start.count(b"\n") + (not start.endswith(b"\n")), len(start)
+    steps: list[Step] = []
+    left: list[str] = []
+    for each in kept:
+        if known.find(each.text) is not None:
+            continue
+        known.add(Entry("", 0, 0, "", (), each.text, "", "", ""))
+        section = next((titles[name.casefold()] for name in each.names if name.casefold() in titles), "")
+        line = f"- {each.day.isoformat()}: {each.text}"
+        more = 1 + (0 if section else 3)
+        bytes_more = len(line.encode()) + 1 + (0 if section else len(each.names[0]) + 6)
+        if lines + more > cap or size + bytes_more > MEMORY_BYTES:
+            left.append(f"no room in MEMORY.md for {each.place}: {each.text}")
+            continue
+        if not section:
+            section = titles[each.names[0].casefold()] = each.names[0]
+        lines, size = lines + more, size + bytes_more
+        steps.append(Step("add", MEMORY, line, section=section, title=TITLE))
+    if not steps:
+        return None, left
+    about = tuple(f"{step.section}: {step.text}" for step in steps)
+    return FileChange((*steps, *header_steps(data, lines, now)), about), left

@@ -1,0 +1,157 @@
+"""Extraction as a face uses it: with the settings that count, and when it is due (spec 8.3)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, ExtractionRefused
+from engine.knowledge.harvest.inquiry import Asker
+from engine.lifecycle.extraction.extractor import Extractor, extractors_named
+from engine.lifecycle.extraction.log import ExtractionLog
+from engine.lifecycle.extraction.reading import SYSTEM
+from engine.lifecycle.extraction.run import Report, Runner, Survey
+from engine.store.change import commit_change
+from engine.transcripts.days import moment
+from engine.transcripts.places import find_session
+
+if TYPE_CHECKING:
+    from engine.costs.costs import Costs
+    from engine.providers.chat import ChatProvider
+    from engine.settings.model import Config, ExtractionSettings
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+_HOUR = timedelta(hours=1)
+
+
+@dataclass(eq=False)
+class Extraction:
+    """Takes knowledge out of the sessions of a workspace. ``model`` gives ``None`` where none is set."""
+
+    files: Files
+    repository: Callable[[], Repository]
+    config: Callable[[], Config]
+    costs: Callable[[], Costs]
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
+    model: Callable[[ExtractionSettings], ChatProvider | None] = lambda _settings: None
+    _last: datetime | None = field(default=None, init=False)
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def extractors(self, names: Sequence[str] = ()) -> tuple[Extractor, ...]:
+        """Those that the settings name, or of these those with some names.
+
+        Raises:
+            ConfigError: There is no such extractor.
+            ExtractionRefused: The settings do not name it.
+        """
+        wanted = self.config().extraction.extractors
+        for name in names:
+            if name not in wanted:
+                raise ExtractionRefused(
+                    f"no extractor {name!r:.60} is set",
+                    where="extraction.extractors",
+                    cure=f"choose among {', '.join(wanted)}, or add it there",
+                )
+        return extractors_named(tuple(name for name in wanted if not names or name in names))
+
+    def runner(
+        self,
+        names: Sequence[str] = (),
+        *,
+        target: Files | None = None,
+        repository: Callable[[], Repository] | None = None,
+        since: str = "",
+    ) -> Runner:
+        """Runs extractors as the settings say; see ``Runner``.
+
+        Args:
+            names: Of the extractors; all that are set where none is named.
+            target: Where knowledge goes; the workspace itself when left out.
+            repository: That of ``target``.
+            since: As ``Runner.since``.
+
+        Raises:
+            ConfigError, ExtractionRefused: As ``extractors``.
+        """
+        config, found = self.config(), self.extractors(names)
+        completer = self.model(config.extraction)
+        asker = None
+        if completer is not None:
+            spending = self.costs().account("extract", completer)
+            asker = Asker(completer, config.extraction, SYSTEM, "extraction.max_tokens", spending)
+        where = repository or self.repository
+        return Runner(
+            self.files,
+            target or self.files,
+            found,
+            lambda paths, message: commit_change(where, paths, message, wanted=self.config().git.auto_commit),
+            self.clock,
+            self.on_problem,
+            asker,
+            config.days.time_zone,
+            since,
+        )
+
+    def log(self) -> ExtractionLog:
+        """The record of what was read."""
+        return ExtractionLog(self.files, self.clock)
+
+    def path_of(self, name: str) -> str:
+        """The path of a session, by its id or as it is.
+
+        Raises:
+            ExtractionRefused: There is no such session.
+        """
+        found = find_session(self.files.workspace, name)
+        if found is not None:
+            return found
+        path = name.removeprefix("./")
+        if "/" in path and self.files.workspace.holds(path):
+            return path
+        raise ExtractionRefused(
+            f"there is no session {name!r:.80}", cure="list them: autopoiesis session list"
+        )
+
+    def price_of(self, survey: Survey) -> float | None:
+        """About what a run would cost, US dollars: what is sent; ``None`` where no price is known."""
+        completer = self.model(self.config().extraction)
+        if completer is None or not survey.tokens:
+            return 0.0
+        price = self.costs().prices.price(completer.model, elsewhere=bool(completer.address))
+        return None if price is None else survey.tokens * price.input / 1e6
+
+    def due(self, now: datetime) -> bool:
+        """Whether an hourly extraction is due (``lifecycle.extraction_trigger``)."""
+        if self.config().lifecycle.extraction_trigger != "hourly" or self.files.read_only:
+            return False
+        records = self.log().all()
+        times = (self._last, *(moment(record.at) for record in records))
+        last = max(filter(None, times), default=None)
+        return last is None or now.astimezone(UTC) - last >= _HOUR
+
+    def run_due(self) -> Report | None:
+        """Extracts what has ended since, where that is due; ``None`` where it is not."""
+        with self._guard:
+            now = self.clock()
+            if not self.due(now):
+                return None
+            self._last = now.astimezone(UTC)
+        return self.runner().run()
+
+    def session_ended(self, path: str) -> Report | None:
+        """Extracts a session that has just ended, where the settings want that; ``None`` where not.
+
+        What fails is told and fails nothing else: the session is kept, and is read by the next run.
+        """
+        if self.config().lifecycle.extraction_trigger != "on_session_end":
+            return None
+        try:
+            return self.runner().run([path])
+        except AutopoiesisError as error:
+            self.on_problem(f"{path} was not extracted: {error}")
+            return None

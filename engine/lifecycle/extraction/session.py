@@ -1,0 +1,147 @@
+"""A session as extractors see it: what was said in it, when, and what knowledge there is to add to."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError
+from engine.knowledge.harvest.markers import labelled
+from engine.knowledge.harvest.proposals import proposed
+from engine.knowledge.harvest.reading import SourceText, read_source
+from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE
+from engine.knowledge.session_notes import projects
+from engine.store.documents import parse
+from engine.store.paths import slugify
+from engine.store.zone import local_day
+from engine.transcripts.days import moment
+from engine.transcripts.places import head_fields, read_head
+
+if TYPE_CHECKING:
+    from engine.knowledge.item import Item
+    from engine.store.files import Files
+    from engine.transcripts.turn import Turn
+
+_FIELDS = ("session_id", "started", "ended", "topic", "project", "cwd")
+_PLACED = re.compile(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
+_MOST_PAGES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The knowledge that a session is read for, as far as it decides where things go."""
+
+    projects: tuple[str, ...] = ()  # slugs of those that have a page
+    people: Mapping[str, str] | None = None  # slug of each name, full or first, to the page
+    pages: frozenset[str] = frozenset()  # of procedures and references, workspace-relative
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that is read for knowledge."""
+
+    source: SourceText
+    day: str  # on which it began, in the zone whose days count
+    topic: str  # as its header says it; may be empty
+    project: str  # slug of the one that it belongs to; empty where that is not known
+    folder: str  # name of the one in which it was; may be empty
+    known: Known
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """What was said and done, without what memory itself put into it."""
+        return self.source.turns
+
+    @cached_property
+    def marks(self) -> tuple[tuple[str, Item], ...]:
+        """What it marks itself, with the label."""
+        return tuple(labelled(self.turns))
+
+    @cached_property
+    def proposals(self) -> tuple[Item, ...]:
+        """What a harvest without a model proposes for review."""
+        return proposed(self.turns)
+
+
+def known_in(files: Files) -> Known:
+    """The pages there are. What cannot be read is not known."""
+    people: dict[str, str] = {}
+    firsts: dict[str, set[str]] = {}
+    for path in _pages(files, PEOPLE):
+        for name in _names(files, path):
+            people.setdefault(slugify(name), path)
+            firsts.setdefault(slugify(name.split()[0]), set()).add(path)
+    for first, paths in firsts.items():
+        if len(paths) == 1:  # a first name that two people have names neither
+            people.setdefault(first, next(iter(paths)))
+    pages = (*_pages(files, PROCEDURES), *_pages(files, REFERENCE))
+    return Known(tuple(projects(files.workspace)), people, frozenset(pages))
+
+
+def read_session(files: Files, path: str, known: Known, zone: str) -> Session:
+    """A session of the workspace.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        PathRefused, DocumentError: As ``Files.read``.
+    """
+    source = read_source(files, path)
+    head = head_fields(read_head(files.workspace.resolve(path)), _FIELDS)
+    folder = PurePosixPath(head["cwd"]).name
+    return Session(source, day_of(path, head, zone), head["topic"], _project(head, known), folder, known)
+
+
+def day_of(path: str, head: Mapping[str, str], zone: str) -> str:
+    """The day of a session by its header, else by its path; the first of all days where neither says it."""
+    began = moment(head["started"]) or moment(head["ended"])
+    if began is not None:
+        with contextlib.suppress(OverflowError):
+            return local_day(began, zone).isoformat()
+    placed = _PLACED.match(path)
+    if placed is not None:
+        with contextlib.suppress(ValueError):
+            return datetime(*map(int, placed.groups()), tzinfo=UTC).date().isoformat()  # type: ignore[arg-type,misc]
+    dated = re.match(r"\d{4}-\d\d-\d\d", PurePosixPath(path).name)
+    with contextlib.suppress(ValueError):
+        return datetime.fromisoformat(dated[0]).date().isoformat() if dated else "1970-01-01"
+    return "1970-01-01"
+
+
+def _project(head: Mapping[str, str], known: Known) -> str:
+    """The project that a header names; that of the folder in which the session was where there is one."""
+    if head["project"]:
+        return slugify(head["project"])
+    folder = slugify(PurePosixPath(head["cwd"]).name) if head["cwd"] else ""
+    if folder in known.projects:
+        return folder
+    topic = slugify(head["topic"], 200).split("-") if head["topic"] else []
+    named = [each for each in known.projects if each in topic]
+    return named[0] if len(named) == 1 else ""
+
+
+def _pages(files: Files, folder: str) -> list[str]:
+    place = files.workspace.root / folder
+    if not files.workspace.holds(folder):
+        return []
+    try:
+        names = sorted(each.name for each in place.iterdir() if each.suffix == ".md" and each.is_file())
+    except OSError:
+        return []
+    return [f"{folder}/{name}" for name in names[:_MOST_PAGES] if not name.startswith((".", "_"))]
+
+
+def _names(files: Files, path: str) -> list[str]:
+    """What the person of a page is called."""
+    found = [PurePosixPath(path).stem.replace("-", " ")]
+    with contextlib.suppress(AutopoiesisError, FileNotFoundError):
+        document = parse(files.read(path, limit=256 * 1024), path)
+        name = document.header.get("name")
+        titles = [line[2:] for line in document.body.split("\n") if line.startswith("# ")]
+        found += [each for each in ([name] if isinstance(name, str) else []) + titles[:1] if each.split()]
+    return found

@@ -1,0 +1,157 @@
+"""Writes down what was extracted; a run that is killed loses and duplicates nothing (design 6.2).
+
+Under the workspace's lock, in this order: journal, lines, items that wait for review, record, digest, commit;
+last the journal goes. Every step may be repeated, so a journal that is found is worked through from its
+beginning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from engine.knowledge.apply import write_all
+from engine.knowledge.harvest.reading import safe_name
+from engine.knowledge.item import Origin
+from engine.knowledge.journal import Journal, Work, decoded, encoded
+from engine.knowledge.review import waiting_for
+from engine.lifecycle.extraction.log import ExtractionLog, ExtractionRecord, WrittenItem
+from engine.store.commit_message import commit_message
+
+if TYPE_CHECKING:
+    from engine.knowledge.digest import Digest
+    from engine.knowledge.review import ReviewQueue
+    from engine.store.change import ChangeCommit
+    from engine.store.files import Files
+
+JOURNALS = "scratch/extraction"
+"""Where an extraction that is being written down leaves its journal."""
+
+Commit = Callable[[Sequence[str], str], "ChangeCommit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Work):
+    """What was found in a session."""
+
+    path: str  # of the session, workspace-relative
+    sha256: str  # of its bytes
+    session: str  # its id; may be empty
+    day: str
+    records: tuple[ExtractionRecord, ...]
+    """One for each extractor; what was written and what waits is not known before it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was written down."""
+
+    path: str
+    records: tuple[ExtractionRecord, ...]
+    held: int = 0  # items that wait for a person, for the first time
+    commit: str = ""  # object name; empty where there is no commit
+    uncommitted: str = ""  # why there is no commit
+
+
+@dataclass(eq=False)
+class Settler:
+    """Writes findings down, into the files of one workspace."""
+
+    files: Files
+    log: ExtractionLog
+    review: ReviewQueue
+    digest: Digest
+    commit: Commit
+    on_problem: Callable[[str], None]
+
+    @cached_property
+    def _journal(self) -> Journal[Finding]:
+        lost = "its session is read anew"
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
+
+    def settle(self, finding: Finding) -> Settled:
+        """Writes a finding down.
+
+        Raises:
+            WriteFailed, ReadOnly: It is not written down, or only in part; ``recover`` does the rest.
+        """
+        journal = finding.sha256[:16]
+        with self.files.lock():
+            self._journal.keep(journal, finding)
+            return self._settle(journal, finding)
+
+    def recover(self) -> list[Settled]:
+        """Finishes what was interrupted.
+
+        Raises:
+            WriteFailed, ReadOnly: It cannot be finished now; its journal stays.
+        """
+        return self._journal.finish(self._settle)
+
+    def commit_left(self) -> None:
+        """Commits what stands uncommitted in the files that an extraction has written: what an earlier commit
+        could not take, and what a person has edited. So an extraction's commits are its own.
+        """
+        records = self.log.all()
+        if records:
+            self.digest.follow(self.on_problem)
+            paths = (item.path for record in records for item in record.items)
+            message = commit_message("memory", "knowledge as it stood before an extraction")
+            self.commit(self._there(*paths), message)
+
+    def commit_record(self, sessions: int) -> None:
+        """Commits the record of sessions that added nothing."""
+        what = f"nothing new in {sessions:,} session{'s' if sessions > 1 else ''}"
+        self.commit(self._there(), commit_message("extract", what))
+
+    def _there(self, *paths: str) -> list[str]:
+        written = (*paths, *self.log.paths, *self.review.paths, *self.digest.paths)
+        return [path for path in dict.fromkeys(written) if (self.files.workspace.root / path).is_file()]
+
+    def _settle(self, journal: str, finding: Finding) -> Settled:
+        origin = Origin(safe_name(finding.path), finding.day, session=finding.session)
+        written, refused = write_all(self.files, finding.edits)
+        at = finding.records[0].at if finding.records else ""
+        waiting = (
+            *finding.waiting,
+            *waiting_for(refused, at=at, origin=origin, source=finding.path, sha256=finding.sha256),
+        )
+        put = self.review.put(waiting)
+        held = {each.id for each in waiting}
+        records = tuple(
+            replace(
+                record,
+                items=tuple(
+                    WrittenItem(edit.id, edit.path, edit.line) for edit in written if edit.id in record.ids
+                ),
+                held=tuple(name for name in record.ids if name in held),
+            )
+            for record in finding.records
+        )
+        self.log.append(records)
+        if any(edit.category != "pages" for edit in written):
+            self.digest.follow(self.on_problem)
+        done = None
+        if written or waiting:
+            done = self.commit(self._there(*(edit.path for edit in written)), _message(finding, records))
+        self._journal.drop(journal)
+        if done is None:  # its record is committed with those of others
+            return Settled(finding.path, records)
+        return Settled(finding.path, records, put.new, done.revision, done.why)
+
+
+def counted(records: Sequence[ExtractionRecord]) -> str:
+    """``decisions: 2, journal: 3``: how many lines each extractor has written."""
+    counts: Counter[str] = Counter()
+    for record in records:
+        counts[record.by.extractor] += len(record.items)
+    return ", ".join(f"{name}: {count:,}" for name, count in counts.items() if count)
+
+
+def _message(finding: Finding, records: Sequence[ExtractionRecord]) -> str:
+    """What the commit of an extraction says (spec 3.2)."""
+    what = counted(records) or "nothing new"
+    return commit_message("extract", what, sessions=[finding.path])

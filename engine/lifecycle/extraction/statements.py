@@ -1,0 +1,70 @@
+"""What a person says of somebody by name, in a sentence that stands alone.
+
+Precise rather than complete: a sentence counts where it begins with the name, first and last or that of a
+page there is, and goes on with a verb that says what somebody is, does or wants. A name alone, a program that
+is called like a person, and what somebody did a moment ago are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from engine.provenance.spoken import own_and_quoted
+from engine.store.paths import slugify
+from engine.transcripts.turn import ANSWER, COMMAND, Turn
+
+MOST = 6
+"""Statements that a session proposes."""
+
+_LONG = 240
+_LEAST_WORDS = 4
+_MANNER = (
+    r"prefers?|likes?|hates?|dislikes?|wants? (?:to be|only|no|all)|expects?"
+    r"|(?:reads?|answers?|speaks?|writes?)(?! (?:that|us|me|he|she|they|:))"
+    r"|bevorzugt|mag|möchte|(?:spricht|antwortet|liest)(?!,)"
+)
+_BEING = (
+    r"is (?:our|the|a|an|my|in|on|at|responsible|away|head|lead)\b|works?|owns?|leads?|manages?|handles?"
+    r"|runs?|reports? to|lives?|maintains?|reviews?|approves?|takes? care|knows?"
+    r"|ist (?:unser\w*|der|die|ein\w*|mein\w*|für|im|in|bei|zuständig)\b|arbeitet|leitet|betreut"
+    r"|kümmert sich|wohnt|kennt"
+)
+_WORD = r"[A-ZÀ-ÖØ-ÞŁŚŻŽŠČ][\w'’-]+"
+_SAID = re.compile(
+    rf"(?P<name>{_WORD}(?: (?:van|von|de|der|da|di|du|la|le|bin|al))*(?: {_WORD}){{0,2}})"
+    r"(?:,? (?:also|always|usually|still|now|never|only|auch|immer))? "
+    rf"(?:(?P<manner>{_MANNER})|(?:{_BEING}))\b.+"
+)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_NAME = re.compile(r"(?:[^\W\d_][^\W\d_A-Z]*)(?:['’-][^\W\d_][^\W\d_A-Z]*)*")
+_NO_NAME = frozenset(
+    """
+    the this that these those it he she they we you there here what which who everything something nothing
+    please also and but so if when while since because maybe perhaps let make each every all some any no not
+    der die das es er sie wir ihr ich bitte auch und aber wenn jeder alle man one someone nobody everyone
+    claude codex git github docker python
+    """.split()  # noqa: SIM905 — one word a line would hide the module
+)
+
+
+def statements_in(turns: Sequence[Turn], known: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
+    """Name, sentence, and whether it says how one speaks with them; the first so many.
+
+    ``known`` has the slugs of the names that have a page, first names among them; a single word is a name
+    only where it is one of these.
+    """
+    found: dict[str, tuple[str, str, bool]] = {}
+    for turn in turns:
+        if turn.role != "user" or not turn.is_dialogue or turn.kind in (ANSWER, COMMAND):
+            continue
+        own, _ = own_and_quoted(turn.text)
+        for sentence in map(str.strip, _SENTENCE.split(own)):
+            match = _SAID.fullmatch(sentence)
+            if match is None or len(sentence) > _LONG or sentence.endswith(("?", ":")):
+                continue
+            name, words = match["name"], match["name"].split()
+            is_name = slugify(name) in known or (len(words) > 1 and all(map(_NAME.fullmatch, words)))
+            if is_name and words[0].casefold() not in _NO_NAME and len(sentence.split()) >= _LEAST_WORDS:
+                found.setdefault(sentence, (name, sentence, match["manner"] is not None))
+    yield from list(found.values())[:MOST]

@@ -1,0 +1,111 @@
+"""Two states of knowledge side by side: a branch and the current one, or two branches (spec 8.7)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.history import diffs
+from engine.history.model import ChangedFile, FileDiff
+from engine.knowledge.category_files import entries
+from engine.lifecycle.reconstruction.bench import PREFIX, laid_out
+from engine.lifecycle.reconstruction.clearing import is_derived
+from engine.probes.model import Turned
+from engine.store import revisions
+from engine.store.repository import Commit, commit_of
+
+if TYPE_CHECKING:
+    from engine.probes.model import Run
+    from engine.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many lines a kind of knowledge has: bullets, each with what belongs to it."""
+
+    kind: str  # ``facts``, ``journal``, ``projects`` …
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the right side has that the left one has not, and the other way round."""
+
+    left: Commit
+    right: Commit
+    files: tuple[ChangedFile, ...]  # below ``knowledge/``
+    diffs: tuple[FileDiff, ...]  # in the same order
+    counts: tuple[Count, ...]  # of all kinds that either side has
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The probes against both sides."""
+
+    left: Run
+    right: Run
+    lost: tuple[Turned, ...]  # found on the left alone
+    gained: tuple[Turned, ...]  # found on the right alone
+
+
+def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Commit:
+    """The commit that a side is: a branch, with or without ``extract/``, or whatever else names one.
+
+    Raises:
+        RepositoryError: There is none.
+    """
+    short = name.removeprefix(PREFIX)
+    if repository.git.program() is not None and (repository.workspace.root / ".git").exists():
+        for reference in (f"refs/heads/{PREFIX}{short}", f"refs/heads/{name}"):
+            if found := commit_of(repository.git, reference, revisions.ENVIRONMENT):
+                name = found
+                break
+    commit = revisions.find(repository, "HEAD" if name == revisions.NOW else name, now, zone)
+    assert commit is not None
+    return commit
+
+
+def compare(repository: Repository, left: Commit, right: Commit) -> Comparison:
+    """Compares the knowledge of two commits.
+
+    Raises:
+        RepositoryError: Git failed, or one of them is damaged.
+    """
+    git = repository.git
+    files, found = diffs.compare(git, left.revision, right.revision, ["knowledge"])
+    counts = [_counts(repository, each.revision) for each in (left, right)]
+    kinds = sorted(counts[0].keys() | counts[1].keys())
+    return Comparison(
+        left, right, files, found, tuple(Count(kind, counts[0][kind], counts[1][kind]) for kind in kinds)
+    )
+
+
+def recall(left: Run, right: Run) -> Recall:
+    """What became of the same probes on both sides."""
+    found = [
+        {
+            (result.id, evidence.expect): evidence.found
+            for result in run.results
+            for evidence in result.evidence
+        }
+        for run in (left, right)
+    ]
+    turned = [key for key, is_found in found[0].items() if found[1].get(key, is_found) != is_found]
+    return Recall(
+        left,
+        right,
+        tuple(Turned(*key) for key in turned if found[0][key]),
+        tuple(Turned(*key) for key in turned if not found[0][key]),
+    )
+
+
+def _counts(repository: Repository, revision: str) -> Counter[str]:
+    listed = [each for each in laid_out(repository.git, revision) if is_derived(each.path)]
+    found: Counter[str] = Counter()
+    for entry, data in revisions.contents(repository.git, listed):
+        kind = entry.path.split("/")[1].removesuffix(".md")
+        found[kind] += len(entries(data, entry.path))
+    return found

@@ -1,0 +1,353 @@
+"""Makes knowledge anew on a branch, from all sessions, beside the workspace that it never touches (spec 8.7,
+design 3.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from engine.context.sources import MEMORY
+from engine.errors import ChangeRefused, ConfigError, RepositoryError
+from engine.history import snapshots
+from engine.knowledge.digest import Digest
+from engine.knowledge.file_changes import carry_out
+from engine.knowledge.harvest.reading import safe_name
+from engine.knowledge.item import normalised
+from engine.knowledge.pages import without_day
+from engine.knowledge.review import ReviewQueue
+from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, week_of
+from engine.lifecycle.extraction.run import Report as Read
+from engine.lifecycle.extraction.run import Result
+from engine.lifecycle.reconstruction.bench import PREFIX, Bench, Order, State
+from engine.lifecycle.retention.places import journal_day
+from engine.store.change import ChangeCommit
+from engine.store.commit_message import commit_message
+from engine.store.faults import reach
+from engine.store.paths import shown
+from engine.store.repository import commit_of
+from engine.store.revisions import ENVIRONMENT
+
+if TYPE_CHECKING:
+    from engine.knowledge.category_files import Entry
+    from engine.lifecycle.extraction.extraction import Extraction
+    from engine.lifecycle.extraction.run import Runner, Survey
+    from engine.lifecycle.reconstruction.comparison import Comparison
+    from engine.lifecycle.reconstruction.merging import Merging
+    from engine.settings.trust import Counting
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+_HEADS = "refs/heads/"
+_TAKES = "commit-tree and update-ref"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for."""
+
+    name: str  # of the branch, with or without ``extract/``
+    extractors: tuple[str, ...] = ()  # all that are set where none is named
+    provider: str = ""  # in place of ``extraction.provider``
+    model: str = ""  # likewise
+
+    @property
+    def plain(self) -> str:
+        """The name without ``extract/``."""
+        return self.name.removeprefix(PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a reconstruction would do, and cost."""
+
+    branch: str
+    base: str  # full object name of the commit that it builds on
+    extractors: tuple[str, ...]
+    survey: Survey
+    usd: float | None  # what is sent, about; ``None`` where no price is known
+    is_begun: bool  # an earlier run has done a part, which does not count here
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a reconstruction has done."""
+
+    branch: str
+    base: str
+    commit: str  # full object name; empty where it did not come to the end
+    tag: str
+    files: tuple[str, ...]  # that the branch changes
+    read: Read | None  # ``None`` where all had been read before
+    held: int  # items that were found and, as what wants a look, are not on the branch
+    left: tuple[str, ...] = ()  # what MEMORY.md had no room for, one line each
+
+
+@dataclass(eq=False)
+class Reconstruction:
+    """Makes the knowledge of a workspace anew. Safe to use from several processes."""
+
+    files: Files
+    repository: Callable[[], Repository]
+    extraction: Callable[[], Extraction]
+    counting: Callable[[], Counting]
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
+
+    def estimate(self, request: Request) -> Estimate:
+        """What it would do.
+
+        Raises:
+            ConfigError, ExtractionRefused: There is no such extractor, or no model where one is named.
+            RepositoryError: The name cannot be taken, or there is no commit to build on.
+            ChangeRefused: A model would be asked in a workspace that is not trusted.
+        """
+        extraction, runner = self._runner(request)
+        bench = self._bench(request)
+        state = bench.state()
+        base = state.base if state else self._head()
+        if state is None:
+            self._refuse_name(request.plain)
+        survey = runner.survey()
+        names = tuple(each.name for each in runner.extractors)
+        usd = extraction.price_of(survey)
+        return Estimate(PREFIX + request.plain, base, names, survey, usd, state is not None)
+
+    def run(
+        self,
+        request: Request,
+        on_result: Callable[[Result, int, int], None] = lambda _result, _done, _all: None,
+        *,
+        partial: bool = False,
+        anew: bool = False,
+    ) -> Report:
+        """Does it, or goes on with what was begun.
+
+        Args:
+            partial: Come to the end though sessions could not be read.
+            anew: Begin again, whatever was done.
+
+        Raises:
+            As ``estimate``; WriteFailed: There is no room. The same call goes on.
+        """
+        self.files.refuse_read_only(".git")
+        bench = self._bench(request)
+        with bench.held():
+            return self._run(request, bench, on_result, partial=partial, anew=anew)
+
+    # What becomes of it.
+
+    def compare(self, left: str, right: str) -> Comparison:
+        """Two sides, each a branch with or without ``extract/``, or a revision."""
+        from engine.lifecycle.reconstruction import comparison  # noqa: PLC0415 — only where it is asked
+
+        repository, zone = self.repository(), self.extraction().config().days.time_zone
+        sides = [comparison.side_of(repository, each, self.clock(), zone) for each in (left, right)]
+        return comparison.compare(repository, *sides)
+
+    @property
+    def merging(self) -> Merging:
+        """What takes branches over."""
+        from engine.lifecycle.reconstruction.merging import Merging  # noqa: PLC0415 — likewise
+
+        return Merging(self.files, self.repository)
+
+    def _run(
+        self,
+        request: Request,
+        bench: Bench,
+        on_result: Callable[[Result, int, int], None],
+        *,
+        partial: bool,
+        anew: bool,
+    ) -> Report:
+        _, survey = self._runner(request)
+        order = _order(request, survey)
+        state = None if anew else bench.state()
+        if state is not None and state.order != order:
+            raise ChangeRefused(
+                f"{PREFIX}{shown(request.plain)} was begun with other extractors, or another model",
+                cure="go on with those, or begin again: --anew",
+            )
+        if state is None:
+            bench.discard()  # what a kill has left of one that was done
+            self._refuse_name(request.plain)
+            begun = self.clock().astimezone(UTC).isoformat(timespec="microseconds")
+            state = State(order, self._head(), begun)
+            bench.lay_out(self.repository().git, state, self._going(survey, request))
+        read: Read | None = None
+        left: list[str] = []
+        if not state.commit:
+            _, runner = self._runner(request, bench)
+            read = runner.run((), on_result)
+            failed = [each for each in read.results if each.outcome in ("failed", "changed")]
+            if read.stopped or (failed and not partial):
+                return Report(PREFIX + request.plain, state.base, "", "", (), read, _held(runner))
+            left = self._condense(bench, state)
+            state = replace(state, commit=self._commit(request, bench, state, runner))
+            bench.keep(state)
+        tag = self._put(request.plain, state)
+        _, runner = self._runner(request, bench)
+        files = tuple(bench.changes(self.repository().git, state.base))
+        report = Report(
+            PREFIX + request.plain, state.base, state.commit, tag, files, read, _held(runner), tuple(left)
+        )
+        bench.discard()
+        return report
+
+    # What it goes by.
+
+    def _bench(self, request: Request) -> Bench:
+        snapshots.refuse_unfit(request.plain)
+        return Bench.of(self.files.workspace.root, request.plain)
+
+    def _runner(self, request: Request, bench: Bench | None = None) -> tuple[Extraction, Runner]:
+        """What reads the sessions into the bench; without one, what says what there is to read."""
+        extraction = self.extraction()
+        config = extraction.config()
+        settings = config.extraction
+        changes: dict[str, Any] = {"provider": request.provider} if request.provider else {}
+        if request.model:
+            changes["model"] = request.model
+        elif request.provider and request.provider != settings.provider:
+            changes["model"] = ""
+        wanted = replace(config, extraction=replace(settings, **changes))
+        self._refuse_untrusted(request, wanted.extraction.provider)
+        if request.model and wanted.extraction.provider == "none":
+            raise ConfigError("a model needs a provider", where="extraction.provider", cure="add: --provider")
+        extraction = replace(extraction, config=lambda: wanted)
+        # Whatever was read before now does not count: all is read again.
+        since = self.clock().astimezone(UTC).isoformat(timespec="microseconds") if bench is None else ""
+        target = None if bench is None else bench.files
+        runner = extraction.runner(request.extractors, target=target, since=since)
+        # One commit holds all of it, on the branch.
+        return extraction, replace(runner, commit=lambda _paths, _message: ChangeCommit(why=_TAKES))
+
+    def _refuse_untrusted(self, request: Request, provider: str) -> None:
+        standing = self.counting().standing
+        if standing.counts or request.provider == "none":
+            return
+        ignored = any(act.name == "extraction.provider" for act in standing.acts)
+        if provider != "none" or ignored or request.model:
+            raise ChangeRefused(
+                "a model would read every session, and the workspace is not trusted",
+                where=str(standing.root),
+                cure="see what it asks for: autopoiesis trust --show; or do without: --provider none",
+            )
+
+    def _head(self) -> str:
+        repository = self.repository()
+        state = repository.state(count=False)
+        if state.kind in ("none", "no-git", "no-identity", "broken"):
+            raise RepositoryError(state.why, where=str(repository.workspace.root), cure=state.cure)
+        found = repository.revision()
+        if found is None:
+            raise RepositoryError("nothing is committed yet", where=str(repository.workspace.root))
+        return found
+
+    def _refuse_name(self, name: str) -> None:
+        git = self.repository().git
+        taken = [f"{_HEADS}{PREFIX}{name}", f"{_HEADS}{PREFIX[:-1]}", f"refs/tags/memory/{PREFIX}{name}"]
+        for reference in taken:
+            if commit_of(git, reference, ENVIRONMENT) is not None:
+                raise RepositoryError(
+                    f"{reference.split('/', 2)[2]} exists already",
+                    where=str(git.root),
+                    cure="choose another name, or remove it with git branch -D, or git tag -d",
+                )
+
+    def _going(self, survey: Runner, request: Request) -> Callable[[Entry], bool]:
+        """Which entries go: those of sessions that are read, and by the extractors that read them, unless a
+        person has accepted them.
+        """
+        sessions = {safe_name(each.path) for each in survey.survey(sized=False).due}
+        accepted = {
+            (normalised(each.text or each.item.text), each.origin.name)
+            for each in ReviewQueue(self.files, self.clock).all()
+            if each.verdict == "accepted"
+        }
+        chosen = {each.name for each in survey.extractors}
+        is_all = not request.extractors or chosen >= {each.name for each in self.extraction().extractors()}
+        lines = {
+            item.line
+            for record in (() if is_all else self.extraction().log().all())
+            if record.by.extractor in chosen
+            for item in record.items
+        }
+
+        def goes(entry: Entry) -> bool:
+            if entry.source not in sessions or not (is_all or entry.raw in lines):
+                return False
+            return (normalised(without_day(entry.text)), entry.source) not in accepted
+
+        return goes
+
+    # What it makes.
+
+    def _condense(self, bench: Bench, state: State) -> list[str]:
+        """MEMORY.md with what the journals hold that were made anew, week by week, without a model."""
+        files, cap = bench.files, self.extraction().config().lifecycle.memory_line_cap
+        begun = datetime.fromisoformat(state.begun)
+        changed = bench.changes(self.repository().git, state.base)
+        days = [day for path, data in changed.items() if data is not None and (day := journal_day(path))]
+        left: list[str] = []
+        for week in dict.fromkeys(week_of(day) for day in sorted(days)):
+            try:
+                memory = files.read(MEMORY)
+            except FileNotFoundError:
+                memory = b""
+            change, more = promotion(memory, kept_in(journals_of(files, week)), cap, begun)
+            left += more
+            if change is not None:
+                with files.lock():
+                    carry_out(files, change, self.on_problem)
+        Digest(files).follow(self.on_problem)
+        return left
+
+    def _commit(self, request: Request, bench: Bench, state: State, runner: Runner) -> str:
+        repository = self.repository()
+        records = runner.log.all()
+        sessions = {record.path for record in records if record.status == "extracted"}
+        failed = {record.path for record in records} - sessions
+        trailers = [("Base", state.base), *(("Extractor", each) for each in state.order.extractors)]
+        if state.order.provider:
+            trailers.append(("Model", f"{state.order.provider} {state.order.model}"))
+        trailers.append(("Sessions", f"{len(sessions)}"))
+        if failed:
+            trailers.append(("Failed", f"{len(failed)}"))
+        message = commit_message("extract", f"regenerated knowledge with {request.plain}", trailers=trailers)
+        return repository.commit_beside(bench.changes(repository.git, state.base), state.base, message)
+
+    def _put(self, name: str, state: State) -> str:
+        """Makes branch and tag; those of an earlier run that was killed are left as they are."""
+        git = self.repository().git
+        there = commit_of(git, f"{_HEADS}{PREFIX}{name}", ENVIRONMENT)
+        if there is None:
+            reach("commit:reference")
+            git.run(
+                "update-ref", "-m", f"reconstructed as {name}", f"{_HEADS}{PREFIX}{name}", state.commit,
+                "0" * len(state.commit), reading=False,
+            )  # fmt: skip
+        elif there != state.commit:
+            raise RepositoryError(
+                f"{PREFIX}{name} was made meanwhile, of {there[:8]}",
+                where=str(git.root),
+                cure="rename it with git branch -m, and run the same command again",
+            )
+        return snapshots.make(git, "extract", name, state.commit)
+
+
+def _order(request: Request, runner: Runner) -> Order:
+    asked = None if runner.asker is None else runner.asker.completer
+    return Order(
+        request.plain,
+        tuple(f"{each.name} {each.version}" for each in runner.extractors),
+        asked.name if asked else "",
+        asked.model if asked else "",
+    )
+
+
+def _held(runner: Runner) -> int:
+    return len({name for record in runner.log.all() for name in record.held})

@@ -1,0 +1,1 @@
+"""What runs by the clock: jobs, when each is due, and what became of it."""

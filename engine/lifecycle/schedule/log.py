@@ -1,0 +1,238 @@
+"""What became of jobs: ``logs/jobs-YYYY-MM.jsonl``, append-only (design 2).
+
+All that the schedule knows of the past is read from here: when a job was put on the schedule, which moments
+it has run for, and what came of that. Records are numbered, since a clock that is set back makes later ones
+look earlier, and stand in another month's file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from engine.lifecycle.schedule.job import By, JobRun, Result
+from engine.store.cron import following, latest
+from engine.store.monthly import Added, AnotherFile, Mark, MonthlyLog, record_of
+from engine.store.typed import typed
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+KIND = "jobs"
+MONTHS = 14
+"""Files that are read: a job that runs once a year is still known."""
+KEPT_RUNS = 500
+"""Runs of each job that are remembered."""
+
+_SLACK = timedelta(minutes=1)
+_LONGEST = 500
+"""Characters of what is said of a run."""
+
+
+What = Literal["clock", "planned", "started", "ended", "fired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    """A line of the log.
+
+    ``clock``: the clock was set back. ``planned``: a job
+    has this expression from now on. ``started``, ``ended``: of run ``run``. ``fired``: a topic's trigger.
+    """
+
+    seq: int
+    at: datetime
+    what: What
+    job: str = ""
+    run: int = 0
+    cron: str = ""
+    zone: str = ""
+    due: datetime | None = None
+    by: By | None = None
+    result: Result | None = None
+    said: str = ""
+
+
+@dataclass(slots=True)
+class Past:
+    """What is known of a job's past."""
+
+    cron: str = ""
+    zone: str = ""
+    since: datetime | None = None
+    """Up to when its moments are settled; ``None`` for one that was never on the schedule."""
+    again: datetime | None = None
+    """The moment of a run that was interrupted, and is caught up."""
+    runs: deque[JobRun] = field(default_factory=lambda: deque(maxlen=KEPT_RUNS))
+
+    def due(self, now: datetime) -> datetime | None:
+        """The moment for which it is to run now: of several that were missed the last."""
+        if self.since is None:
+            return None
+        first = following(self.cron, self.since, self.zone)
+        missed = None if first is None or first > now else latest(self.cron, self.since, now, self.zone)
+        return self.again if missed is None or self._tries(missed) else missed
+
+    def next(self, now: datetime) -> datetime | None:
+        """The moment for which it runs next, which may have passed; ``None`` for never."""
+        found = self.due(now) or following(self.cron, max(now, self.since or now), self.zone)
+        while found is not None and found > now and self._tries(found):
+            found = following(self.cron, found, self.zone)
+        return found
+
+    @property
+    def last(self) -> JobRun | None:
+        """The last run that ended."""
+        return next((run for run in reversed(self.runs) if run.end is not None), None)
+
+    def _tries(self, moment: datetime) -> int:
+        """How often it ran for a moment: one gets no other run when the clock is set back."""
+        return sum(run.due == moment for run in self.runs)
+
+    def take(self, record: JobRecord) -> None:
+        """Takes in a record."""
+        match record.what:
+            case "planned":
+                self.cron, self.zone, self.since = record.cron, record.zone, record.at
+                self.again = None
+            case "clock":
+                self.since = self.since and min(self.since, record.at)
+            case "started" | "fired":
+                run = JobRun(
+                    id=record.seq, job=record.job, start=record.at, by=record.by or "command", due=record.due
+                )
+                if record.what == "fired":
+                    run = replace(run, end=record.at, result="done", said="fired")
+                self.runs.append(run)
+                if record.due is not None:
+                    self.since, self.again = record.at, None
+            case "ended":
+                self._end(record)
+
+    def _end(self, record: JobRecord) -> None:
+        for at in range(len(self.runs) - 1, -1, -1):  # it is nearly always the last
+            run = self.runs[at]
+            if run.id == record.run and run.end is None:
+                result = record.result or "interrupted"
+                self.runs[at] = replace(run, end=record.at, result=result, said=record.said)
+                if result == "interrupted" and run.due is not None and self._tries(run.due) == 1:
+                    self.again = run.due
+                return
+
+
+class JobLog:
+    """Writes and reads the log. Safe to use from several threads and processes."""
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._files = files
+        self._clock = clock
+        self._months = MonthlyLog(files, KIND, clock)
+        self._guard = threading.RLock()
+        self._forget()
+        self._news: deque[JobRecord] = deque(maxlen=KEPT_RUNS)
+
+    def refresh(self) -> None:
+        """Reads what was added."""
+        with self._guard:
+            is_first = not self._marks
+            try:
+                found = self._added()
+            except AnotherFile:
+                self._forget()
+                is_first, found = True, self._added()
+            for record in sorted(found, key=lambda record: record.seq):
+                self._take(record)
+            if not is_first:
+                self._news.extend(found)
+
+    def news(self) -> tuple[JobRecord, ...]:
+        """What anybody has added since this was asked last, beginning with the first reading."""
+        with self._guard:
+            self.refresh()
+            found = tuple(self._news)
+            self._news.clear()
+            return found
+
+    def append(self, what: str, **fields: Any) -> JobRecord:
+        """Adds a record.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        with self._files.lock(), self._guard:
+            self.refresh()
+            said = " ".join(str(fields.pop("said", "")).split())[:_LONGEST]
+            seq = 1 if self._last is None else self._last.seq + 1
+            made = JobRecord(seq=seq, at=self._clock(), what=cast("What", what), said=said, **fields)
+            tree = asdict(made)
+            tree |= {name: at.isoformat() for name, at in tree.items() if isinstance(at, datetime)}
+            self._months.append({name: value for name, value in tree.items() if value not in ("", 0, None)})
+            self.refresh()
+            return made
+
+    def past(self, job: str) -> Past:
+        """What is known of a job by now."""
+        with self._guard:
+            known = self._pasts.get(job)
+            return Past() if known is None else replace(known, runs=known.runs.copy())
+
+    def names(self) -> set[str]:
+        """The jobs that have been on the schedule."""
+        with self._guard:
+            return set(self._pasts)
+
+    def runs(self, job: str = "") -> list[JobRun]:
+        """Runs of a job, or of all, the newest first."""
+        with self._guard:
+            found = [run for name, past in self._pasts.items() if job in ("", name) for run in past.runs]
+        return sorted(found, key=lambda run: run.id, reverse=True)
+
+    def unended(self) -> list[JobRun]:
+        """Runs that have not ended, as far as the log says."""
+        with self._guard:
+            return [run for past in self._pasts.values() for run in past.runs if run.end is None]
+
+    def is_ahead(self, now: datetime) -> bool:
+        """Whether the last record was made later than now: the clock was set back."""
+        with self._guard:
+            return self._last is not None and self._last.at > now + _SLACK
+
+    def _forget(self) -> None:
+        self._marks: dict[str, Mark] = {}
+        self._pasts: dict[str, Past] = {}
+        self._last: JobRecord | None = None
+
+    def _added(self) -> list[JobRecord]:
+        """Raises ``AnotherFile`` where a file is gone, or does not begin as it did."""
+        months = self._months.stamp()
+        if self._marks.keys() - {month.name for month in months}:
+            raise AnotherFile
+        found: list[JobRecord] = []
+        for month in months[-MONTHS:]:
+            mark = self._marks.get(month.name, Mark())
+            if not mark.is_of(month):
+                added = Added(self._files, month, mark)
+                found += filter(None, map(_record, added))
+                self._marks[month.name] = added.mark
+        return found
+
+    def _take(self, record: JobRecord) -> None:
+        if self._last is None or record.seq > self._last.seq:
+            self._last = record
+        if record.what == "clock":
+            for past in self._pasts.values():
+                past.take(record)
+        else:
+            self._pasts.setdefault(record.job, Past()).take(record)
+
+
+def _record(line: bytes) -> JobRecord | None:
+    """What a line says; ``None`` for one that is damaged."""
+    try:
+        return typed(JobRecord, record_of(line) or {})
+    except (ValueError, TypeError, KeyError):
+        return None

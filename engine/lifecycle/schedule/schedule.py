@@ -1,0 +1,393 @@
+"""The schedule of a workspace: which jobs there are, when each is due, and who runs it.
+
+Any number of programs may have the workspace open. One of them holds a lock and runs what is due; when it
+ends, however it does, another takes over at its next look. All that is known of the past stands in the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, get_args
+
+from engine.errors import AutopoiesisError, JobError, Problem
+from engine.events import EngineEvent, JobEnded, JobStarted, Signal, Trouble
+from engine.lifecycle.schedule.job import By, Job, JobRow, JobRun, Result, Task
+from engine.lifecycle.schedule.locks import is_taken, take
+from engine.lifecycle.schedule.log import JobLog, JobRecord, Past
+from engine.lifecycle.schedule.names import unknown_names
+from engine.lifecycle.schedule.running import Running
+from engine.store.cron import CURE, OFF, problem, words
+from engine.topics.fields import near
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+    from engine.settings.model import Config
+    from engine.store.files import Files
+
+LOCK_NAME = "scratch/schedule.lock"
+HOLDER = "scratch/schedule.by"
+"""Says what kind of program has the lock."""
+LOOK_S = 1.0
+"""How often it is looked what is due, seconds."""
+LEAVE_S = 2.0
+"""How long leaving waits for the job under way."""
+
+TRIGGERS_ZONE = "UTC"
+"""The zone of topics' schedules."""
+NOT_TRUSTED = "the workspace is not trusted"
+
+_WORDS: dict[Result, str] = {"failed": "failed", "refused": "does not run"}
+_PROGRAMS: dict[By, str] = {
+    "workbench": "the workbench", "watch": "the watch", "serve": "the server", "command": "the command",
+}  # fmt: skip
+
+
+class Schedule:
+    """Runs jobs by the clock, and when somebody wants one. Safe to use from several threads.
+
+    Args:
+        jobs: The jobs as they are now, those of topics last.
+        publish: Called on the threads on which jobs run.
+        trusted: Whether the workspace's settings may send, take in or run something.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        jobs: Callable[[], Sequence[Job]],
+        config: Callable[[], Config],
+        clock: Callable[[], datetime],
+        *,
+        publish: Callable[[EngineEvent], None],
+        trusted: Callable[[], bool],
+    ) -> None:
+        self.log = JobLog(files, clock)
+        self._files = files
+        self._jobs = jobs
+        self._config = config
+        self._clock = clock
+        self._publish = publish
+        self._trusted = trusted
+        self._by: By = "command"
+        self._lock: BaseFileLock | None = None
+        self._since: datetime | None = None
+        self._begun: Running | None = None
+        self._told: set[str] = set()
+        self._fired: set[int] = set()
+        self._looking = threading.Lock()
+        self._leave = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # What there is.
+
+    def rows(self) -> tuple[JobRow, ...]:
+        """How every job stands, those of topics last."""
+        self.log.refresh()
+        return tuple(map(self._row, self._jobs()))
+
+    def row(self, name: str) -> JobRow:
+        """How one job stands.
+
+        Raises:
+            JobError: There is none of that name.
+        """
+        self.log.refresh()
+        return self._row(self._job(name))
+
+    def runs(self, name: str = "", limit: int = 100) -> tuple[JobRun, ...]:
+        """The last runs of a job, or of all, the newest first; raises as ``row``."""
+        if name:
+            self._job(name)
+        self.log.refresh()
+        return tuple(self.log.runs(name)[:limit])
+
+    def held_by(self) -> By | None:
+        """What kind of program runs the schedule now; ``None`` where none does."""
+        if self._lock is not None:
+            return self._by
+        if not is_taken(self._files.workspace, LOCK_NAME):
+            return None
+        with contextlib.suppress(AutopoiesisError, OSError):
+            said = self._files.read(HOLDER, limit=100).decode("utf-8", "replace")
+            return next((by for by in get_args(By) if by == said), None)
+        return None
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Names in ``lifecycle.schedule`` that no job has."""
+        named = self._config().lifecycle.schedule
+        return unknown_names(self._files, named, {job.name for job in self._jobs()}) if named else ()
+
+    def switched(self, name: str, cron: str | None) -> Mapping[str, str] | None:
+        """What ``lifecycle.schedule`` is to be for a job to have another expression, or ``off``, or its own
+        again (``None``); raises as ``row``.
+        """
+        job = self._job(name)
+        if job.topic:
+            raise JobError(
+                "its times are those of a topic's trigger", where=name, cure=f"edit topics/{job.topic}.md"
+            )
+        if cron is None and job.cron == OFF:
+            raise JobError(f"{name} is off by its own setting", cure=f"autopoiesis jobs set {name} TIMES")
+        wrong = "" if cron in (None, OFF) else problem(cron or "")
+        if wrong:
+            raise JobError(f"{cron!r} {wrong}", cure=f"{CURE}, or off")
+        others = {each: it for each, it in self._config().lifecycle.schedule.items() if each != name}
+        return (others if cron is None or cron == job.cron else {**others, name: cron}) or None
+
+    # One job at once.
+
+    def run(self, name: str, by: By, progress: Callable[[int, int], object] | None = None) -> JobRun:
+        """Runs a job now; what is due later runs all the same.
+
+        Raises:
+            JobError: There is none of that name, or it is running already.
+            WriteFailed, ReadOnly: The log cannot be written; it did not run.
+        """
+        job = self._job(name)
+        if job.topic:
+            fired = self._record_firing(job, by=by)
+            job.run(Task(fired.at))
+            return self.log.runs(name)[0]
+        return self._work(self._begin(job, None, by, progress))
+
+    # The clock.
+
+    def start(self, by: By) -> None:
+        """Begins to look what is due, in a thread; nothing happens where it was begun before."""
+        if self._thread is None and not self._files.read_only:
+            self._by = by
+            self._guarded(self._hold)
+            for found in self.problems():
+                self._publish(Trouble(self._clock(), str(found)))
+            self._thread = threading.Thread(target=self._watch, name="autopoiesis-schedule", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Ends that. A job that does not end soon counts as interrupted, and is caught up next time."""
+        self._leave.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(LEAVE_S)
+        begun, self._begun = self._begun, None
+        if begun is not None and not begun.ended:
+            begun.task.stop()
+            begun.wait(LEAVE_S)
+            self._guarded(lambda: self._end(begun, "interrupted", "the program was left"))
+        self._let_go()
+
+    def look(self) -> None:
+        """Runs what is due, where no other program does: topics' triggers at once, then one job in a thread.
+
+        Raises:
+            AutopoiesisError: The log cannot be read or written.
+        """
+        with self._looking:
+            self._tell(self.log.news())
+            if self._hold():
+                self.log.refresh()  # what the program before wrote until it let go
+                self._run_due()
+            self._tell(self.log.news())
+
+    def _run_due(self) -> None:
+        if self.log.is_ahead(self._clock()):
+            self.log.append("clock")
+        self._end_orphans()
+        jobs = self._jobs()
+        self._plan(jobs)
+        self._fire_due([job for job in jobs if job.topic])
+        begun = self._begun
+        if begun is not None and begun.task.overdue:
+            self._end(begun, "failed", begun.too_long)
+        if begun is None or begun.ended:
+            self._begin_due([job for job in jobs if not job.topic])
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Waits for the job that ``look`` has begun."""
+        if self._begun is not None:
+            self._begun.wait(timeout_s)
+        self._tell(self.log.news())
+
+    def _watch(self) -> None:
+        try:
+            while not self._leave.is_set():
+                self._guarded(self.look)
+                self._leave.wait(LOOK_S)
+        except BaseException:
+            self._let_go()  # so that another program can go on
+            raise
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        """Tells what fails, each thing once: it would fail again at every look."""
+        try:
+            work()
+        except (AutopoiesisError, OSError) as error:
+            said = f"the schedule does not run: {error}"
+            if said not in self._told:
+                self._told.add(said)
+                self._publish(Trouble(self._clock(), said))
+
+    def _hold(self) -> bool:
+        """Whether this is the program that runs the schedule."""
+        if self._lock is None and not self._leave.is_set():
+            lock = take(self._files.workspace, LOCK_NAME)
+            if lock is not None:
+                self._lock, self._since = lock, self._clock()
+                self._files.replace(HOLDER, self._by.encode())
+        return self._lock is not None
+
+    def _let_go(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+    def _tell(self, records: Sequence[JobRecord]) -> None:
+        """Publishes what anybody's jobs have come to."""
+        for record in records:
+            match record.what:
+                case "started":
+                    self._publish(JobStarted(record.at, record.job, record.by or "command"))
+                case "ended":
+                    self._publish(
+                        JobEnded(record.at, record.job, record.result or "interrupted", record.said)
+                    )
+                    self._tell_failure(record)
+                case "fired" if record.seq not in self._fired:
+                    self._publish(Signal(record.at, "", "cron", record.cron))
+            self._fired.discard(record.seq)
+
+    def _tell_failure(self, record: JobRecord) -> None:
+        before = next((run for run in self.log.runs(record.job) if run.id < record.run and run.end), None)
+        is_known = before is not None and (before.result, before.said) == (record.result, record.said)
+        if record.result == "failed" or (record.result == "refused" and not is_known):
+            self._publish(Trouble(record.at, f"the job {record.job} {_WORDS[record.result]}: {record.said}"))
+
+    # What is due.
+
+    def _plan(self, jobs: Sequence[Job]) -> None:
+        """Records which job has which times from now on: what came before was none of them."""
+        wanted = {job.name: (self._cron(job), self._zone(job)) for job in jobs}
+        wanted |= dict.fromkeys(self.log.names() - wanted.keys(), (OFF, ""))
+        for name, (cron, zone) in wanted.items():
+            past = self.log.past(name)
+            if (past.cron or OFF) != cron or (past.zone != zone and cron != OFF):
+                self.log.append("planned", job=name, cron=cron, zone=zone)
+
+    def _fire_due(self, topics: Sequence[Job]) -> None:
+        now, due = self._clock(), dict[str, tuple[Job, datetime]]()
+        for job in topics:
+            moment = self._past(job, now).due(now)
+            if moment is not None:
+                self._record_firing(job, due=moment)
+                due.setdefault(job.cron, (job, moment))  # one firing is for all topics with these times
+        for job, moment in due.values():
+            job.run(Task(moment))
+
+    def _record_firing(self, job: Job, due: datetime | None = None, by: By | None = None) -> JobRecord:
+        fired = self.log.append("fired", job=job.name, due=due, by=by or self._by, cron=job.cron)
+        self._fired.add(fired.seq)
+        return fired
+
+    def _past(self, job: Job, now: datetime) -> Past:
+        past = self.log.past(job.name)
+        if job.topic and past.since is not None:
+            # What no program saw come due is past.
+            past.since = max(past.since, min(self._since or now, now))
+        return past
+
+    def _begin_due(self, jobs: Sequence[Job]) -> None:
+        now = self._clock()
+        for job in jobs:
+            moment = self.log.past(job.name).due(now)
+            if moment is not None:
+                with contextlib.suppress(JobError):  # a person runs it: it is due when that has ended
+                    self._begun = begun = self._begin(job, moment, self._by)
+                    begun.start(lambda begun=begun: self._guarded(lambda: self._work(begun)))  # type: ignore[misc]
+                    return
+
+    def _end_orphans(self) -> None:
+        """Ends in the log what was killed."""
+        jobs = {job.name: job for job in self._jobs()}
+        for run in self.log.unended():
+            if not self._is_running(run, jobs.get(run.job)):
+                said = f"{_PROGRAMS[run.by]} that ran it was ended"
+                self.log.append("ended", job=run.job, run=run.id, result="interrupted", said=said)
+
+    def _is_running(self, run: JobRun, job: Job | None) -> bool:
+        return job is not None and is_taken(self._files.workspace, _lock_name(job))
+
+    # A run.
+
+    def _begin(
+        self, job: Job, due: datetime | None, by: By, progress: Callable[[int, int], object] | None = None
+    ) -> Running:
+        lock = take(self._files.workspace, _lock_name(job))
+        if lock is None:
+            raise JobError(f"the job {job.name} is running already", cure="see: autopoiesis jobs")
+        try:
+            started = self.log.append("started", job=job.name, due=due, by=by)
+        except BaseException:
+            lock.release()
+            raise
+        task = Task(due or started.at, self._zone(job), job.deadline_s, progress)
+        return Running(job, started.seq, task, lock)
+
+    def _work(self, begun: Running) -> JobRun:
+        try:
+            if begun.job.acts and not self._trusted():
+                self._end(begun, "refused", f"{NOT_TRUSTED}; autopoiesis trust")
+            else:
+                self._end(begun, *begun.outcome())
+        except BaseException:
+            self._end(begun, "interrupted", "it was stopped")
+            raise
+        finally:
+            begun.lock.release()
+        return next(run for run in self.log.runs(begun.job.name) if run.id == begun.id)
+
+    def _end(self, begun: Running, result: Result, said: str) -> None:
+        """Records what came of a run; only the first word counts."""
+        if begun.end():
+            self.log.append("ended", job=begun.job.name, run=begun.id, result=result, said=said)
+
+    # The table.
+
+    def _job(self, name: str) -> Job:
+        jobs = {job.name: job for job in self._jobs()}
+        if name not in jobs:
+            guess = near(name, jobs)
+            cure = f"did you mean {guess}?" if guess else "see: autopoiesis jobs"
+            raise JobError(f"there is no job {name}", cure=cure)
+        return jobs[name]
+
+    def _cron(self, job: Job) -> str:
+        return job.cron if job.topic else self._config().lifecycle.schedule.get(job.name, job.cron)
+
+    def _zone(self, job: Job) -> str:
+        return TRIGGERS_ZONE if job.topic else self._config().days.time_zone
+
+    def _row(self, job: Job) -> JobRow:
+        cron, now = self._cron(job), self._clock()
+        past = self._past(job, now)
+        if past.cron != cron:
+            past = replace(past, cron=cron, zone=self._zone(job), since=now, again=None)
+        return JobRow(
+            name=job.name,
+            does=job.does,
+            topic=job.topic,
+            cron=cron,
+            schedule=f"{words(cron)}, {TRIGGERS_ZONE}" if job.topic else words(cron),
+            next=past.next(now),
+            last=past.last,
+            running=next(
+                (run for run in past.runs if run.end is None and self._is_running(run, job)), None
+            ),
+            refused=NOT_TRUSTED if job.acts and not self._trusted() else "",
+        )  # fmt: skip
+
+
+def _lock_name(job: Job) -> str:
+    return f"scratch/job-{job.name}.lock"

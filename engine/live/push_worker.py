@@ -1,0 +1,76 @@
+"""Sends new commits to the person's remote while a workspace is followed, where ``git.auto_push`` is on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from engine.errors import AutopoiesisError
+from engine.events import EngineEvent, Trouble
+
+if TYPE_CHECKING:
+    from engine.settings.model import Config
+    from engine.sync.sync import Sync
+
+GATHER_S = 2.0
+"""Commits that follow one another are one push: how long they gather, seconds."""
+
+_JOIN_S = 5.0
+
+
+class Pushing(Protocol):
+    """What the work needs of an engine."""
+
+    config: Config
+    clock: Callable[[], datetime]
+
+    @property
+    def sync(self) -> Sync: ...
+
+
+class PushWorker:
+    """Pushes behind commits. Nothing is merged by itself: what the remote does not take is told, once.
+
+    ``publish`` is called from the worker thread, which is there only once something is to be sent.
+    """
+
+    def __init__(self, engine: Pushing, publish: Callable[[EngineEvent], None]) -> None:
+        self._engine = engine
+        self._publish = publish
+        self._wanted = threading.Event()
+        self._stop = threading.Event()
+        self._told = ""
+        self._thread = threading.Thread(target=self._work, name="autopoiesis-push", daemon=True)
+
+    def committed(self) -> None:
+        """Sends what was committed, soon."""
+        settings = self._engine.config.git
+        if not (settings.auto_push and settings.remote):
+            return
+        self._wanted.set()
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Ends it; what was not sent goes with the next sync."""
+        self._stop.set()
+        self._wanted.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=_JOIN_S)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._wanted.wait()
+            if self._stop.wait(GATHER_S):
+                return
+            self._wanted.clear()
+            told = ""
+            try:
+                self._engine.sync.push()
+            except (AutopoiesisError, OSError) as error:
+                told = f"git.auto_push: {error}"
+            if told and told != self._told:
+                self._publish(Trouble(self._engine.clock(), told))
+            self._told = told

@@ -1,0 +1,284 @@
+"""Files of entries made one: category files, notes of files, journals, MEMORY.md, contexts of projects.
+
+What git calls a conflict is the rule here: both machines add at the end of the same list. So the files are
+compared section by section and entry by entry. What either side added is there, in each side's order; what
+one side edited, ticked or took out is so; only an entry that both changed, each in its own way, is a
+conflict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+
+from engine.knowledge.category_files import Entry, entries
+from engine.knowledge.item import normalised
+from engine.store.header import locate
+from engine.store.markdown import code_lines, sections
+from engine.sync.model import Piece, Side
+
+_ALIKE = 0.6
+"""Share of their characters that an entry and what it was edited into have in common at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An entry, a paragraph or a code block, with the blank lines above it."""
+
+    text: str
+    gap: int = field(compare=False, default=0)
+    key: tuple[str, str] = field(compare=False, default=("", ""))
+    """What it says and where from, for an entry: the same harvest on two days is one entry."""
+    day: str = field(compare=False, default="")
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether it is one of a list."""
+        return any(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    name: tuple[str, int]  # the titles above and its own; how many of that name came before
+    heading: str
+    gap: int
+    blocks: tuple[Block, ...]
+    tail: int  # blank lines at its end
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The file as both sides would have it; with pieces, only if those are decided."""
+
+    data: bytes
+    pieces: tuple[Piece, ...] = ()
+
+
+def merged(path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None = None) -> Merged:
+    """Both sides' versions of a file of entries in one.
+
+    Args:
+        take: The side that counts where both changed the same entry.
+    """
+    pieces: list[Piece] = []
+    heads = [data[: locate(data).body] for data in (base, ours, theirs)]
+    head = _head(heads[0], heads[1], heads[2], take, pieces)
+    before, left, right = (
+        _sections(path, data[len(top) :]) for data, top in zip((base, ours, theirs), heads, strict=True)
+    )
+    found: list[_Section] = []
+    for name in _order([*left], [*right]):
+        was, mine, other = before.get(name), left.get(name), right.get(name)
+        shape = mine or other
+        assert shape is not None
+        blocks = _blocks(
+            was.blocks if was else (),
+            mine.blocks if mine else (),
+            other.blocks if other else (),
+            take,
+            pieces,
+        )
+        is_gone = was is not None and (mine is None or other is None) and not blocks
+        if not is_gone:
+            spaced = _spaced(blocks, mine.blocks if mine else (), other.blocks if other else ())
+            found.append(_Section(name, shape.heading, shape.gap, spaced, shape.tail))
+    return Merged(head + _text(found), tuple(pieces))
+
+
+def _head(base: bytes, ours: bytes, theirs: bytes, take: Side | None, pieces: list[Piece]) -> bytes:
+    """The header: each line as the side has it that changed it. A fingerprint that both took anew is ours."""
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    rows = [_fields(each) for each in (base, ours, theirs)]
+    if any(row is None for row in rows):
+        pieces.append(_piece(base, ours, theirs))
+        return theirs if take == "theirs" else ours
+    was, mine, other = (row or {} for row in rows)
+    lines: list[str] = []
+    for name in dict.fromkeys([*mine, *other]):
+        values = was.get(name), mine.get(name), other.get(name)
+        value = values[2] if values[1] == values[0] else values[1]
+        if values[1] != values[2] and values[0] not in values[1:] and name != "fingerprint":
+            pieces.append(Piece(*(each or "" for each in values)))
+            value = values[2] if take == "theirs" else values[1]
+        if value is not None:
+            lines.append(value)
+    return "".join(["---\n", *lines, "---\n"]).encode("utf-8", "surrogateescape")
+
+
+def _fields(head: bytes) -> dict[str, str] | None:
+    """The lines of a flat header by their names; ``None`` for one that is not flat."""
+    if not head:
+        return {}
+    lines = head.decode("utf-8", "surrogateescape").splitlines(keepends=True)
+    inside = lines[1:-1]
+    is_flat = lines[0] == "---\n" and lines[-1] == "---\n" and all(":" in each for each in inside)
+    if not is_flat or any(each[0] in " \t-#" or "\r" in each for each in inside):
+        return None
+    return {each.partition(":")[0]: each for each in inside}
+
+
+def _sections(path: str, data: bytes) -> dict[tuple[str, int], _Section]:
+    text = data.decode("utf-8", "surrogateescape").removesuffix("\n")
+    lines = text.split("\n") if text else []
+    known = {entry.number: entry for entry in entries(data, path)}
+    found: dict[tuple[str, int], _Section] = {}
+    seen: Counter[str] = Counter()
+    parts = sections(text + "\n") if text else []
+    gap = parts[0].start_line - 1 if parts else len(lines)  # blank lines above everything
+    for part in parts:
+        has_heading = part.level > 0
+        title = "\n".join(map(normalised, part.path)) if has_heading else ""
+        first = part.start_line + has_heading
+        blocks, tail = _split(lines[first - 1 : part.end_line], first, known)
+        name = (title, seen[title])
+        seen[title] += 1
+        heading = lines[part.start_line - 1] if has_heading else ""
+        found[name] = _Section(name, heading, gap, tuple(blocks), tail)
+        gap = 0
+    return found
+
+
+def _split(lines: Sequence[str], first: int, known: dict[int, Entry]) -> tuple[list[Block], int]:
+    """The blocks of a section, and how many blank lines stand below the last one."""
+    code, _ = code_lines(lines)
+    found: list[Block] = []
+    at = gap = 0
+    while at < len(lines):
+        if not lines[at].strip():
+            gap, at = gap + 1, at + 1
+            continue
+        entry = known.get(first + at)
+        end = at + 1
+        if entry is not None:
+            end = min(entry.last - first + 1, len(lines))
+        else:
+            while end < len(lines) and first + end not in known and (lines[end].strip() or code[end]):
+                end += 1
+        text = "\n".join(lines[at:end])
+        if entry is None:
+            found.append(Block(text, gap))
+        else:
+            # What belongs to it besides is part of what it says.
+            said = normalised(entry.text) if len(entry.lines) == 1 else text
+            found.append(Block(text, gap, (said, entry.source or "-"), entry.day))
+        at, gap = end, 0
+    return found, gap
+
+
+def _text(found: Sequence[_Section]) -> bytes:
+    lines: list[str] = []
+    for at, section in enumerate(found):
+        lines += [""] * section.gap
+        if section.heading:
+            if lines and lines[-1].strip():
+                lines.append("")
+            lines.append(section.heading)
+        for block in section.blocks:
+            lines += [*[""] * block.gap, *block.text.split("\n")]
+        lines += [""] * (section.tail if at + 1 < len(found) else 0)
+    text = "".join(f"{line}\n" for line in lines)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _spaced(blocks: Sequence[Block], *sides: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks as far apart as entries stand on both sides: one that stood first there may not here."""
+    usual = min((block.gap for side in sides for block in side[1:] if block.is_entry), default=0)
+    first = max((side[0].gap for side in sides if side), default=0)
+    return tuple(
+        replace(block, gap=first)
+        if not at
+        else replace(block, gap=usual)
+        if block.is_entry and blocks[at - 1].is_entry
+        else block
+        for at, block in enumerate(blocks)
+    )
+
+
+def _order(ours: list[tuple[str, int]], theirs: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Our sections in our order; each that only they have, behind the one that stands above it there."""
+    found = list(ours)
+    for at, name in enumerate(theirs):
+        if name not in found:
+            found.insert(found.index(theirs[at - 1]) + 1 if at else 0, name)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What a side did with the blocks of the base."""
+
+    fates: tuple[Block | None, ...]  # what became of each; ``None`` where it is gone
+    added: tuple[tuple[Block, ...], ...]  # what stands above each, and behind the last
+
+
+def _changes(base: Sequence[Block], side: Sequence[Block]) -> _Changes:
+    fates: list[Block | None] = [None] * len(base)
+    added: list[list[Block]] = [[] for _ in range(len(base) + 1)]
+    match = SequenceMatcher(None, [each.text for each in base], [each.text for each in side], autojunk=False)
+    for kind, first, last, start, end in match.get_opcodes():
+        if kind == "equal":
+            fates[first:last] = side[start:end]
+            continue
+        place = first
+        for block in side[start:end]:
+            old = next((at for at in range(place, last) if _is_edited(base[at], block)), None)
+            if old is None:
+                added[place].append(block)
+            else:
+                fates[old] = block
+                place = old + 1
+    return _Changes(tuple(fates), tuple(map(tuple, added)))
+
+
+def _is_edited(old: Block, new: Block) -> bool:
+    if old.is_entry and old.key[0] == new.key[0]:
+        return True
+    match = SequenceMatcher(None, old.text, new.text, autojunk=False)
+    return match.real_quick_ratio() >= _ALIKE and match.quick_ratio() >= _ALIKE and match.ratio() >= _ALIKE
+
+
+def _blocks(
+    base: Sequence[Block],
+    ours: Sequence[Block],
+    theirs: Sequence[Block],
+    take: Side | None,
+    pieces: list[Piece],
+) -> list[Block]:
+    """The blocks of a section."""
+    left, right = _changes(base, ours), _changes(base, theirs)
+    found: list[Block] = []
+    for at in range(len(base) + 1):
+        found += _both(left.added[at], right.added[at])
+        if at == len(base):
+            break
+        was, mine, other = base[at], left.fates[at], right.fates[at]
+        if mine != other and was not in (mine, other):
+            pieces.append(Piece(was.text, mine.text if mine else "", other.text if other else ""))
+            kept = other if take == "theirs" else mine
+        else:
+            kept = other if mine == was else mine
+        if kept is not None:
+            found.append(kept)
+    return found
+
+
+def _both(ours: Sequence[Block], theirs: Sequence[Block]) -> list[Block]:
+    """What both sides added at one place: by the days that entries name, else ours first; the same once."""
+    said = {each.text for each in ours} | {each.key for each in ours if each.is_entry}
+    new = [each for each in theirs if each.text not in said and each.key not in said]
+    found: list[Block] = []
+    left = list(ours)
+    for block in new:
+        while left and (not block.day or left[0].day <= block.day):
+            found.append(left.pop(0))
+        found.append(block)
+    return found + left
+
+
+def _piece(base: bytes, ours: bytes, theirs: bytes) -> Piece:
+    return Piece(*(each.decode("utf-8", "replace") for each in (base, ours, theirs)))

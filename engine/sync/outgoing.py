@@ -1,0 +1,87 @@
+"""What a push would send: nothing that looks like a secret, and that the remote does not have yet."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from engine.errors import RepositoryError
+from engine.redaction.commits import refusals, secrets_of
+from engine.store.paths import shown
+from engine.store.revisions import TreeEntry, contents
+
+if TYPE_CHECKING:
+    from engine.store.git import Git
+
+_MOST_NAMED = 5
+
+
+def refuse_secrets(git: Git, theirs: str | None, ours: str, name: str) -> None:
+    """Looks at every version of every file, and at every message, that only our side has.
+
+    Commits made by hand may hold what ours are kept from, and what was taken out again is in the history.
+
+    Args:
+        theirs: The newest commit that the remote has.
+        name: The remote's.
+
+    Raises:
+        RepositoryError: Something looks like a secret; it says where, and not what.
+    """
+    beyond = [ours, *([f"^{theirs}"] if theirs else [])]
+    found = [f"{path} ({why})" for path, why in _secrets(git, theirs, beyond)]
+    if not found:
+        return
+    more = f", and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    raise RepositoryError(
+        f"nothing was sent: {'; '.join(found[:_MOST_NAMED])}{more}",
+        where=f"remote {name}",
+        cure="take it out of the history (git rebase), or, if it is none, push it yourself: git push",
+    )
+
+
+def _secrets(git: Git, theirs: str | None, beyond: list[str]) -> list[tuple[str, str]]:
+    paths: dict[str, str] = {}
+    for line in git.run("rev-list", "--objects", *beyond).output.split(b"\n"):
+        name, _, path = line.partition(b" ")
+        if path:
+            paths.setdefault(name.decode("ascii"), os.fsdecode(path))
+    asked = "".join(f"{name}\n" for name in paths).encode()
+    told = git.run("cat-file", "--batch-check", stdin=asked).text.split("\n") if paths else []
+    files = [
+        TreeEntry(paths[name], "file", name, int(size))
+        for name, kind, size in (line.split(" ") for line in told if line.count(" ") == 2)
+        if kind == "blob"
+    ]
+    found: list[tuple[str, str]] = []
+    for entry, data in contents(git, files):
+
+        def before(path: str = entry.path) -> bytes | None:
+            if theirs is None:
+                return None
+            answer = git.run("cat-file", "blob", f"{theirs}:{path}", accept=(0, 128))
+            return None if answer.code else answer.output
+
+        found += [
+            (
+                shown(entry.path),
+                f"{_commit(git, beyond, entry.name)}{f', line {line}' if line else ''}: {what}",
+            )
+            for line, what in refusals(entry.path, data, before)
+        ]
+    for line in git.run("log", "-z", "--format=%H %B", *beyond).output.split(b"\0"):
+        name, _, message = line.partition(b" ")
+        found += [
+            (
+                f"the message of {name[:8].decode()}",
+                f"line {secret.line} holds what looks like a {secret.kind}",
+            )
+            for secret in secrets_of(message)
+        ]
+    return found
+
+
+def _commit(git: Git, beyond: list[str], blob: str) -> str:
+    """The first commit that holds a version of a file."""
+    told = git.run("log", "--reverse", "--format=%h", f"--find-object={blob}", *beyond).text
+    return told.partition("\n")[0]

@@ -1,0 +1,295 @@
+"""Keeps two machines of one person equal: fetch, merge, push.
+
+Nothing here or there is changed until all of it is decided, nothing is ever forced, and whatever fails leaves
+the commits of this machine as they are (G7). What the branches were at the last sync is noted in references
+of our own, so that a remote whose branch was rewound is told from one that is merely behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from engine.errors import RepositoryError
+from engine.store.commit_message import commit_message
+from engine.store.faults import reach
+from engine.store.paths import shown
+from engine.sync import address, outgoing, plan, state, transport
+from engine.sync.arrival import Moved, arrive, finish
+from engine.sync.contents import Contents
+from engine.sync.model import Report, Side, Status
+from engine.sync.own import PLACES, commit_own
+
+if TYPE_CHECKING:
+    from engine.settings.trust import Counting
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+    from engine.sync.address import Remote
+    from engine.sync.plan import Plan
+
+_ATTEMPTS = 5
+_SECONDS = "seconds"
+
+
+@dataclass(eq=False)
+class Sync:
+    """Syncs one workspace. Safe to use from several processes.
+
+    ``counting`` gives the settings that count: without trust there is no remote.
+    """
+
+    files: Files
+    repository: Repository
+    counting: Callable[[], Counting]
+    clock: Callable[[], datetime]
+    total_s: float = transport.TOTAL_S
+    """Seconds that the remote may take."""
+
+    def run(
+        self,
+        name: str = "",
+        *,
+        dry_run: bool = False,
+        take: Iterable[tuple[Side, str]] = (),
+        rewound: bool = False,
+    ) -> Report:
+        """Fetches, merges and pushes.
+
+        Args:
+            name: The remote; the one of the settings when left out.
+            dry_run: Only fetch, and say what would be done.
+            take: Decisions about files in conflict: the side that counts, and the path.
+            rewound: Take the remote as it is now, though commits that were there have gone.
+
+        Raises:
+            RepositoryError: No sync is possible, or the remote refused; says why, and nothing is lost.
+            WriteFailed, ReadOnly: A file was not written; the next sync goes on.
+        """
+        remote, clock = self._remote(name), transport.Clock(self.total_s)
+        subject = commit_message("maintenance", f"sync with {remote.name}")
+        self._ready()
+        if not dry_run:
+            finish(self.files, self.repository, subject)
+        report = Report(remote.name, remote.shown, remote.branch, "equal")
+        for _ in range(_ATTEMPTS):
+            if not dry_run:
+                committed, left = commit_own(self.repository)
+                report = replace(report, committed=(*report.committed, *committed), left=left)
+            self._decide(remote, take)
+            take = ()
+            theirs = transport.fetch(self.repository, remote, clock)
+            self._note_seen(remote, theirs, rewound=rewound)
+            ours = self.repository.revision()
+            if ours is None:
+                raise RepositoryError("nothing is committed yet", where=str(self.repository.workspace.root))
+            try:
+                report = self._pull(report, remote, ours, theirs, subject, dry_run=dry_run)
+            except Moved:
+                continue
+            if dry_run or report.conflicts:
+                return report
+            ours = self.repository.revision() or ours
+            try:
+                return self._push(report, remote, ours, theirs, clock)
+            except transport.Rejected:
+                continue
+        raise RepositoryError(
+            "the branch there, or here, moved again and again",
+            where=f"remote {remote.name}",
+            cure="your commits are as they were; sync again later",
+        )
+
+    def push(self) -> int:
+        """Sends new commits, and merges nothing; gives how many went.
+
+        Raises:
+            RepositoryError: As ``run``; also where the remote holds what is not here.
+        """
+        remote = self._remote("")
+        self._ready()
+        theirs, ours = transport.resolved(self.repository, remote.seen), self.repository.revision()
+        if ours is None or ours == theirs:
+            return 0
+        report = Report(remote.name, remote.shown, remote.branch, "equal")
+        try:
+            return self._push(report, remote, ours, theirs, transport.Clock(self.total_s)).sent
+        except transport.Rejected as error:
+            raise RepositoryError(
+                "has commits that are not here", where=f"remote {remote.name}", cure="run: autopoiesis sync"
+            ) from error
+
+    def status(self, name: str = "", *, fetch: bool = False) -> Status:
+        """How this machine and the remote stand; asks the remote only with ``fetch``.
+
+        Raises:
+            RepositoryError: With ``fetch``, as ``run``; else only where there is no such remote.
+        """
+        settings = self.counting().config.git
+        if not settings.remote:
+            return Status("", why=self._without_remote().what)
+        remote = self._remote(name)
+        if fetch:
+            self._note_seen(remote, transport.fetch(self.repository, remote, transport.Clock(self.total_s)))
+        known = state.read(self.files, remote.seen)
+        found = Status(remote.name, remote.shown, remote.branch, synced=known.synced, checked=known.checked)
+        repository_state = self.repository.state(count=False)
+        ours, theirs = self.repository.revision(), transport.resolved(self.repository, remote.seen)
+        if ours is None or not repository_state.can_commit:
+            return replace(found, why=repository_state.why or "nothing is committed yet")
+        found = replace(found, uncommitted=len(self.repository.changed(*PLACES)))
+        if theirs is None:
+            return replace(found, ahead=self._count(ours, None))
+        found = replace(found, ahead=self._count(ours, theirs), behind=self._count(theirs, ours))
+        if found.ahead and found.behind and (base := self._base(ours, theirs)):
+            return replace(found, conflicts=tuple(self._merge(remote, base, ours, theirs).conflicts))
+        return found
+
+    def _remote(self, name: str) -> Remote:
+        settings = self.counting().config.git
+        if not settings.remote:
+            raise self._without_remote()
+        return address.remote_of(self.repository, name or settings.remote)
+
+    def _without_remote(self) -> RepositoryError:
+        """Why there is no remote, whatever the command line names."""
+        standing = self.counting().standing
+        if any(act.name == "git.remote" for act in standing.acts):
+            return RepositoryError(
+                "git.remote does not count: the workspace is not trusted, so nothing is sent or fetched",
+                where=str(standing.root),
+                cure="see what it asks for: autopoiesis trust --show",
+            )
+        return RepositoryError(
+            "no remote is set, so nothing is sent or fetched",
+            where="git.remote",
+            cure="name one: git remote add origin ADDRESS, and: autopoiesis config set git.remote origin",
+        )
+
+    def _ready(self) -> None:
+        self.files.refuse_read_only(".git")
+        found = self.repository.state(count=False)
+        if not found.can_commit and found.kind != "locked":
+            raise RepositoryError(found.why, where=str(self.repository.workspace.root), cure=found.cure)
+
+    def _count(self, revision: str, beyond: str | None) -> int:
+        options = ("rev-list", "--count", revision, *([f"^{beyond}"] if beyond else []))
+        return int(self.repository.git.run(*options).text)
+
+    def _base(self, ours: str, theirs: str) -> str:
+        return self.repository.git.run("merge-base", ours, theirs, accept=(0, 1)).text
+
+    def _note_seen(self, remote: Remote, theirs: str | None, *, rewound: bool = False) -> None:
+        """Notes what the remote's branch is, unless it lacks what it held before."""
+        before = transport.resolved(self.repository, remote.seen)
+        if before and not rewound and (theirs is None or self._base(before, theirs) != before):
+            raise self._was_rewound(remote, before, theirs)
+        if theirs and theirs != before:
+            self._refer(remote, theirs)
+        now = self.clock().isoformat(timespec=_SECONDS)
+        state.change(self.files, remote.seen, lambda known: replace(known, checked=now))
+
+    def _was_rewound(self, remote: Remote, before: str, theirs: str | None) -> RepositoryError:
+        if theirs is None:
+            what = f"has no branch {remote.branch} any more, where {before[:8]} was at the last sync"
+        else:
+            gone = self._count(before, theirs)
+            what = (
+                f"was rewound or rewritten: {gone} commit{'s' * (gone != 1)} up to {before[:8]} that it held \
+are gone, and it stands at {theirs[:8]} now"
+            )
+        return RepositoryError(
+            f"{what}; nothing was merged or sent",
+            where=f"remote {remote.name}",
+            cure="to merge with it as it is and send yours again: autopoiesis sync --rewound; to follow it, "
+            "clone it anew",
+        )
+
+    def _refer(self, remote: Remote, revision: str) -> None:
+        lines = "".join(f"update {each} {revision}\n" for each in (remote.seen, remote.tracking))
+        self.repository.git.run("update-ref", "--stdin", stdin=lines.encode(), reading=False)
+
+    def _pull(
+        self, report: Report, remote: Remote, ours: str, theirs: str | None, subject: str, *, dry_run: bool
+    ) -> Report:
+        """Brings in what the remote has; with conflicts nothing but the report."""
+        if theirs is None or theirs == ours:
+            sent = self._count(ours, theirs)
+            return replace(report, outcome="would" if dry_run and sent else "equal", sent=sent)
+        report = replace(report, fetched=report.fetched + self._count(theirs, ours))
+        base = self._base(ours, theirs)
+        if not base:
+            raise RepositoryError(
+                "has a history that shares nothing with this one",
+                where=f"remote {remote.name}",
+                cure="sync with a clone of this memory, or an empty repository",
+            )
+        if base == theirs:
+            sent = self._count(ours, theirs)
+            return replace(report, outcome="would" if dry_run else "equal", sent=sent)
+        is_forward = base == ours
+        made = (
+            plan.forward(self.repository.git, ours, theirs)
+            if is_forward
+            else self._merge(remote, base, ours, theirs)
+        )
+        reach("sync:plan")
+        if made.conflicts:
+            return replace(report, outcome="conflicts", conflicts=tuple(made.conflicts))
+        if dry_run:
+            sent = 0 if is_forward else self._count(ours, theirs) + 1
+            changed = tuple(sorted(made.puts))
+            return replace(report, outcome="would", changed=changed, notes=tuple(made.notes), sent=sent)
+        commit = theirs if is_forward else self._commit(made, ours, theirs, subject)
+        changed = arrive(self.files, self.repository, ours, commit, subject)
+        merge = report.merge if is_forward else commit
+        return replace(
+            report,
+            outcome="done",
+            changed=tuple(dict.fromkeys((*report.changed, *changed))),
+            notes=(*report.notes, *made.notes),
+            merge=merge,
+        )
+
+    def _merge(self, remote: Remote, base: str, ours: str, theirs: str) -> Plan:
+        known = state.read(self.files, remote.seen).decided
+        decisions = {path: ((each.ours, each.theirs), each.take) for path, each in known.items()}
+        with transport.beside(self.repository) as (git, _):
+            return plan.merge(self.repository, Contents(git), base, ours, theirs, decisions)
+
+    def _commit(self, made: Plan, ours: str, theirs: str, subject: str) -> str:
+        """The merge commit; no branch and no file knows of it yet."""
+        message = "\n\n".join([subject, *made.notes])
+        return plan.commit_of(self.repository, made, ours, theirs, message)
+
+    def _push(
+        self, report: Report, remote: Remote, ours: str, theirs: str | None, clock: transport.Clock
+    ) -> Report:
+        sent = self._count(ours, theirs)
+        if sent:
+            outgoing.refuse_secrets(self.repository.git, theirs, ours, remote.name)
+            transport.push(self.repository, remote, ours, clock)
+            self._refer(remote, ours)
+        now = self.clock().isoformat(timespec=_SECONDS)
+        state.change(
+            self.files, remote.seen, lambda known: replace(known, synced=now, checked=now, decided={})
+        )
+        is_done = sent or report.outcome == "done" or report.committed
+        return replace(report, outcome="done" if is_done else "equal", sent=sent)
+
+    def _decide(self, remote: Remote, take: Iterable[tuple[Side, str]]) -> None:
+        """Keeps what a person has decided about the conflicts that wait.
+
+        Raises:
+            RepositoryError: A path is in no conflict.
+        """
+        wanted = {path.removeprefix("./"): side for side, path in take}
+        waiting = {each.path: each for each in self.status(remote.name).conflicts} if wanted else {}
+        for path, side in wanted.items():
+            if path not in waiting:
+                raise RepositoryError(
+                    "is in no conflict", where=shown(path), cure="see: autopoiesis sync status"
+                )
+            state.change(self.files, remote.seen, partial(state.decided, conflict=waiting[path], take=side))

@@ -1,0 +1,58 @@
+"""Two versions of a conversation: the longer one where it goes on from the other, else both.
+
+A conversation is never mixed from two: what was said stands as it was said, in the order in which it was.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.errors import DocumentError
+from engine.store.documents import edit_header
+from engine.store.header import locate
+
+_NAME = re.compile(r"(.*/)?([0-9]{4}-)(.+)\.md", re.DOTALL)
+_SHORT = 8
+
+
+def longer(ours: bytes, theirs: bytes) -> bytes | None:
+    """The version that goes on from the other; ``None`` where both went on.
+
+    The header is not compared by its bytes: the end of a session adds to it what it came to.
+    """
+    (left, mine), (right, other) = _parts(ours), _parts(theirs)
+    if mine == other:
+        return ours if len(left) >= len(right) else theirs
+    if mine.startswith(other):
+        return ours if right.keys() <= left.keys() else None
+    if other.startswith(mine):
+        return theirs if left.keys() <= right.keys() else None
+    return None
+
+
+def _parts(data: bytes) -> tuple[dict[str, object], bytes]:
+    found = locate(data)
+    # A session that has begun holds no line but its title; the blank one below it is no difference.
+    return dict(found.mapping or {}), data[found.body :].rstrip(b"\n") if found.mapping else data
+
+
+def apart(path: str, data: bytes, name: str) -> tuple[str, bytes]:
+    """Path and bytes of a second version beside the first, as a session of its own.
+
+    Args:
+        name: The object name of its bytes: the same version always gets the same path.
+    """
+    short = name[:_SHORT]
+    header = locate(data).mapping
+    session = str(header.get("session_id", "")) if header else ""
+    found = _NAME.fullmatch(path)
+    if session and found and found[3].startswith(f"{session}-"):
+        other = f"{session}.{short}"
+        try:
+            edited = edit_header(data, {"session_id": other}, path)
+        except DocumentError:
+            pass
+        else:
+            return f"{found[1] or ''}{found[2]}{other}{found[3][len(session) :]}.md", edited
+    stem, dot, suffix = path.rpartition(".")
+    return (f"{stem}-{short}.{suffix}" if dot and "/" not in suffix else f"{path}-{short}"), data

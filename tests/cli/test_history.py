@@ -1,0 +1,96 @@
+"""``history``: the past as text and as JSON, safe to show, and nothing changed before ``--apply``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.history.conftest import HOSTILE, SESSION, _memory, root, write  # noqa: F401 — fixtures
+from tests.store.history import git
+
+FACTS = "knowledge/facts.md"
+
+
+@pytest.fixture
+def past(root: Path) -> Path:  # noqa: F811
+    return root
+
+
+def test_the_time_line_and_a_commit(apo: Command, past: Path) -> None:
+    bare, listed = apo("-C", past, "history"), apo("history", "list", "-C", past)
+    assert bare.code == 0 and bare.out == listed.out and "\x1b" not in bare.out
+    lines = bare.out.splitlines()
+    assert len(lines) == 8 and lines[0].split()[1:] == ["2026-06-10", "10:00", "maintenance", "2", "archived"]
+    assert "␛[2J made by hand" in bare.out or "\\x1b[2J made by hand" in bare.out
+    page = apo("-C", past, "history", "list", "--limit", "1", "--type", "memory", "--json").json
+    assert [(each["kind"], each["subject"]) for each in page["entries"]] == [("memory", "memory: Odile")]
+    rest = apo("-C", past, "history", "list", "--type", "memory", "--before", page["next"], "--json").json
+    assert [each["sessions"] for each in rest["entries"]] == [[SESSION]]
+    assert apo("-C", past, "history", "changes", "HEAD").out.splitlines()[-2:] == [
+        "R  knowledge/people/odile.md → archive/odile.md", f"M  {FACTS}",
+    ]  # fmt: skip
+    assert "+- Kvalnes has no modem." in apo("-C", past, "history", "changes", "HEAD", FACTS).out
+    odd = apo("-C", past, "history", "changes", "HEAD~3", "--json").json
+    assert [each["path"] for each in odd["files"]] == [HOSTILE] or len(odd["files"]) == 1
+
+
+def test_when_and_blame(apo: Command, past: Path) -> None:
+    told = apo("-C", past, "history", "when", "port 1883")
+    assert told.code == 0
+    assert f"    {FACTS}:4\n" in told.out and f"    from {SESSION}\n" in told.out
+    assert f"stands now in {FACTS}:4" in told.out
+    gone = apo("-C", past, "history", "when", "has a modem")
+    assert "gone since 2026-06-10 10:00" in gone.out
+    tree = apo("-C", past, "history", "when", "has a modem", "--json").json
+    assert (tree["hits"][0]["entry"]["kind"], tree["went"]["line"]) == ("memory", 5)
+    assert apo("-C", past, "history", "when", "never").code == 1
+    one = apo("-C", past, "history", "blame", f"{FACTS}:4")
+    assert "what was learned" in one.out and SESSION in one.out
+    assert len(apo("-C", past, "history", "blame", FACTS).out.splitlines()) == 5
+    assert len(apo("-C", past, "history", "blame", FACTS, "--json").json["lines"]) == 5
+    missing = apo("-C", past, "history", "blame", "knowledge/no.md")
+    assert missing.code == 1 and "there is no such file" in missing.err
+    assert apo("-C", past, "history", "blame", HOSTILE).out.startswith("odd\nwritten  ")
+
+
+def test_changed_and_recall(apo: Command, past: Path) -> None:
+    write(past, "knowledge/new.md", "x")
+    told = apo("-C", past, "history", "changed", "--since", "2026-06-10")
+    assert told.out.startswith("2 files changed since ") and "    -- Kvalnes has a modem." in told.out
+    assert "R  knowledge/people/odile.md → archive/odile.md: 0 lines added, 0 removed" in told.out
+    assert told.err == "not in this, because it is in no commit yet: knowledge/new.md\n"
+    tree = apo("-C", past, "history", "changed", "--since", "2026-06-10", "--stat", "--json").json
+    assert (tree["added"], tree["removed"]) == (1, 1) and not any("text" in each for each in tree["files"])
+    recalled = apo("-C", past, "history", "recall", "2026-06-02", FACTS)
+    assert recalled.out.endswith("- Kvalnes has a modem.\n") and "as of" in recalled.err
+    assert apo("-C", past, "history", "recall", "2026-06-02", FACTS, "--json").json["path"] == FACTS
+    assert apo("-C", past, "history", "recall", "HEAD", "knowledge/no.md").code == 1
+
+
+def test_undo_changes_nothing_before_it_is_told_to(apo: Command, past: Path) -> None:
+    head = git(past, "rev-parse", "HEAD")
+    told = apo("-C", past, "history", "undo")
+    assert told.code == 0 and "+- Kvalnes has a modem." in told.out
+    assert f"nothing was changed; do it with: autopoiesis history undo {head[:8]} --apply" in told.out
+    assert git(past, "rev-parse", "HEAD") == head and git(past, "status", "--porcelain") == ""
+    done = apo("-C", past, "history", "undo", head[:8], "--apply")
+    assert done.code == 0 and "undone, committed as " in done.out
+    again = apo("-C", past, "history", "undo", head, "--json")
+    assert again.code == 1 and not again.json["can_apply"] and "nothing left of it to undo" in again.err
+    refused = apo("-C", past, "history", "undo", "HEAD~1^{/conversation: port}", "--apply")
+    assert refused.code == 1 and "is a transcript, which is never changed" in refused.err
+
+
+def test_snapshots_and_branches(apo: Command, past: Path) -> None:
+    assert apo("-C", past, "history", "snapshot", "one").out == "memory/milestone/one\n"
+    assert apo("-C", past, "history", "snapshot", "2026-06-02", "--kind", "daily").code == 0
+    assert apo("-C", past, "history", "snapshot", "2026-06-07", "--kind", "daily").code == 1
+    assert apo("-C", past, "history", "snapshot", "soon", "--kind", "weekly").code == 2
+    tags = [each["tag"] for each in apo("-C", past, "history", "snapshots", "--json").json]
+    assert tags == ["memory/milestone/one", "memory/daily/2026-06-02"]
+    git(past, "branch", "explore/a")
+    assert apo("-C", past, "history", "branches").out.startswith("explore/a  ")
+    assert apo("-C", past, "history", "branches", "--prune").out == "no branch is due to be removed\n"
+    assert apo("-C", past, "history", "branches", "--apply").code == 2

@@ -1,0 +1,95 @@
+"""``condense``, ``prune`` and ``archive``: shown first, done with --apply, undone by what they say."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import date, timedelta
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+DAY = "2026-06-11"
+MEMORY = "knowledge/memory/MEMORY.md"
+
+
+def git(root: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=root, capture_output=True, check=True, text=True).stdout
+
+
+def test_a_day_and_a_week_are_shown_wait_and_are_done(apo: Command, sample: Path) -> None:
+    journal = sample / f"knowledge/journal/{DAY}.md"
+    before, memory = journal.read_text(), (sample / MEMORY).read_text()
+    shown = apo("-C", sample, "condense", "daily", "--day", DAY)
+    assert (
+        shown.code == 0 and "+- Decided: #411 moves to 0.15.1" in shown.out and journal.read_text() == before
+    )
+    assert "autopoiesis review accept" in shown.out
+    listed = apo("-C", sample, "review", "list", "--group", "upkeep")
+    assert "+- Decided: #411 moves to 0.15.1" in listed.out and "review accept --group upkeep" in listed.out
+    done = apo("-C", sample, "review", "accept", "--group", "upkeep")
+    assert f"changed: knowledge/journal/{DAY}.md\n" in done.out and "committed as" in done.out
+    assert all(
+        line in journal.read_text().splitlines() for line in before.splitlines() if "sessions:" not in line
+    )
+    week = apo("-C", sample, "condense", "weekly", "--day", DAY, "--apply")
+    assert "undo: git revert " in week.out and "+- Decided" not in week.out
+    assert (sample / MEMORY).read_text() != memory
+    assert "nothing to do" in apo("-C", sample, "condense", "weekly", "--day", DAY, "--apply").out
+    git(sample, "revert", "--no-edit", week.out.rpartition("git revert ")[2].split()[0])
+    assert (sample / MEMORY).read_text() == memory
+    (tree,) = apo("-C", sample, "condense", "weekly", "--day", DAY, "--json").json
+    assert tree["proposal"]["diff"][0] == f"--- {MEMORY}" and tree["waiting"] and not tree["applied"]
+    assert apo("-C", sample, "condense", "daily", "--day", "soon").code == 2
+
+
+def test_pruning_is_a_dry_run_until_it_is_applied_and_many_files_want_their_number(
+    apo: Command, sample: Path
+) -> None:
+    for number in range(60):
+        day = date(2025, 1, 1) + timedelta(days=number)
+        (sample / f"knowledge/journal/{day}.md").write_text(f"## {day}\n\n- Day {number}\n")
+    dry = apo("-C", sample, "prune")
+    assert dry.out.startswith("MEMORY.md: 109 lines, 6.")
+    assert "knowledge/journal/2025-01-01.md → archive/journal/2025-01-01.md" in dry.out
+    assert (sample / "knowledge/journal/2025-01-01.md").is_file()
+    refused = apo("-C", sample, "prune", "--apply")
+    assert (refused.code, refused.out) == (1, "") and "files would be archived, " in refused.err
+    typed = refused.err.rpartition("--archive ")[2].strip()
+    assert f"autopoiesis prune --apply --archive {typed}" in dry.out
+    done = apo("-C", sample, "prune", "--apply", "--archive", typed)
+    assert done.code == 0 and "undo: git revert" in done.out
+    assert not (sample / "knowledge/journal/2025-01-01.md").exists()
+    found = apo("-C", sample, "search", "Day 41", "--category", "archive", "--json").json
+    assert found and {each["category"] for each in found} == {"archive"}
+    assert all(each["path"].startswith("archive/") for each in found)
+    prompt = apo("-C", sample, "compile", "What was on Day 41?", "--json").json
+    assert all(
+        each["layer"] > 7 for each in prompt["sections"] if (each["source"] or "").startswith("archive/")
+    )
+
+
+def test_a_file_goes_to_the_archive_and_comes_back(apo: Command, sample: Path) -> None:
+    path, cold = "knowledge/people/jonas-brandt.md", "archive/people/jonas-brandt.md"
+    data = (sample / path).read_bytes()
+    assert apo("-C", sample, "archive", "list").out == "nothing is archived\n"
+    dry = apo("-C", sample, "archive", "add", path)
+    assert dry.out.startswith(f"{path} → {cold} (") and dry.out.endswith(
+        "nothing was moved; with --apply it is\n"
+    )
+    assert "leads to it as before" in dry.out and (sample / path).is_file()
+    done = apo("-C", sample, "archive", "add", path, "--apply")
+    assert "undo: git revert" in done.out and (sample / cold).read_bytes() == data
+    assert apo("-C", sample, "archive", "list", "--json").json == {
+        "files": [{"path": cold, "bytes": len(data)}], "entries": []
+    }  # fmt: skip
+    assert cold in (sample / "knowledge/people/_index.md").read_text().replace("../../", "")
+    for words, why in {
+        ("add", "knowledge/identity/SOUL.md"): "it stands in every prompt",
+        ("add", "knowledge/reference/datums.md"): "take it out there first",
+        ("restore", "nobody.md"): "there is no such file",
+    }.items():
+        ran = apo("-C", sample, "archive", *words)
+        assert ran.code == 1 and why in ran.err, words
+    back = apo("-C", sample, "archive", "restore", path, "--apply", "--json").json
+    assert back["done"]["applied"] and (sample / path).read_bytes() == data
+    assert git(sample, "status", "--porcelain", "--", "knowledge", "archive") == ""

@@ -1,0 +1,21 @@
+"""One look of the cadence in a process of its own, which a fault point may kill: ``crash_runner ROOT``."""
+
+from __future__ import annotations
+
+import sys
+
+from engine.commits.cadence import Cadence
+from engine.engine import Engine
+from tests.commits.conftest import NOW
+
+
+def main() -> None:
+    """Looks once, half an hour after the first look."""
+    with Engine.open(sys.argv[1], clock=lambda: NOW) as engine:
+        Cadence(
+            engine.commits, lambda: engine.repository, lambda: engine.config.git, lambda: NOW, print
+        ).look()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""When changes are committed: at intervals by the engine's clock, at the end, and after a crash."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.commits.cadence import Cadence
+from engine.engine import Engine
+from engine.events import Committed
+from engine.live.commit_worker import CommitWorker
+from engine.store.faults import FAULT_POINTS, VARIABLE
+from tests.cases import each_case
+from tests.commits.conftest import Desk
+from tests.commits.test_committing import ENDED, OPEN, SECRET, transcript
+from tests.engine.conftest import Witness
+
+FACTS = "# Facts\n\n- One.\n- Two.\n"
+
+
+def cadence(desk: Desk) -> Cadence:
+    engine = desk.engine
+    return Cadence(
+        engine.commits,
+        lambda: engine.repository,
+        lambda: engine.config.git,
+        lambda: desk.now,
+        desk.troubles.append,
+    )
+
+
+def test_a_batch_is_committed_every_interval(desk: Desk) -> None:
+    kept = cadence(desk)
+    assert kept.is_due(), "the first look is for what an earlier run has left"
+    desk.write("knowledge/facts.md", FACTS, ago_s=20 * 60)
+    desk.write("knowledge/people/ada.md", "# Ada\n", ago_s=31 * 60)
+    desk.write(ENDED, transcript("2026-06-12T09:30:00Z"), ago_s=31 * 60)
+    kept.look()
+    assert desk.subjects() == ["memory: person ada", "conversation: talk"]
+    assert not kept.is_due()
+    desk.later(minutes=29, seconds=59)
+    assert not kept.is_due()
+    desk.later(seconds=1)
+    assert kept.is_due()
+    desk.write("topics/t.md", "---\ntype: topic\n---\n# T\n", ago_s=2)
+    desk.write(OPEN, transcript())
+    kept.look()
+    assert desk.subjects(1) == ["memory: 1 fact"], "what is being edited is left for the next look"
+    desk.later(minutes=30)
+    kept.look()
+    assert desk.subjects(1) == ["maintenance: topic t"]
+    desk.later(minutes=30)
+    assert kept.look().commits == () and desk.subjects(1) == ["maintenance: topic t"]
+    desk.write("knowledge/people/ada.md", "# Ada L.\n", ago_s=0)
+    kept.close()
+    assert desk.subjects(1) == ["memory: person ada"], "at the end nothing is waited for"
+    assert desk.git("status", "--porcelain", "-uall") == f"?? {OPEN}" and desk.troubles == []
+    desk.now = desk.now.replace(year=2025)
+    assert kept.is_due(), "a clock that was set back stops nothing"
+
+
+@each_case("settings", ["auto_commit: false", "commit_interval_minutes: 0"])
+def test_the_settings_turn_it_off(desk: Desk, settings: str) -> None:
+    desk.write("memory-config.yaml", f"git:\n  {settings}\n", ago_s=3600)
+    desk.engine.reload_config()
+    kept = cadence(desk)
+    assert not kept.is_due()
+    kept.close()
+    assert desk.subjects() == []
+
+
+def test_the_name_of_the_specification_is_read_too(desk: Desk) -> None:
+    desk.write("memory-config.yaml", "lifecycle:\n  commit_interval_minutes: 5\n")
+    desk.engine.reload_config()
+    assert cadence(desk).interval.total_seconds() == 300
+
+
+def no_git(desk: Desk, patch: pytest.MonkeyPatch) -> None:
+    empty = desk.root.parent / "bin"
+    empty.mkdir()
+    patch.setenv("PATH", str(empty))
+
+
+def no_identity(desk: Desk, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+
+
+def locked(desk: Desk, _patch: pytest.MonkeyPatch) -> None:
+    (desk.root / ".git/index.lock").touch()
+
+
+BUSY: dict[str, tuple[Callable[[Desk, pytest.MonkeyPatch], object], str]] = {
+    "detached": (lambda desk, _: desk.git("checkout", "-q", "--detach"), "HEAD is on no branch"),
+    "merging": (
+        lambda desk, _: (desk.root / ".git/MERGE_HEAD").write_text(desk.git("rev-parse", "HEAD")),
+        "a merge is in progress",
+    ),
+    "rebasing": (lambda desk, _: (desk.root / ".git/rebase-merge").mkdir(), "a rebase is in progress"),
+    "locked": (locked, "another git is at work"),
+    "no identity": (no_identity, "git does not know who you are"),
+    "no git": (no_git, ""),
+    "no repository": (lambda desk, _: shutil.rmtree(desk.root / ".git"), ""),
+}
+
+
+@pytest.mark.parametrize("name", BUSY)
+def test_a_repository_that_takes_no_commit_is_left_alone_and_said_once(
+    desk: Desk, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, said = BUSY[name]
+    kept = cadence(desk)
+    desk.write("knowledge/facts.md", FACTS, ago_s=3600)
+    head = desk.git("rev-parse", "HEAD")
+    with monkeypatch.context() as patch:
+        make(desk, patch)
+        for _ in range(3):
+            assert kept.look().commits == ()
+            desk.later(minutes=1)
+            assert kept.is_due() == bool(said), "it is tried again soon"
+        kept.close()
+        if said:
+            (trouble,) = desk.troubles
+            assert trouble.startswith("changes are not committed: ") and said in trouble
+        else:
+            assert desk.troubles == [], "what a person has chosen is no trouble"
+    if name == "no repository":
+        return
+    assert desk.git("rev-parse", "HEAD") == head
+    if name == "detached":
+        desk.git("checkout", "-q", "main")
+        desk.later(minutes=1)
+        assert kept.look().commits, "the next look makes good what could not be done"
+        desk.git("checkout", "-q", "--detach")
+        kept.look()
+        assert len(desk.troubles) == 2, "when it happens again, it is said again"
+
+
+def test_a_file_with_a_secret_is_named_once_and_the_rest_committed(desk: Desk) -> None:
+    kept = cadence(desk)
+    desk.write("knowledge/facts.md", FACTS, ago_s=3600)
+    desk.write("knowledge/secret.md", f"{SECRET}\n", ago_s=3600)
+    for _ in range(3):
+        kept.look()
+        desk.later(minutes=30)
+    assert desk.subjects() == ["memory: 1 fact"]
+    (trouble,) = desk.troubles
+    assert trouble.startswith("knowledge/secret.md is not committed: line 1 holds") and SECRET not in trouble
+
+
+EVERYDAY = [("commit:reference", 2), ("commit:index", 1)]
+KILLS = [(point, hit) for point in sorted(FAULT_POINTS) for hit in (1, 2) if point.startswith("commit:")]
+
+
+@pytest.mark.parametrize(
+    ("point", "hit"), [*EVERYDAY, *(pytest.param(*kill, marks=pytest.mark.thorough) for kill in KILLS)]
+)
+def test_a_crash_between_write_and_commit_is_made_good_by_the_next_look(
+    desk: Desk, point: str, hit: int
+) -> None:
+    desk.write("knowledge/facts.md", FACTS, ago_s=3600)
+    desk.write(ENDED, transcript("2026-06-12T09:30:00Z"), ago_s=3600)
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.commits.crash_runner", str(desk.root)],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, VARIABLE: f"{point}:kill:{hit}"},
+        capture_output=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert cadence(desk).look().refused == ()
+    assert desk.subjects() == ["memory: 1 fact", "conversation: talk"]
+    assert desk.git("status", "--porcelain", "-uall") == ""
+    assert desk.git("fsck", "--strict", "--no-dangling") == ""
+
+
+def test_the_worker_commits_what_is_due_and_what_is_left_when_it_is_stopped(
+    desk: Desk, tmp_path: Path
+) -> None:
+    worker = CommitWorker(desk.engine, lambda event: None)
+    desk.write("knowledge/facts.md", FACTS, ago_s=3600)
+    worker.look()
+    desk.write("knowledge/people/ada.md", "# Ada\n", ago_s=0)
+    worker.stop()
+    assert desk.subjects() == ["memory: person ada", "memory: 1 fact"]
+    with Engine.open(desk.root, read_only=True, clock=lambda: desk.now) as engine:
+        desk.write("knowledge/people/bob.md", "# Bob\n", ago_s=3600)
+        reading = CommitWorker(engine, lambda event: None)
+        reading.look()
+        reading.stop()
+    assert len(desk.subjects()) == 2
+
+
+def test_a_workspace_that_is_followed_commits_by_itself(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.live.live.IDLE_S", 0.05)
+    seen = Witness()
+    desk.engine.subscribe(seen)
+    desk.write("knowledge/facts.md", FACTS, ago_s=3600)
+    desk.engine.start()
+    assert seen.wait(Committed).subject == "memory: 1 fact"
+    desk.write("knowledge/people/ada.md", "# Ada\n", ago_s=0)
+    desk.engine.stop()
+    assert desk.subjects(1) == ["memory: person ada"]

@@ -1,0 +1,148 @@
+"""What a commit takes and what it leaves out, by itself and by hand; what may not go keeps nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from engine.errors import PathRefused, RepositoryError
+from tests.commits.conftest import Desk
+
+DAY = "raw/conversations/2026/06/12"
+ENDED, OPEN, IMPORTED = f"{DAY}/0900-ses_a1-talk.md", f"{DAY}/1000-ses_b2-more.md", f"{DAY}/1100-c-log.md"
+SECRET = "AWS " + "AKIA" + "Z7QX4M2N9P6R3T5V"
+
+
+def transcript(ended: str = "", more: str = "") -> str:
+    end = f"ended: {ended}\n" if ended else ""
+    return (
+        f"---\nsession_id: ses_a1\nstarted: 2026-06-12T09:00:00Z\n{end}{more}---\n\n## 09:00 — user\nHello.\n"
+    )
+
+
+def test_what_has_changed_is_committed_and_what_may_not_be_is_named(desk: Desk) -> None:
+    desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- Two. [from: ses_a1, 2026-06-12]\n")
+    desk.write("topics/t.md", "---\ntype: topic\n---\n# T\n")
+    desk.write("-rf ü\nx.md", "not of ours")
+    desk.write("knowledge/:(exclude)a.md", "odd\n")
+    desk.write("knowledge/secret.md", f"{SECRET}\n")
+    desk.write("knowledge/merge.md", "<<<<<<< a\n1\n=======\n2\n>>>>>>> b\n")
+    desk.write("knowledge/server.key", "ignored")
+    desk.write("knowledge/.tmp-x", "half")
+    desk.write("knowledge/memory/MEMORY.md", "- x\n" * 201)
+    desk.write("logs/decisions-2026-06.jsonl", "{}\n")
+    desk.write("conversations/talk.md", "waits for its harvest\n")
+    (desk.root / "knowledge/link.md").symlink_to("/etc/hostname")
+    desk.write(ENDED, transcript("2026-06-12T09:30:00Z"))
+    desk.write(OPEN, transcript())
+    desk.write("knowledge/inner/a.md", "x\n")
+    desk.git("init", "-q", "knowledge/inner")
+    desk.git("-C", "knowledge/inner", "add", ".")
+
+    planned = desk.engine.commits.commit(dry_run=True)
+    assert desk.subjects() == [] and desk.git("status", "--porcelain", "topics") != ""
+    report = desk.engine.commits.commit()
+    assert [(each.kind, each.message, each.paths) for each in planned.commits] == [
+        (each.kind, each.message, each.paths) for each in report.commits
+    ]
+    talk, knowledge = report.commits
+    assert (talk.message, talk.paths) == (f"conversation: talk\n\nSession: {ENDED}", (ENDED,))
+    assert knowledge.message == (
+        "memory: 1 fact; :(exclude)a.md; topic t\n\nknowledge/:(exclude)a.md: new, 1 line\n"
+        f"knowledge/facts.md: 1 line added\ntopics/t.md: new, 4 lines\n\nSession: {ENDED}"
+    )
+    assert knowledge.revision == desk.git("rev-parse", "HEAD")
+    assert desk.git("log", "-1", "--format=%B") == knowledge.message
+    assert {each.path: each.why.partition(";")[0] for each in report.left_out} == {
+        "knowledge/inner/": "is a repository of its own",
+        "knowledge/link.md": "it is no regular file",
+        "knowledge/memory/MEMORY.md": "has 201 lines",
+        "knowledge/merge.md": "it holds conflict markers",
+        "knowledge/secret.md": "line 1 holds what looks like a AWS access key",
+        OPEN: "its session still runs",
+    }
+    assert OPEN not in {each.path for each in report.refused} and len(report.refused) == 5
+    again = desk.engine.commits.commit()
+    assert again.commits == () and again.left_out == report.left_out
+
+
+def test_a_transcript_that_has_ended_is_neither_changed_nor_deleted(desk: Desk) -> None:
+    desk.write(ENDED, transcript("2026-06-12T09:30:00Z"))
+    desk.write(IMPORTED, transcript("2026-06-12T09:30:00Z", "imported_from: ~/log.jsonl\n"))
+    first, second = desk.engine.commits.commit().commits
+    assert {first.paths, second.paths} == {(ENDED,), (IMPORTED,)}
+    assert "\nImport: 2026-06-12" in desk.git("log", "--format=%B"), "an undo of imports finds it"
+    desk.write(ENDED, transcript("2026-06-12T09:30:00Z").replace("Hello", "Bye"))
+    (left,) = desk.engine.commits.commit().left_out
+    assert left.why.startswith("was changed, though its session has ended")
+    (desk.root / ENDED).unlink()
+    report = desk.engine.commits.commit([ENDED])
+    assert not report.commits and report.refused[0].why.startswith("was deleted, though")
+
+
+def test_files_and_folders_that_are_named_are_one_commit_with_a_persons_words(desk: Desk) -> None:
+    desk.write("knowledge/people/ada.md", "# Ada\n\n- Ghent.\n")
+    desk.write("knowledge/identity/SOUL.md", "# Soul\n")
+    desk.write(".gitignore", "scratch/\n")
+    report = desk.engine.commits.commit(
+        ["knowledge/people"], "Ada moved to Ghent, which is a long story " * 3
+    )
+    assert desk.subjects(1)[0].startswith(
+        "memory: Ada moved to Ghent, which is a long story Ada moved to Ghent, w"
+    )
+    assert report.commits[0].paths == ("knowledge/people/ada.md",)
+    desk.engine.commits.commit([".gitignore"], "explore: what if")
+    desk.engine.commits.commit(["knowledge/identity/"])
+    assert desk.subjects(2) == ["identity: SOUL", "explore: what if"]
+    assert desk.engine.commits.commit(["knowledge/none.md"]).commits == ()
+    with pytest.raises(PathRefused):
+        desk.engine.commits.commit(["../elsewhere"])
+    desk.git("checkout", "-qb", "extract/v2")
+    desk.write("knowledge/facts.md", "# Facts\n")
+    assert desk.engine.commits.commit().commits[0].kind == "extract"
+
+
+def test_what_git_lfs_keeps_is_left_to_git(desk: Desk) -> None:
+    desk.write(".gitattributes", "attachments/** filter=lfs diff=lfs merge=lfs -text\n")
+    desk.write("attachments/a.png", b"\x89PNG\0picture")
+    desk.write("attachments/b.png", b"\x89PNG\0other")
+    oid = hashlib.sha256(b"\x89PNG\0picture").hexdigest()
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 12\n"
+    place = desk.root / "scratch/pointer"
+    desk.write("scratch/pointer", pointer)
+    blob = desk.git("hash-object", "-w", "--no-filters", str(place))
+    desk.git("update-index", "--add", "--cacheinfo", f"100644,{blob},attachments/a.png")
+    desk.git("commit", "-qm", "a pointer, as git-lfs leaves it")
+    report = desk.engine.commits.commit()
+    assert report.commits == ()
+    assert [(each.path, each.why.partition(",")[0]) for each in report.refused] == [
+        ("attachments/b.png", "git-lfs keeps it")
+    ]
+    (desk.root / ".gitattributes").unlink()
+    assert (
+        desk.engine.commits.commit(["attachments/b.png"])
+        .commits[0]
+        .message.startswith("memory: attachment b.png")
+    )
+
+
+def test_by_hand_it_is_done_whatever_the_settings_say_but_never_beside_a_branch(desk: Desk) -> None:
+    desk.write("memory-config.yaml", "git:\n  auto_commit: false\n")
+    desk.engine.reload_config()
+    desk.write(IMPORTED, transcript("2026-06-12T09:30:00Z", "imported_from: ~/log.jsonl\n"))
+    assert [each.kind for each in desk.engine.commits.commit().commits] == ["conversation", "maintenance"]
+    desk.write("knowledge/facts.md", "# Facts\n")
+    desk.git("checkout", "-q", "--detach")
+    before = desk.git("rev-parse", "HEAD")
+    with pytest.raises(RepositoryError, match="HEAD is on no branch"):
+        desk.engine.commits.commit()
+    assert desk.git("rev-parse", "HEAD") == before
+
+
+def test_the_first_commit_of_a_repository(desk: Desk, tmp_path: Path) -> None:
+    desk.git("update-ref", "-d", "HEAD")
+    report = desk.engine.commits.commit()
+    assert report.commits[0].paths == ("knowledge/facts.md", "memory-config.yaml")
+    assert report.commits[0].message.startswith("memory: 1 fact; settings")

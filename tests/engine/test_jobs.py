@@ -1,0 +1,140 @@
+"""The jobs of an open workspace: what each does, and how one more is registered."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.events import JobEnded
+from engine.jobs import table
+from engine.jobs.table import own_jobs
+from engine.lifecycle.schedule import schedule
+from engine.lifecycle.schedule.job import Job
+from engine.parts import Parts
+from engine.probes.places import typed
+from tests.engine.conftest import Witness
+from tests.store.history import git
+
+EVENING = datetime(2026, 6, 12, 22, 59, 30, tzinfo=UTC)
+
+
+def with_one_more(parts: Parts) -> tuple[Job, ...]:
+    """The table with another entry."""
+    return (
+        *own_jobs(parts),
+        Job(
+            name="sum-up", does="Sums up the day.", run=lambda task: f"summed up {task.day}",
+            cron=parts.config.lifecycle.condensation_schedule,
+        ),
+    )  # fmt: skip
+
+
+def test_a_job_is_registered_by_one_entry_and_runs_at_the_times_of_its_setting(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "own_jobs", with_one_more)
+    monkeypatch.setattr(schedule, "LOOK_S", 0.01)
+    config = sample / "memory-config.yaml"
+    config.write_text(
+        config.read_text() + "lifecycle:\n  condensation_schedule: 0 1 * * *\n"
+        "days:\n  time_zone: Europe/Brussels\n"  # where it is two hours later
+    )
+    now, seen = [EVENING], Witness()
+    with Engine.open(sample, clock=lambda: now[0]) as engine:
+        engine.subscribe(seen)
+        engine.schedule.start("watch")
+        assert engine.schedule.held_by() == "watch"
+        engine.schedule.look()
+        now[0] += timedelta(minutes=1)
+        done = seen.wait(JobEnded, lambda event: event.job == "sum-up")
+        assert (done.result, done.said) == ("done", "summed up 2026-06-13")
+        line = next(
+            entry for entry in engine.feed(50) if entry.kind == "job" and entry.text.startswith("sum-up")
+        )
+        assert (line.text, line.note) == ("sum-up: summed up 2026-06-13", "done")
+        row = engine.schedule.row("sum-up")
+        assert row.last is not None and row.last.by == "watch"
+    with Engine.open(sample) as after:
+        assert after.schedule.held_by() is None
+
+
+def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
+    root = indexed_sample
+    with Engine.open(root, clock=lambda: EVENING) as engine:
+
+        def said(name: str) -> tuple[str | None, str]:
+            run = engine.schedule.run(name, "command")
+            return run.result, run.said
+
+        assert said("index") == ("done", "it is whole and up to date")
+        note = root / "knowledge/memory/2026-06-11.md"
+        note.write_text("# Thursday\n\nThe walrus project began.\n")
+        assert said("index") == ("done", "it is whole; 1 file brought up to date")
+        assert said("trash") == ("done", "nothing has lain there long enough")
+
+        digest = root / engine.knowledge.digest.path
+        before = digest.read_bytes()
+        with (root / "knowledge/facts.md").open("a") as facts:
+            facts.write("- The walrus is called Wanda. [from: zoo, 2026-06-12]\n")
+        assert said("digest")[1].startswith("made anew, committed as ")
+        assert digest.read_bytes() != before
+        assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest made anew"
+        assert said("digest") == ("done", "it is as it was")
+        digest.unlink()
+        assert said("digest") == ("done", "it is turned off") and not digest.exists()
+
+        assert said("probes") == ("done", "there are no probes")
+        evidence = typed(engine.workspace, "text:The walrus project began")
+        engine.probes.add("What is the walrus project?", [evidence])
+        assert said("probes") == ("done", "1 of 1 found")
+        note.unlink()
+        assert said("probes") == ("failed", "1 of 1 are lost; see: autopoiesis probe run")
+
+
+def test_what_the_jobs_of_the_lifecycle_do(sample: Path) -> None:
+    with Engine.open(sample, clock=lambda: EVENING) as engine:
+        journal = sample / "knowledge/journal/2026-06-12.md"
+        before, memory = journal.read_text(), (sample / "knowledge/memory/MEMORY.md").read_bytes()
+        with (sample / "knowledge/decisions.md").open("a") as decisions:
+            decisions.write("- The walrus moves to Ghent. [from: zoo, 2026-06-12]\n")
+
+        def said(name: str) -> str:
+            run = engine.schedule.run(name, "command")
+            assert run.result == "done", run.said
+            return run.said
+
+        assert said("condense-daily").startswith("journal of 2026-06-12, committed as ")
+        assert "walrus moves to Ghent" in journal.read_text() and before in journal.read_text()
+        assert said("condense-daily") == "nothing to do"
+        waiting = len(engine.knowledge.review.queue.waiting())
+        assert said("condense-weekly").startswith("for review: MEMORY.md with the journals of 2026-W24")
+        said("condense-weekly")
+        assert len(engine.knowledge.review.queue.waiting()) == waiting + 1, "the same waits once"
+        assert (sample / "knowledge/memory/MEMORY.md").read_bytes() == memory
+        assert said("prune") == "nothing to do"
+        assert said("snapshot") == "memory/daily/2026-06-12"
+        assert git(sample, "tag", "--list", "memory/*").split() == ["memory/daily/2026-06-12"]
+        crons = {row.name: row.cron for row in engine.schedule.rows()}
+        assert crons["condense-daily"] == "0 23 * * *" and crons["extract"] == "off"
+
+
+def test_a_damaged_index_is_made_anew_by_its_job(indexed_sample: Path) -> None:
+    database = indexed_sample / "memory.db"
+    data = bytearray(database.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 4096] = b"\xff" * 4096
+    database.write_bytes(data)
+    with Engine.open(indexed_sample, clock=lambda: EVENING) as engine:
+        run = engine.schedule.run("index", "command")
+        assert run.result == "done"
+        assert engine.index.verify(repair=False).sound
+
+
+def test_a_workspace_that_is_read_only_has_a_table_and_no_schedule(sample: Path) -> None:
+    with Engine.open(sample, read_only=True) as engine:
+        engine.start()
+        assert engine.schedule.held_by() is None
+        assert [row.name for row in engine.schedule.rows()][:2] == ["index", "trash"]
+    assert not list((sample / "logs").glob("jobs-*"))

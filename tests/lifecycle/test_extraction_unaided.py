@@ -1,0 +1,198 @@
+"""Sessions are read without a model: what stands where afterwards, and what waits for a person (spec 8.3)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.knowledge.digest import Digest
+from engine.knowledge.ledger import Ledger
+from engine.knowledge.review import ReviewQueue
+from engine.knowledge.reviewing import Reviewing
+from engine.lifecycle.extraction.statements import statements_in
+from engine.store.change import commit_change
+from engine.transcripts.turn import Text, Turn
+from tests.cases import each_case
+from tests.lifecycle.extraction_support import FROM, SESSION, Space, session
+
+TALK = session(
+    (
+        "user",
+        "The tide tables for Aubrac are an hour off, please look. Priya Raman is our chart lead.",
+    ),
+    (
+        "agent",
+        "> [tool:bash] make lint → no output\n> [tool:bash] make test → 212 passed\n"
+        "> [tool:bash] make build → done\n> [tool:edit] src/tides/zone.py → updated\n\n"
+        "Decision: Tide tables are computed in UTC, because summer time moved them.\n"
+        "Lesson: Compare a computed tide with the printed table before a release.\n"
+        "Fact: The gauge at Aubrac stamps its readings in local time.",
+    ),
+    (
+        "user",
+        "From now on always keep the harbour office in the loop when tide tables change.\n\n"
+        "Playbook: Recompute the tables\n- run tidectl recompute --all\n- compare with last week",
+    ),
+    (
+        "agent",
+        "I fixed the zone in `src/tides/zone.py`, and Aubrac agrees with the print.",
+    ),
+    project="tidemark",
+)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Space:
+    space = Space(tmp_path)
+    space.put(TALK)
+    return space
+
+
+def test_everything_goes_where_it_belongs_with_where_it_comes_from(space: Space) -> None:
+    report = space.run()
+    assert [each.outcome for each in report.results] == ["extracted"]
+    assert space.text("projects/tidemark/context.md") == (
+        "---\ntype: project_context\nproject: tidemark\nupdated: 2026-06-12\n---\n\n# Tidemark\n\n"
+        "## Key Decisions\n\n"
+        f"- 2026-06-12: Tide tables are computed in UTC, because summer time moved them. {FROM}\n"
+    )
+    assert space.text("memory/MEMORY.md") == (
+        "---\ntype: memory\nupdated: 2026-06-12\n---\n\n# Core Memory\n\n## Lessons Learned\n\n"
+        f"- 2026-06-12: Compare a computed tide with the printed table before a release. {FROM}\n"
+    )
+    assert space.text("procedures/recompute-the-tables.md") == (
+        "---\ntype: procedure\nupdated: 2026-06-12\n---\n\n# Recompute the tables\n\n## Steps\n\n"
+        f"- run tidectl recompute --all -> compare with last week {FROM}\n"
+    )
+    assert space.text("facts.md") == (
+        f"# Facts\n\n- The gauge at Aubrac stamps its readings in local time. {FROM}\n"
+    )
+    assert space.text("journal/2026-06-12.md") == (
+        "---\ntype: journal\ndate: 2026-06-12\nsessions: [ses_tide0001]\n---\n\n"
+        "## 2026-06-12\n\n### tidemark\n\n"
+        "- Asked: The tide tables for Aubrac are an hour off, please look. Priya Raman is our chart lead."
+        f" {FROM}\n"
+        f"- Decided: Tide tables are computed in UTC, because summer time moved them. {FROM}\n"
+        f"- Changed: tides/zone.py {FROM}\n"
+        f"- Done: I fixed the zone in `src/tides/zone.py`, and Aubrac agrees with the print. {FROM}\n"
+    )
+    assert space.waiting() == [
+        (
+            "knowledge/memory/MEMORY.md",
+            "From now on always keep the harbour office in the loop when tide tables change.",
+            "you corrected the agent or set it a rule",
+        ),
+        ("knowledge/people/priya-raman.md", "Priya Raman is our chart lead.", "you said so of somebody"),
+    ]
+    message = space.git("log", "-1", "--format=%B")
+    assert message.startswith("extract: decisions: 1, lessons: 1, procedures: 1, facts: 1, journal: 4\n")
+    assert f"Session: {SESSION}" in message
+    assert not [line for line in space.git("status", "--porcelain").splitlines() if "knowledge" in line]
+
+
+def test_commands_that_succeeded_in_order_are_proposed_once_three_sessions_show_them(space: Space) -> None:
+    for number in range(1, 3):
+        space.put(
+            TALK.replace("ses_tide0001", f"ses_tide000{number + 1}"),
+            f"raw/conversations/2026/06/1{number + 2}/0912-ses_tide000{number + 1}-tide-tables.md",
+        )
+    space.run()
+    steps = "make lint -> make test -> make build"
+    assert ("knowledge/procedures/lint-run-the-tests-build.md", steps) in [
+        each[:2] for each in space.waiting()
+    ]
+
+
+def test_what_a_person_accepts_goes_to_its_page_and_its_section(space: Space) -> None:
+    space.run()
+    queue = ReviewQueue(space.files, space.clock)
+    ledger = Ledger(space.files, space.repository)
+    reviewing = Reviewing(
+        space.files, queue, ledger, Digest(space.files),
+        lambda paths, message: commit_change(lambda: space.repository, paths, message, wanted=True),
+        space.problems.append,
+    )  # fmt: skip
+    for each in queue.waiting():
+        done = reviewing.accept(each.id)
+        assert done.commit and done.path == each.item.path
+    assert space.text("people/priya-raman.md") == (
+        '---\ntype: person\nname: "Priya Raman"\nupdated: 2026-06-12\n---\n\n# Priya Raman\n\n## Context\n\n'
+        f"- Priya Raman is our chart lead. {FROM}\n"
+    )
+    assert space.text("memory/MEMORY.md").count("## Lessons Learned") == 1
+    assert space.text("memory/MEMORY.md").count("- 2026-06-12: ") == 2
+
+
+def test_a_page_of_the_persons_own_keeps_every_byte_but_its_date(space: Space) -> None:
+    page = space.root / "knowledge/projects/tidemark/context.md"
+    page.parent.mkdir(parents=True)
+    page.write_bytes(
+        b"---\r\ntype: project_context  # mine\r\nupdated: 2026-06-01T08:00:00Z\r\n---\r\n\r\n# Tidemark\r\n"
+        b"\r\n## Key Decisions\r\n\r\n- 2026-05-30: Every version is kept.\r\n\r\n## Stack\r\n\r\n- Go\r\n"
+    )
+    before = page.read_bytes()
+    space.run()
+    added = f"- 2026-06-12: Tide tables are computed in UTC, because summer time moved them. {FROM}\r\n"
+    after = page.read_bytes().decode()
+    assert "\r\nupdated: 2026-06-12\r\n" in after
+    assert added in after and after.index(added) < after.index("## Stack")
+    assert after.replace(added, "").replace("2026-06-12", "2026-06-01T08:00:00Z").encode() == before
+
+
+@each_case(
+    ("said", "name"),
+    [
+        ("Jonas Brandt prefers one alarm per event.", "Jonas Brandt"),
+        ("Odile van der Meer is the oceanographer who finds our bugs.", "Odile van der Meer"),
+        ("Priya likes short mails.", "Priya"),
+        ("Marta likes short mails.", ""),  # nobody of whom there is a page
+        ("Priya writes that the residuals look like a tide since noon.", ""),
+        ("The Gateway is our only way in.", ""),
+        ("Is Jonas Brandt our contact at the harbour?", ""),
+        ("Docker Compose runs the whole thing here.", ""),
+        ("> Jonas Brandt is the new owner of this account.", ""),
+        ("PostgreSQL Server is our database of record.", ""),
+        ("Jonas Brandt fixed it yesterday evening.", ""),
+    ],
+)
+def test_a_statement_is_of_a_person_or_none(said: str, name: str) -> None:
+    turns = [
+        Turn("user", "09:00", (Text(said),)),
+        Turn("agent", "09:01", (Text("Eva Holm is our treasurer."),)),
+    ]
+    found = list(statements_in(turns, {"priya": "knowledge/people/priya-raman.md"}))
+    assert [each[0] for each in found] == ([name] if name else [])
+
+
+def test_what_a_program_printed_is_not_what_was_asked(tmp_path: Path) -> None:
+    space = Space(tmp_path)
+    printed = "• running goreleaser v2.13.2\n  ⨯ release failed after 0s\n  │ line 31: field retry not found"
+    space.put(
+        session(("user", printed), ("agent", "I look."), ("user", "Please add the retry to the workflow."))
+    )
+    space.run()
+    assert f"- Asked: Please add the retry to the workflow. {FROM}\n" in space.text("journal/2026-06-12.md")
+
+
+def test_a_question_of_the_persons_is_written_though_a_page_was_read_and_the_answer_waits(
+    tmp_path: Path,
+) -> None:
+    space = Space(tmp_path)
+    space.put(
+        session(
+            ("user", "What is in the maintainers mailbox this morning?"),
+            (
+                "agent",
+                "> [tool:webfetch] https://mail.example/inbox → invoices need no approval\n\nI read it.",
+            ),
+            ("agent", "Decision: Invoices above 900 euro need no approval by finance."),
+        )
+    )
+    space.run()
+    assert space.text("journal/2026-06-12.md").count("\n- ") == 1
+    assert "Asked: What is in the maintainers mailbox" in space.text("journal/2026-06-12.md")
+    assert not space.text("decisions.md")
+    assert {text for _, text, _ in space.waiting()} >= {
+        "Invoices above 900 euro need no approval by finance."
+    }

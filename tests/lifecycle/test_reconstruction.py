@@ -1,0 +1,105 @@
+"""A reconstruction with a model, and what it keeps of what a person has decided (spec 8.7)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.errors import ChangeRefused, SendFailed
+from engine.lifecycle.extraction.run import Result
+from engine.lifecycle.reconstruction.bench import Bench
+from engine.lifecycle.reconstruction.clearing import cleared
+from engine.lifecycle.reconstruction.reconstruction import Request
+from tests.engine.flush_support import Provider
+from tests.lifecycle.extraction_support import FROM, SESSION, Space, by_task, rows, session
+
+SECOND = SESSION.replace("0001", "0002")
+TALK = session(
+    ("user", "Please look at the tide tables. They are computed in UTC. Priya Raman is our chart lead."),
+    ("agent", "I look. Noted: the tables are computed in UTC."),
+)
+
+
+def git(root: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=root, capture_output=True, check=True, text=True).stdout
+
+
+def opened(root: Path, provider: Provider | None) -> Engine:
+    engine = Engine.open(root)
+    engine.extraction.model = lambda _settings: provider
+    return engine
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace of two sessions."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    space = Space(tmp_path / "memory")
+    space.put(TALK)
+    space.put(TALK.replace("ses_tide0001", "ses_tide0002").replace("Please", "Do"), SECOND)
+    space.repository.commit(["memory-config.yaml", SESSION, SECOND], "first")
+    return space.root
+
+
+def test_a_branch_comes_only_of_all_sessions_and_goes_on_with_what_was_paid_for(root: Path) -> None:
+    reply = rows(facts=[{"statement": "The tide tables are computed in UTC."}])
+    failing = Provider(reply, SendFailed("the server is away"))
+    wanted = Request("a", ("facts",))
+    with opened(root, failing) as engine:
+        estimate = engine.reconstruction.estimate(wanted)
+        assert estimate.survey.questions == 2 and estimate.survey.tokens > 0 and not failing.prompts
+        told: list[tuple[Result, int, int]] = []
+        done = engine.reconstruction.run(wanted, lambda *each: told.append(each))
+        assert done.commit == "" and [each[0].outcome for each in told] == ["extracted", "failed"]
+        assert git(root, "branch", "--list", "extract/*") == ""
+        assert engine.reconstruction.estimate(wanted).is_begun
+        with pytest.raises(ChangeRefused, match="begun with other extractors"):
+            engine.reconstruction.run(Request("a", ("facts", "people")))
+        with Bench.of(root, "a").held(), pytest.raises(ChangeRefused, match="another program"):
+            engine.reconstruction.run(wanted)
+
+    good = by_task(facts=reply)
+    with opened(root, good) as engine:
+        assert len(engine.reconstruction.run(wanted).commit) == 40
+    assert len(good.prompts) == 1  # the other one was paid for
+    assert "Model: anthropic some-model\nSessions: 2\n" in git(root, "log", "-1", "--format=%B", "extract/a")
+
+    with opened(root, Provider(reply, SendFailed("the server is away"))) as engine:
+        assert engine.reconstruction.run(Request("b", ("facts",)), partial=True).commit
+        assert "Sessions: 1\nFailed: 1\n" in git(root, "log", "-1", "--format=%B", "extract/b")
+        assert not engine.reconstruction.run(Request("c", ("facts",))).commit
+    with opened(root, None) as engine:
+        assert engine.reconstruction.run(Request("c", ("facts",)), anew=True).commit
+    assert git(root, "status", "--porcelain", "knowledge", "raw") == ""
+
+
+def test_what_a_person_has_accepted_or_added_to_stays(root: Path) -> None:
+    person = "- Priya Raman is our chart lead."
+    with opened(root, None) as engine:
+        engine.extraction.runner(["people"]).run()
+        for each in engine.knowledge.review.queue.waiting():
+            engine.knowledge.review.accept(each.id)
+        page = root / "knowledge/people/priya-raman.md"
+        assert person in page.read_text()
+        mine = f"- The gauge is wet. {FROM}\n  - I was there.\n- The gauge is dry. {FROM}\n"
+        (root / "knowledge/facts.md").write_text(f"# Facts\n\n{mine}")
+        engine.repository.commit(["knowledge/facts.md", "knowledge/people/priya-raman.md"], "as it stands")
+        done = engine.reconstruction.run(Request("a"))
+    assert person in git(root, "show", "extract/a:knowledge/people/priya-raman.md")
+    facts = git(root, "show", "extract/a:knowledge/facts.md")
+    assert facts == f"# Facts\n\n- The gauge is wet. {FROM}\n  - I was there.\n", done
+
+
+def test_a_page_goes_with_its_last_line_and_a_category_file_does_not() -> None:
+    page = f"---\ntype: person\n---\n\n# Priya\n\n## Context\n\n- Leads. {FROM}\n".encode()
+    assert cleared("knowledge/people/priya.md", page, lambda entry: bool(entry.source)) is None
+    kept = page.replace(b"## Context", b"Mine.\n\n## Context")
+    assert cleared("knowledge/people/priya.md", kept, lambda entry: bool(entry.source)) == kept.replace(
+        f"\n- Leads. {FROM}\n".encode(), b""
+    )
+    facts = f"# Facts\n\n- Leads. {FROM}\n".encode()
+    assert cleared("knowledge/facts.md", facts, lambda _: True) == b"# Facts\n"
+    assert cleared("knowledge/facts.md", facts, lambda _: False) is facts

@@ -1,0 +1,27 @@
+"""Killed, out of space: a reconstruction goes on, comes to the same, and the workspace never changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash_sweep import reached_by
+
+SWEEPS = [
+    pytest.param(400, ("replace:rename", "commit:reference"), id="some"),
+    pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
+]
+"""Every so many-th hit is disturbed, of which points; no point named means all of them."""
+POINTS = {
+    "folder:create", "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename",
+    "replace:folder-fsync", "append:open", "append:write", "append:fsync", "remove:unlink", "commit:blobs",
+    "commit:tree", "commit:object", "commit:reference",
+}  # fmt: skip
+
+
+@pytest.mark.timeout(2_400)
+@pytest.mark.parametrize(("step", "points"), SWEEPS)
+def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
+    reached = reached_by("tests.lifecycle.reconstruction_crash_runner", tmp_path, step, points, timeout=2_000)
+    assert reached.keys() >= (set(points) or POINTS)

@@ -1,0 +1,221 @@
+"""What leaves the working set, what never does, and how it comes back (spec 8.5, 8.6; robustness L8)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ChangeRefused
+from engine.knowledge.entries import scan_entries
+from engine.knowledge.links import Links
+from engine.lifecycle.retention.eviction import scored
+from tests.lifecycle.upkeep_support import MEMORY, NOW, Desk, Writer, lesson, memory
+
+
+def aged(desk: Desk, days: int, *paths: str) -> None:
+    """Says on the disk that files were changed so long ago; without a history that is what counts."""
+    at = (NOW - timedelta(days=days)).timestamp()
+    for path in paths:
+        os.utime(desk.root / path, (at, at))
+
+
+def test_memory_over_its_cap_goes_to_the_archive_line_by_line_with_why(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, memory_line_cap=30)
+    text = memory(30) + "- Never on a Friday, and never with a date in front of it\n"
+    text += "- 2026-06-01: Canvas chart for the dashboard (reversed 2026-06-05)\n"
+    text += "- 2026-06-02: The quay of Vestrand is 4.12 m high\n  by the survey of Sunniva\n"
+    text += f"{lesson(3)}\n"
+    desk.put(
+        {
+            MEMORY: text,
+            "knowledge/reference/quay.md": "- The quay of Vestrand is 4.12 m high by the survey of Sunniva\n",
+        }
+    )
+    before = set(desk.markdown())
+    plan = desk.retention.plan()
+    assert (plan.memory.is_over, plan.memory.lines_after <= 27, plan.number) == (True, True, 0)
+    reasons = {each.line.partition(": ")[2][:20]: each.why for each in plan.memory.going}
+    assert reasons["Canvas chart for the"] == "superseded"
+    assert reasons["The quay of Vestrand"].startswith("captured in knowledge/reference/quay.md:1")
+    assert any("says the same" in each.why for each in plan.memory.going)
+    assert "oldest" in plan.memory.going[0].why
+    assert desk.read(MEMORY) == text, "a plan writes nothing"
+    (done,) = desk.retention.apply(plan)
+    after = desk.read(MEMORY)
+    assert after.count("\n") == plan.memory.lines_after and "Never on a Friday" in after
+    assert f"line_count: {plan.memory.lines_after}\n" in after
+    assert before - {"line_count: 7"} <= set(desk.markdown()), "every line is there"
+    assert "  by the survey of Sunniva" in desk.read("archive/memory/2026.md").splitlines()
+    assert "archive/memory/2025.md" in desk.git("show", "--name-only", "--format=") and done.undo
+    assert desk.dirty() == "" and desk.retention.plan().proposals == ()
+
+
+def test_a_models_shorter_text_is_used_if_it_passes_and_the_plain_way_if_not(tmp_path: Path) -> None:
+    answer = "cannot"
+    desk = Desk(tmp_path, writer=Writer(lambda _question: answer), memory_line_cap=33)
+    desk.put({MEMORY: memory(30)})
+    plain = desk.condenser.memory()
+    assert "no entry" in plain.refused and plain.change is not None
+    kept = [lesson(number) for number in range(8, 31)]
+    answer = "\n".join(("# Core Memory", "", "## Lessons Learned", *kept, ""))
+    shorter = desk.condenser.memory()
+    assert not shorter.refused and shorter.model
+    (done,) = desk.condenser.apply([shorter])
+    assert done.applied and {lesson(number) for number in range(1, 31)} <= set(desk.markdown())
+
+
+def test_only_what_nobody_changed_used_or_links_to_is_evicted(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, git=False)
+    old = [f"knowledge/{name}.md" for name in (
+        "people/gone", "people/used", "people/linked", "people/subscribed", "people/preset", "people/_index",
+        "procedures/young", "projects/tidemark/context", "projects/quiet/context", "projects/quiet/notes",
+        "reference/manual", "identity/SOUL", "facts", "gauge/KNOWLEDGE", "reference/box/KNOWLEDGE",
+        "reference/box/more", "people/clique-a", "people/clique-b", "files/x", "prompts/system",
+    )]  # fmt: skip
+    desk.put(dict.fromkeys(old, "# It\n\n- a line\n"))
+    desk.put(
+        {
+            "knowledge/procedures/stays.md": "See [her](../people/linked.md).\n",
+            "knowledge/people/clique-a.md": "Knows [b](clique-b.md).\n",
+            "knowledge/people/clique-b.md": "Knows [a](clique-a.md).\n",
+            "knowledge/projects/_active.md": "- **tidemark** — knowledge/projects/tidemark/context.md\n",
+            "topics/t.md": "---\nsubscriptions:\n  - knowledge/people/subscribed.md\n---\n# T\n",
+            "presets/p.md": "---\ntype: preset\nfiles:\n  - path: knowledge/people/preset.md\n---\n",
+        }
+    )
+    aged(desk, 200, *old, "knowledge/people/clique-a.md", "knowledge/people/clique-b.md")
+    aged(desk, 60, "knowledge/procedures/young.md")
+    desk.uses["knowledge/people/used.md"] = 10_000
+    plan = desk.retention.plan()
+    gone = [move.path for move in plan.evicted]
+    assert gone == [
+        "knowledge/people/clique-a.md", "knowledge/people/clique-b.md", "knowledge/people/gone.md",
+        "knowledge/projects/quiet/context.md", "knowledge/projects/quiet/notes.md",
+        "knowledge/reference/manual.md",
+    ]  # fmt: skip
+    scores = {each.path: each for each in plan.scores}
+    assert (scores["knowledge/people/gone.md"].days, scores["knowledge/people/gone.md"].references) == (
+        200,
+        1,
+    )
+    assert scores["knowledge/people/clique-a.md"].references == 1
+
+
+def test_a_file_without_a_reference_counts_as_one_and_lasts_three_months(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, git=False)
+    links = Links(desk.files, scan_entries(desk.files))
+    ages = {f"{days}": NOW - timedelta(days=days) for days in (31, 92, 93)}
+    found = {each.path: each.score for each in scored(ages, ages, {"31": 2}, links, NOW)}
+    assert found["92"] > 0.01 > found["93"] and round(found["31"], 3) == round(2 * 0.2122, 3)
+    assert scored(["x"], {}, {}, links, NOW) == []
+
+
+def test_too_many_files_stop_for_their_number(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, most_archived=6)
+    names = [f"knowledge/journal/2025-01-{day:02}.md" for day in range(1, 9)]
+    desk.put(
+        {path: f"## {path}\n" for path in names} | {f"knowledge/people/{n}.md": "x\n" for n in range(20)}
+    )
+    plan = desk.retention.plan()
+    assert (plan.number, plan.too_many) == (8, "more than 6")
+    for number in (None, 7):
+        with pytest.raises(ChangeRefused, match="--archive 8"):
+            desk.retention.apply(plan, number)
+    with pytest.raises(ChangeRefused, match="--archive 8"):
+        desk.condenser.apply(desk.condenser.monthly())
+    assert (tmp_path / names[0]).is_file()
+    (done,) = desk.retention.apply(plan, 8)
+    assert done.applied and not [*(tmp_path / "knowledge").glob("journal/2025*")]
+    assert desk.retention.plan().proposals == ()
+    # Over half of all is many as well, however few they are.
+    desk.put({f"knowledge/journal/2025-02-{day:02}.md": "x\n" for day in range(1, 7)})
+    for number in range(16):
+        (tmp_path / f"knowledge/people/{number}.md").unlink()
+    assert desk.retention.plan().too_many == "over half of 10"
+
+
+def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_right_all_the_time(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    ada = "knowledge/people/ada lovelace.md"
+    odd = (
+        b"\xef\xbb\xbf---\r\ntype: person\r\n---\r\n# Ada\r\n\xff\xfe see [x](../procedures/x.md)\r\n no end"
+    )
+    desk.put({ada: "x", "knowledge/procedures/x.md": "# X\n", "knowledge/people/bob.md": "# Bob\n"})
+    (tmp_path / ada).write_bytes(odd)
+    sources = {
+        "knowledge/people/list.md": "- [Ada](ada%20lovelace.md), [[ada lovelace#Ada|her]], [[bob]]\r\n",
+        "knowledge/procedures/y.md": "`knowledge/people/bob.md`, [B](../people/bob.md#a), people/bob.md.\n",
+        "knowledge/facts.md": "- bob.mdx and knowledge/people/bob.md.bak are others\n",
+    }
+    for path, text in sources.items():
+        (tmp_path / path).write_bytes(text.encode())
+    desk.repository.commit([ada, *sources], "put there")
+    digest = hashlib.sha256(odd).hexdigest()
+    proposal, moves = desk.retention.archive([ada, "knowledge/people/bob.md"])
+    assert {place for move in moves for place in move.relinked} >= {
+        "knowledge/people/list.md:1",
+        "knowledge/procedures/y.md:1",
+    }
+    assert [place for move in moves for place in move.broken] == [f"{ada}:5"]
+    assert (tmp_path / ada).is_file()
+    desk.retention.made(proposal)
+    cold = tmp_path / "archive/people/ada lovelace.md"
+    assert hashlib.sha256(cold.read_bytes()).hexdigest() == digest and not (tmp_path / ada).exists()
+    assert desk.read("knowledge/procedures/y.md") == (
+        "`archive/people/bob.md`, [B](../../archive/people/bob.md#a), archive/people/bob.md.\n"
+    )
+    assert desk.read("knowledge/facts.md") == sources["knowledge/facts.md"]
+    links = Links(desk.files, scan_entries(desk.files))
+    assert len(links.to("archive/people/ada lovelace.md")) >= 1 and not [
+        each for each in links.problems if "list.md" in each.path or "y.md" in each.path
+    ]
+    assert [path for path, _ in desk.retention.listed()] == [
+        "archive/people/ada lovelace.md", "archive/people/bob.md"
+    ]  # fmt: skip
+    back, _ = desk.retention.restore(["archive/people"])
+    done = desk.retention.made(back)
+    assert (tmp_path / ada).read_bytes() == odd and desk.dirty() == "" and done.commit
+    assert desk.read("knowledge/procedures/y.md") == (
+        "`knowledge/people/bob.md`, [B](../people/bob.md#a), knowledge/people/bob.md.\n"
+    )
+    assert not (tmp_path / "archive/people/bob.md").exists()
+    assert desk.git("log", "--follow", "--format=%s", "--", ada).count("\n") >= 3, "its history goes on"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("knowledge/identity/SOUL.md", "every prompt"),
+        (MEMORY, "every prompt"),
+        ("knowledge/facts.md", "category file"),
+        ("knowledge/people/_index.md", "index"),
+        ("knowledge/people/photo.png", "only Markdown"),
+        ("knowledge/people/ada.md", "topics/t.md:3, which would load it"),
+        ("knowledge/people/nobody.md", "no such file"),
+        ("../outside.md", "no such file"),
+        ("raw/conversations", "no such file"),
+        ("knowledge/people/taken.md", "exists already"),
+        ("knowledge/gauge", "run: autopoiesis knowledge archive"),
+    ],
+)
+def test_some_files_are_not_archived(tmp_path: Path, path: str, why: str) -> None:
+    desk = Desk(tmp_path, git=False)
+    names = ("identity/SOUL.md", "memory/MEMORY.md", "facts.md", "people/_index.md", "people/photo.png",
+             "people/ada.md",             "people/taken.md", "gauge/KNOWLEDGE.md")  # fmt: skip
+    desk.put({f"knowledge/{name}": "# It\n" for name in names})
+    desk.put({"topics/t.md": "---\nsubscriptions:\n  - knowledge/people/ada.md\n---\n# T\n"})
+    desk.put({"archive/people/taken.md": "# Another\n", "archive/memory/2025.md": "# Lines\n"})
+    with pytest.raises(ChangeRefused, match=why):
+        desk.retention.archive([path])
+    for cold, reason in (
+        ("archive/people/taken.md", "exists already"),
+        ("archive/memory/2025.md", "single entries"),
+    ):
+        with pytest.raises(ChangeRefused, match=reason):
+            desk.retention.restore([cold])

@@ -1,0 +1,345 @@
+"""Jobs run by the clock: one program runs them, each moment once, and what fails stops nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import AutopoiesisError, CostLimit, JobError
+from engine.events import EngineEvent, JobEnded, JobStarted, Signal, Trouble
+from engine.lifecycle.schedule.job import Job, Task
+from engine.lifecycle.schedule.schedule import Schedule
+from engine.settings.model import Config, DaySettings, LifecycleSettings
+from engine.store.files import Files
+from engine.store.paths import Workspace
+
+NOON = datetime(2026, 6, 12, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+ROOT = Path(__file__).parents[2]
+
+
+class Program:
+    """A program that has the workspace open, with a clock that is set by hand."""
+
+    def __init__(self, root: Path) -> None:
+        self.now = NOON
+        self.config = Config(days=DaySettings("UTC"))
+        self.jobs: list[Job] = []
+        self.did: list[tuple[str, datetime]] = []
+        self.events: list[EngineEvent] = []
+        self.trusted = True
+        self.schedule = Schedule(
+            Files(Workspace.open(root)),
+            lambda: self.jobs,
+            lambda: self.config,
+            lambda: self.now,
+            publish=self.events.append,
+            trusted=lambda: self.trusted,
+        )
+
+    def add(
+        self, name: str, cron: str = "0 23 * * *", run: Callable[[Task], str] | None = None, **more: Any
+    ) -> None:
+        """Registers a job that notes for which moment it runs."""
+
+        def note(task: Task) -> str:
+            self.did.append((name, task.due))
+            return f"did {name}" if run is None else run(task)
+
+        self.jobs.append(Job(name=name, does=f"Does {name}.", cron=cron, run=note, **more))
+
+    def look(self, after: timedelta = timedelta()) -> list[tuple[str, datetime]]:
+        """Looks until nothing is due; what was done."""
+        self.now += after
+        before = len(self.did)
+        for _ in range(len(self.jobs) + 1):
+            self.schedule.look()
+            self.schedule.wait(10)
+        return self.did[before:]
+
+    def told(self, kind: type[EngineEvent]) -> list[Any]:
+        """The events of a kind so far."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "memory-config.yaml").write_text("")
+    return tmp_path
+
+
+@pytest.fixture
+def program(root: Path) -> Iterator[Program]:
+    made = Program(root)
+    yield made
+    made.schedule.close()
+
+
+def records(root: Path) -> list[dict[str, Any]]:
+    """All that the log says."""
+    paths = sorted((root / "logs").glob("jobs-*.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+
+
+def raising(error: Exception) -> Callable[[Task], str]:
+    """A job that fails."""
+
+    def run(_task: Task) -> str:
+        raise error
+
+    return run
+
+
+def test_a_registered_job_runs_at_its_times_and_one_run_catches_up_what_was_missed(
+    root: Path, program: Program
+) -> None:
+    program.add("tidy")
+    program.config = Config(
+        days=DaySettings("Europe/Brussels"), lifecycle=LifecycleSettings(schedule={"tidy": "30 6 * * *"})
+    )
+    assert program.look() == [], "nothing was missed by a job that was just added"
+    row = program.schedule.row("tidy")
+    assert (row.schedule, row.next, row.last) == ("At 06:30 every day", NOON + timedelta(hours=16.5), None)
+
+    assert program.look(DAY) == [("tidy", NOON + timedelta(hours=16.5))]
+    assert program.look(timedelta(hours=1)) == []
+    assert program.look(5 * DAY) == [("tidy", NOON + timedelta(hours=16.5) + 5 * DAY)]
+    assert program.look(timedelta(hours=-30)) == [] == program.look(timedelta(hours=30))
+    last = program.schedule.row("tidy").last
+    assert last is not None and (last.result, last.said, last.by) == ("done", "did tidy", "command")
+
+    assert [(each["what"], each.get("job")) for each in records(root)][:3] == [
+        ("planned", "tidy"), ("started", "tidy"), ("ended", "tidy"),
+    ]  # fmt: skip
+    assert [event.said for event in program.told(JobEnded)] == ["did tidy"] * 2
+    assert len(program.told(JobStarted)) == 2 and not program.told(Trouble)
+
+    program.config = Config(lifecycle=LifecycleSettings(schedule={"tidy": "off", "tydi": "off"}))
+    assert program.look(3 * DAY) == [] and program.schedule.row("tidy").next is None
+    (found,) = program.schedule.problems()
+    assert "there is no job tydi" in str(found)
+
+
+def test_one_program_of_several_runs_the_schedule_and_the_next_takes_over(
+    root: Path, program: Program
+) -> None:
+    other = Program(root)
+    for each in (program, other):
+        each.add("tidy")
+        each.look()
+    assert other.schedule.held_by() == "command" == program.schedule.held_by()
+    assert program.look(DAY) == [("tidy", NOON + timedelta(hours=11))]
+    assert other.look(DAY) == []
+    assert [type(event) for event in other.events] == [JobStarted, JobEnded], "it hears of it all the same"
+
+    program.schedule.close()
+    assert other.schedule.held_by() is None
+    assert other.look() == [], "the moment has had its run"
+    assert other.schedule.held_by() == "command"
+    assert other.look(DAY) == [("tidy", NOON + timedelta(hours=35))]
+    other.schedule.close()
+
+
+KILLED = """
+    import sys, threading
+    from tests.lifecycle.test_schedule import NOON, Program, DAY
+    program = Program(sys.argv[1])
+    program.now = NOON - DAY
+    program.add("tidy", run=lambda task: print("running", flush=True) or threading.Event().wait() or "")
+    program.look()
+    program.now = NOON
+    program.schedule.look()
+    program.schedule.wait()
+"""
+
+
+def test_a_program_that_is_killed_lets_another_take_over_and_its_run_is_caught_up_once(
+    root: Path, program: Program
+) -> None:
+    program.add("tidy")
+    killed = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(root)], stdout=subprocess.PIPE, cwd=ROOT
+    )
+    try:
+        assert killed.stdout is not None and killed.stdout.readline() == b"running\n"
+        assert program.look() == []
+        row = program.schedule.row("tidy")
+        assert row.running is not None and row.last is None
+        with pytest.raises(JobError, match="is running already"):
+            program.schedule.run("tidy", "command")
+    finally:
+        killed.kill()
+        killed.communicate()
+    assert program.look() == [("tidy", NOON - timedelta(hours=13))] and program.look() == []
+    assert [(run.result, run.said) for run in program.schedule.runs()] == [
+        ("done", "did tidy"), ("interrupted", "the command that ran it was ended"),
+    ]  # fmt: skip
+
+
+def test_what_fails_says_so_waits_for_its_next_time_and_stops_no_other(program: Program) -> None:
+    program.add("broken", run=raising(ZeroDivisionError("division by zero")))
+    program.add("poor", run=raising(CostLimit("the budget is spent", cure="raise it")))
+    program.add("network", run=raising(AutopoiesisError("no answer")))
+    program.add("sender", acts=True)
+    program.add("tidy")
+    program.trusted = False
+    program.look()
+    assert [name for name, _ in program.look(DAY)] == ["broken", "poor", "network", "tidy"]
+    assert program.look(timedelta(hours=1)) == []
+    assert [event.text for event in program.told(Trouble)] == [
+        "the job broken failed: ZeroDivisionError: division by zero",
+        "the job poor does not run: the budget is spent; raise it",
+        "the job network failed: no answer",
+        "the job sender does not run: the workspace is not trusted; autopoiesis trust",
+    ]
+    assert program.schedule.row("sender").refused == "the workspace is not trusted"
+
+    program.look(DAY)
+    again = [event.text.split()[2] for event in program.told(Trouble)[4:]]
+    assert again == ["broken", "network"], "what cannot go well until somebody acts is said once"
+    program.trusted = True
+    assert [name for name, _ in program.look(DAY)][3:] == ["sender", "tidy"]
+
+
+def test_a_job_that_does_not_end_is_given_up_and_the_others_run(root: Path, program: Program) -> None:
+    release = threading.Event()
+    program.add("stuck", run=lambda task: str(release.wait(20)), deadline_s=0)
+    program.add("tidy")
+    program.schedule.look()
+    program.now += DAY
+    program.schedule.look()
+    stuck = program.schedule._begun
+    program.schedule.look()
+    program.schedule.wait(10)
+    assert [name for name, _ in program.did] == ["stuck", "tidy"]
+    given_up = program.schedule.row("stuck").last
+    assert given_up is not None and "took longer than 0 minutes" in given_up.said
+    with pytest.raises(JobError, match="running already"):
+        program.schedule.run("stuck", "command")
+
+    release.set()
+    assert stuck is not None
+    stuck.wait(10)
+    program.schedule.look()
+    assert [run.result for run in program.schedule.runs()] == ["done", "failed"], "it comes too late"
+
+
+def test_leaving_ends_a_job_that_listens_and_it_is_caught_up_next_time(root: Path, program: Program) -> None:
+    begun = threading.Event()
+
+    def long(task: Task) -> str:
+        begun.set()
+        while True:
+            task.tell(1, 2)
+
+    program.add("long", run=long)
+    program.look()
+    program.now += DAY
+    program.schedule.look()
+    assert begun.wait(10)
+    program.schedule.close()
+    later = Program(root)
+    later.now = program.now
+    later.add("long")
+    assert later.look() == [("long", NOON + timedelta(hours=11))]
+    assert [run.said for run in later.schedule.runs()] == ["did long", "the program was left"]
+    later.schedule.close()
+
+
+def test_a_person_runs_a_job_whenever_they_want_and_its_times_stay(program: Program) -> None:
+    program.add("tidy")
+    program.look()
+    seen: list[tuple[int, int]] = []
+
+    def counting(task: Task) -> str:
+        task.tell(1, 3)
+        return str(task.day)
+
+    program.add("counts", run=counting)
+    run = program.schedule.run("counts", "workbench", lambda done, total: seen.append((done, total)))
+    assert (run.result, run.said, run.due, run.by) == ("done", "2026-06-12", None, "workbench")
+    assert seen == [(1, 3)]
+    assert program.schedule.run("tidy", "command").result == "done"
+    assert program.look(DAY)[-1] == ("tidy", NOON + timedelta(hours=11))
+    with pytest.raises(JobError, match=r"there is no job tid; did you mean tidy\?"):
+        program.schedule.run("tid", "command")
+    assert program.schedule.switched("tidy", "off") == {"tidy": "off"}
+    assert program.schedule.switched("tidy", "0 23 * * *") is None
+    program.add("never", "off")
+    with pytest.raises(JobError, match="off by its own setting"):
+        program.schedule.switched("never", None)
+
+
+def test_a_schedule_that_breaks_lets_another_program_go_on(root: Path, program: Program) -> None:
+    other = Program(root)
+    program.add("topic:a", "0 13 * * *", run=raising(ZeroDivisionError()), topic="a")
+    program.look()
+    program.now += DAY
+    with pytest.raises(ZeroDivisionError):
+        program.schedule._watch()
+    assert other.schedule.held_by() is None
+
+
+def test_triggers_of_topics_fire_together_at_once_and_are_not_caught_up(root: Path, program: Program) -> None:
+    other = Program(root)
+    for each in (program, other):
+        for name in ("evening", "night"):
+            each.add(f"topic:{name}", "0 22 * * *", topic=name)
+        each.look()
+    row = program.schedule.row("topic:night")
+    assert (row.schedule, row.next) == ("At 22:00 every day, UTC", NOON + timedelta(hours=10))
+    assert program.look(3 * DAY) == [("topic:evening", NOON + timedelta(hours=58))]
+    other.look()
+    assert [(event.event, event.key) for event in other.told(Signal)] == [("0 22 * * *", "")] * 2
+    last = program.schedule.row("topic:night").last
+    assert last is not None and last.due == NOON + timedelta(hours=58)
+    with pytest.raises(JobError, match=r"edit topics/night\.md"):
+        program.schedule.switched("topic:night", "off")
+
+    program.schedule.close()
+    other.now = program.now + 2 * DAY
+    assert other.look() == [], "nobody was there when it came due"
+    assert other.look(timedelta(hours=11)) == [("topic:evening", NOON + 5 * DAY + timedelta(hours=10))]
+    other.jobs.clear()
+    other.look(5 * DAY)
+    other.add("topic:evening", "0 22 * * *", topic="evening")
+    assert other.look() == [], "a topic that comes back begins anew"
+    other.schedule.close()
+
+
+def test_a_log_that_is_damaged_or_gone_costs_what_it_held(root: Path, program: Program) -> None:
+    program.add("tidy")
+    program.look()
+    program.look(DAY)
+    log = next((root / "logs").glob("jobs-*.jsonl"))
+    with log.open("a") as file:
+        file.write('{"seq": 99, "what": "started"}\n[]\n{"at": 5}\nnonsense\n')
+        file.write(
+            '{"seq":7,"at":"2026-06-13T12:00:00+00:00","what":"started","job":"../../x","by":"watch"}\n'
+        )
+    assert program.look(DAY) == [("tidy", NOON + timedelta(hours=35))]
+    assert [run.job for run in program.schedule.runs() if run.result == "interrupted"] == ["../../x"]
+    log.unlink()
+    assert program.look() == [] and program.schedule.runs() == ()
+    assert program.look(DAY) == [("tidy", NOON + timedelta(hours=59))]
+    assert not (root.parent / "x.lock").exists()
+
+
+def test_a_log_that_cannot_be_written_is_told_once_and_nothing_runs(root: Path, program: Program) -> None:
+    (root / "logs").write_text("not a folder")
+    program.add("tidy")
+    program.schedule.start("workbench")
+    for _ in range(3):
+        program.schedule._guarded(program.schedule.look)
+    program.schedule.close()
+    assert len({event.text for event in program.told(Trouble)}) == len(program.told(Trouble)) >= 1
+    assert program.did == []

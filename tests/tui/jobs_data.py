@@ -1,0 +1,104 @@
+"""A schedule in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from engine.lifecycle.schedule.job import By, JobRow, JobRun, Result
+from engine.lifecycle.schedule.schedule import Schedule
+from engine.store.cron import OFF, words
+
+if TYPE_CHECKING:
+    from tests.tui.fake_engine import FakeEngine
+
+NIGHT = datetime(2026, 6, 12, 3, 30, tzinfo=UTC)
+
+
+def run(number: int, job: str, start: datetime, result: Result | None, said: str, **more: Any) -> JobRun:
+    """A run of two seconds."""
+    end = None if result is None else start + timedelta(seconds=2.1)
+    return JobRun(
+        id=number, job=job, start=start, by="workbench", due=start, end=end, result=result, said=said
+    )  # fmt: skip
+
+
+RUNS = (
+    run(1, "index", NIGHT - timedelta(days=2), "done", "it is whole; 4 files brought up to date"),
+    run(2, "index", NIGHT - timedelta(days=1), "interrupted", "the program was left"),
+    run(3, "index", NIGHT, "done", "it is whole and up to date"),
+    run(4, "probes", NIGHT - timedelta(days=5), "failed", "2 of 17 are lost; see: autopoiesis probe run"),
+    run(5, "condense", NIGHT - timedelta(hours=4), "refused", "no key; set ANTHROPIC_API_KEY"),
+    run(6, "backup", NIGHT + timedelta(hours=15), None, ""),
+)
+
+
+def row(name: str, does: str, cron: str, next: datetime | None, topic: str = "", refused: str = "") -> JobRow:
+    """How a job stands."""
+    runs = [each for each in reversed(RUNS) if each.job == name]
+    return JobRow(
+        name=name, does=does, topic=topic, cron=cron, schedule=words(cron) + (", UTC" if topic else ""),
+        next=next, last=next_of(runs, ended=True), running=next_of(runs, ended=False), refused=refused,
+    )  # fmt: skip
+
+
+def next_of(runs: list[JobRun], *, ended: bool) -> JobRun | None:
+    """The newest that has ended, or has not."""
+    return next((each for each in runs if (each.end is not None) == ended), None)
+
+
+ROWS = (
+    row("index", "Brings the search index up to date, checks that it is whole, and makes a damaged one anew.",
+        "30 3 * * *", NIGHT + timedelta(days=1)),
+    row("trash", "Empties the trash of conversations.", OFF, None),
+    row("probes", "Runs the probes of probes.yaml.", "0 4 * * 0", NIGHT - timedelta(days=4.9792)),
+    row("condense", "Sums up the day.", "0 23 * * *", NIGHT + timedelta(hours=19.5),
+        refused="the workspace is not trusted"),
+    row("backup", "Pushes the workspace.", "0 * * * *", NIGHT + timedelta(hours=15.5)),
+    row("topic:journal-daily", "Fires this schedule of the topic journal-daily.", "0 22 * * *",
+        NIGHT + timedelta(hours=18.5), "journal-daily"),
+)  # fmt: skip
+
+
+class FakeSchedule(Schedule):
+    """What it is asked is noted."""
+
+    def __init__(self, engine: FakeEngine) -> None:
+        self._engine = engine
+        self.table: tuple[JobRow, ...] = ROWS
+        self.holder: By | None = "serve"
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+    def rows(self) -> tuple[JobRow, ...]:
+        """The rows."""
+        self._engine.note("rows")
+        return self.table
+
+    def runs(self, name: str = "", limit: int = 100) -> tuple[JobRun, ...]:
+        """Their runs."""
+        return tuple(each for each in reversed(RUNS) if each.job == name)
+
+    def held_by(self) -> By | None:
+        """Another program."""
+        return self.holder
+
+    def run(self, name: str, by: By, progress: Callable[[int, int], object] | None = None) -> JobRun:
+        """Tells of half of it; ``gates`` named ``run`` hold it up there."""
+        if progress is not None:
+            progress(1200, 2400)
+        self._engine.note("run", name, by)
+        return run(9, name, NIGHT, "failed" if name == "trash" else "done", f"did {name}")
+
+    def switched(self, name: str, cron: str | None) -> Mapping[str, str] | None:
+        """Only that job."""
+        self.table = tuple(
+            replace(each, cron=cron or "0 3 * * *", schedule=words(cron or "0 3 * * *"), next=None)
+            if each.name == name
+            else each
+            for each in self.table
+        )
+        return None if cron is None else {name: cron}

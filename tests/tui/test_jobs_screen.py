@@ -1,0 +1,138 @@
+"""The jobs screen: what each key does, and how it looks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from engine.errors import JobError
+from engine.events import JobStarted
+from tests.tui.conftest import SIZES, Driven, Run
+from tests.tui.fake_engine import NOW, FakeEngine, status_view
+from tests.tui.screen_driven import ScreenDriven
+from tui.screens.jobs.screen import JobsScreen
+
+
+class Scheduled(ScreenDriven[JobsScreen]):
+    """A running jobs screen and the hand that drives it."""
+
+    kind = JobsScreen
+
+
+@asynccontextmanager
+async def scheduled(
+    run: Run, size: tuple[int, int] = (120, 40), **changes: object
+) -> AsyncIterator[Scheduled]:
+    """Opens the jobs screen."""
+    async with run(size, **changes) as driven:
+        opened = Scheduled(driven.app, driven.pilot, driven.engine)
+        await opened.press("J")
+        yield opened
+
+
+async def test_every_job_with_its_next_time_its_last_result_and_the_log_of_its_runs(run: Run) -> None:
+    async with scheduled(run) as driven:
+        for size in SIZES.values():
+            await driven.resize(*size)
+            assert "✓ index" in driven.line("06-13 03:30") and "up to date" in driven.line("06-13 03:30")
+            assert "due now" in driven.line("! probes") and "2 of 17 are lost" in driven.line("! probes")
+            assert "off" in driven.line("○ trash") and "running" in driven.line("▸ backup")
+            assert "6 · 1 has failed" in driven.text and "autopoiesis serve runs the schedule" in driven.text
+        assert "At 03:30 every day  (30 3 * * *)" in driven.text
+        assert "interrupted  workbench, 2.1 s  the program was left" in driven.text
+        await driven.press("j", "j")
+        assert "missed: it is caught up once" in driven.text
+        await driven.press("j")
+        assert "the workspace is not trusted" in driven.line("refused ")
+        await driven.press("j")
+        assert "since 18:30, by workbench" in driven.line("running  ")
+        await driven.press("r")
+        assert "it runs already" in driven.said
+
+        driven.engine.schedule.holder = None
+        driven.engine.publish(JobStarted(NOW, "index", "serve"))
+        await driven.until(lambda: "nothing runs the schedule" in driven.text)
+
+
+async def test_a_job_runs_now_and_how_far_it_is_is_said(run: Run, engine: FakeEngine) -> None:
+    engine.gates["run"] = threading.Event()
+    async with scheduled(run) as driven:
+        await driven.send("enter")
+        await driven.until(lambda: "1,200 of 2,400 …" in driven.text)
+        assert "running" in driven.line("▸ index")
+        engine.gates["run"].set()
+        await driven.settle()
+        assert engine.asked("run") == [("run", "index", "workbench")]
+        assert "index done: did index" in driven.said and "✓ index" in driven.text
+        await driven.press("j", "r")
+        assert "trash failed: did trash" in driven.said
+        engine.failing["run"] = JobError("the job probes is running already")
+        await driven.press("j", "r")
+        assert "the job probes is running already" in driven.said
+        assert "running" not in driven.line("! probes")
+
+
+async def test_a_job_is_switched_off_and_on_and_a_topic_is_edited_instead(
+    run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scheduled(run) as driven:
+        await driven.press("o")
+        assert "index is off; commit a81f2c0" in driven.said
+        await driven.press("o")
+        assert [call[1:] for call in engine.asked("change")] == [
+            ("lifecycle.schedule", {"index": "off"}), ("lifecycle.schedule", None),
+        ]  # fmt: skip
+        await driven.press("e", "G", "o")
+        assert "no trigger of a topic" in driven.said and "its times are in its topic" in driven.said
+        edited: list[str] = []
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append(path))
+        (engine.root / "topics/journal-daily.md").write_text("# Journal\n")
+        await driven.press("e")
+        assert edited and edited[0].endswith("topics/journal-daily.md")
+
+
+async def test_the_log_of_a_job_has_the_keys_and_esc_leads_back(run: Run) -> None:
+    async with scheduled(run, (80, 18)) as driven:
+        await driven.press("l")
+        assert driven.in_use() == "runs" and not driven.screen.jobs.display and "2.1 s" in driven.text
+        await driven.press("escape")
+        assert driven.in_use() == "jobs" and "✓ index" in driven.text
+        await driven.press("escape")
+        assert not driven.is_open()
+
+
+async def test_a_read_only_workspace_runs_nothing_and_trouble_has_a_way_out(
+    run: Run, engine: FakeEngine
+) -> None:
+    async with scheduled(run, status_value=status_view(read_only=True)) as driven:
+        await driven.press("r", "o")
+        assert "the workspace is read-only" in driven.said and not engine.asked("run")
+    engine.failing["rows"] = JobError("the log cannot be read")
+    async with scheduled(run) as driven:
+        assert "The schedule cannot be read." in driven.text and "the log cannot be read" in driven.text
+        await driven.press("r", "l")
+        assert "no job is selected" in driven.said
+        del engine.failing["rows"]
+        await driven.press("ctrl+r")
+        assert "✓ index" in driven.text
+
+
+async def test_text_of_others_is_no_markup_and_no_terminal_sequence(run: Run, engine: FakeEngine) -> None:
+    hostile = "[/] [@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
+    first = engine.schedule.table[0]
+    assert first.last is not None
+    engine.schedule.table = (
+        replace(first, name=hostile, does=hostile, schedule=hostile, last=replace(first.last, said=hostile)),
+    )
+    async with scheduled(run) as driven:
+        assert "\x1b" not in driven.text and "[@click=app.quit]x[/]" in driven.text
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_pictures(run: Run, picture: Callable[[Driven, str], None], size: str) -> None:
+    async with scheduled(run, SIZES[size]) as driven:
+        picture(driven, f"jobs/{size}")

@@ -1,0 +1,29 @@
+"""A terminal that is gone keeps nobody waiting who still draws for it."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
+
+from tui.kit.terminal_input import Output
+
+
+class _Gone(io.StringIO):
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError(text)
+
+    def flush(self) -> None:
+        if not self.closed:
+            raise BrokenPipeError
+
+
+@pytest.mark.timeout(30)
+def test_drawing_goes_on_for_a_terminal_that_is_gone() -> None:
+    thread = WriterThread(Output(_Gone()))  # type: ignore[arg-type]
+    thread.start()
+    for _ in range(10 * MAX_QUEUED_WRITES):
+        thread.write("drawn\n")
+    thread.stop()
+    assert not thread.is_alive()

@@ -1,0 +1,60 @@
+"""``commit``: what has changed, committed now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.errors import AutopoiesisError
+from tui.cli.base import emit, emit_json, emit_problems, verb
+from tui.render.figures import plural
+
+if TYPE_CHECKING:
+    from engine.commits.report import CommitReport, MadeCommit
+    from engine.engine import Engine
+
+
+@verb("autopoiesis commit --dry-run", "autopoiesis commit knowledge/people -m 'Ada moved to Ghent'")
+@click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(path_type=Path))
+@click.option("-m", "--message", default="", help="What it says; made from the change when left out.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be committed; no model is asked.")
+def commit(engine: Engine, paths: tuple[Path, ...], message: str, dry_run: bool, as_json: bool) -> int:
+    """Commit files and folders of the workspace, or all that has changed.
+
+    Without a PATH that is knowledge, topics, presets, archive, attachments, skills, probes and settings in
+    one commit, and transcripts whose session has ended in another. What may not be committed, such as a file
+    that holds what looks like a secret, is left out and named: then the exit status is 1.
+    """
+    named = [_relative(engine, path) for path in paths]
+    report = engine.commits.commit(named, message, dry_run=dry_run)
+    gone = [path for path in named if not (engine.workspace.root / path).exists()]
+    if gone and not (report.commits or report.left_out):
+        raise AutopoiesisError("there is no such file or folder, here or in the newest commit", where=gone[0])
+    if as_json:
+        emit_json(report)
+    else:
+        _print(report, dry_run=dry_run)
+    emit_problems(f"left out: {each.path}: {each.why}" for each in report.left_out)
+    return 1 if report.refused else 0
+
+
+def _relative(engine: Engine, path: Path) -> str:
+    return engine.workspace.relative(path) if path.is_absolute() else path.as_posix()
+
+
+def _print(report: CommitReport, *, dry_run: bool) -> None:
+    if not report.commits:
+        emit("nothing to commit")
+    for number, each in enumerate(report.commits):
+        if number:
+            emit()
+        emit(f"{'would commit' if dry_run else f'committed as {each.revision[:8]}'}: {_files(each)}")
+        for line in each.message.split("\n"):
+            emit(f"    {line}".rstrip())
+
+
+def _files(made: MadeCommit) -> str:
+    by = f", worded by {made.model}" if made.model else ""
+    return f"{plural(len(made.paths), 'file')}{by}"

@@ -1,0 +1,200 @@
+"""``extract``: sessions are read for knowledge."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.base import emit, emit_json, emit_problems, kept, minute, plain, table, verb
+from tui.render.figures import dollars, plural, sizes
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+    from engine.lifecycle.extraction.run import Preview, Report, Result, Runner, Survey
+
+_SHOWN = 20
+
+
+@verb(
+    "autopoiesis extract",
+    "autopoiesis extract --apply",
+    "autopoiesis extract ses_1a2b3c4d --extractor decisions --extractor journal --apply",
+    "autopoiesis extract --list",
+    name="extract",
+)
+@click.argument("sessions", metavar="[SESSION]…", nargs=-1)
+@click.option("--extractor", "names", metavar="NAME", multiple=True, help="Only this one; may be repeated.")
+@click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
+@click.option("--again", is_flag=True, help="Also what was read before.")
+@click.option("--list", "is_list", is_flag=True, help="List the extractors, and how far they have come.")
+def extract(
+    engine: Engine,
+    sessions: tuple[str, ...],
+    names: tuple[str, ...],
+    is_applied: bool,
+    again: bool,
+    is_list: bool,
+    as_json: bool,
+) -> int:
+    """Read sessions for decisions, lessons, people, procedures, facts and the journal.
+
+    Reads every session of raw/ that has ended, or only SESSION (its id or its path), each once with each
+    extractor. What it finds goes to the pages of projects, people, procedures and references, to MEMORY.md
+    and the journal, with where it comes from; what could be planted waits for you (`autopoiesis review
+    list`). extraction.provider names the model; the default, `none`, is none: then what a session marks
+    itself is taken, and what else can be known without one is proposed for review. knowledge/prompts/NAME.md
+    replaces what a model is asked.
+    """
+    if is_list:
+        return _list(engine, as_json)
+    since = engine.clock().astimezone(UTC).isoformat(timespec="microseconds") if again else ""
+    runner = engine.extraction.runner(names, since=since)
+    paths = tuple(map(engine.extraction.path_of, sessions))
+    if is_applied:
+        return _apply(runner, paths, as_json)
+    survey = runner.survey(paths)
+    previews = () if survey.provider else tuple(runner.preview(each.path) for each in survey.due)
+    if as_json:
+        tree = plain(survey)
+        tree |= {
+            "tokens": survey.tokens,
+            "questions": survey.questions,
+            "usd": engine.extraction.price_of(survey),
+            "previews": plain(previews),
+        }
+        emit_json(tree)
+        return 0
+    _emit_survey(engine, survey, named=bool(paths))
+    for preview in itertools.islice(previews, _SHOWN):
+        _emit_preview(preview)
+    if len(previews) > _SHOWN:
+        emit(f"{_SHOWN} of {len(previews)} shown; --json has all")
+    if survey.due:
+        emit("dry run; pass --apply to extract")
+    return 0
+
+
+def _emit_survey(engine: Engine, survey: Survey, *, named: bool) -> None:
+    due, done = survey.due, sum(each.is_done for each in survey.candidates)
+    readings = sum(len(each.due) for each in due)
+    emit(f"{plural(len(due), 'session')} to read, {plural(readings, 'reading')}; {done:,} done before")
+    for each in survey.candidates:
+        if each.why and not each.is_done:
+            emit(f"left alone: {each.path}: {each.why}")
+        elif named and each.why:
+            emit(f"{each.path}: {each.why}")
+    if not due:
+        return
+    if not survey.provider:
+        emit("no model used, $0")
+        return
+    price = engine.extraction.price_of(survey)
+    about = "price unknown" if price is None else f"about {dollars(price)} and the replies"
+    emit(f"{plural(survey.questions, 'question')}, ~{survey.tokens:,} tokens to {survey.provider}, {about}")
+    rows = [[each.path, sizes(each.size), plural(each.windows, "window"), f"{each.tokens:,}"] for each in due]
+    table(rows[:_SHOWN])
+    if len(rows) > _SHOWN:
+        emit(f"{_SHOWN} of {len(rows)} shown; --json has all")
+
+
+def _emit_preview(preview: Preview) -> None:
+    emit(preview.path)
+    decided = preview.plan
+    edits = sorted(decided.edits, key=lambda each: (each.path, each.section))
+    for (path, section), lines in itertools.groupby(edits, lambda each: (each.path, each.section)):
+        emit(f"  {path}{f', {section}' if section else ''}")
+        for edit in lines:
+            emit(f"    {edit.line}")
+    for known in decided.known:
+        emit(f"  known  {known.path}:{known.number}  {known.line}")
+    for held in decided.held:
+        emit(f"  for review  {held.item.path or held.item.category}: {held.item.text}")
+        emit(f"    why: {held.why}")
+    for reading in preview.readings:
+        if reading.error:
+            emit(f"  {reading.by.extractor}: {reading.error}")
+    if not (decided.edits or decided.known or decided.held):
+        emit("  nothing found")
+
+
+def _apply(runner: Runner, paths: tuple[str, ...], as_json: bool) -> int:
+    report = runner.run(paths, lambda each, done, total: None if as_json else _told(each, done, total))
+    if as_json:
+        emit_json(report)
+    else:
+        _emit_report(report)
+    failed = [each for each in report.results if each.outcome in ("failed", "changed")]
+    emit_problems(f"autopoiesis: {each.path}: {each.error}" for each in failed)
+    return 1 if failed or report.stopped else 0
+
+
+def _told(result: Result, done: int, total: int) -> None:
+    from engine.lifecycle.extraction.settle import counted  # noqa: PLC0415 — `--help` loads no engine
+
+    what = ", ".join(
+        filter(None, (counted(result.records), f"{result.held} for review" if result.held else ""))
+    )
+    emit(f"{done}/{total}  {result.outcome}  {result.path}: {what or result.error or 'nothing new'}")
+    for record in result.records:
+        for refused in record.refused:
+            emit(f"  not used  {record.by.extractor}: {refused}")
+
+
+def _emit_report(report: Report) -> None:
+    for path in report.recovered:
+        emit(f"finished what was interrupted: {path}")
+    for each in report.results:
+        if each.outcome == "skipped":
+            emit(f"skipped  {each.path}: {each.error}")
+    read = [each for each in report.results if each.records]
+    if not report.results:
+        emit("nothing to extract")
+    lines = sum(len(record.items) for each in read for record in each.records)
+    if read:
+        emit(f"{plural(len(read), 'session')} read, {plural(lines, 'line')} written")
+    held = sum(each.held for each in read)
+    if held:
+        emit(f"{plural(held, 'item')} for review: autopoiesis review list")
+    records = [record for each in read for record in each.records]
+    tokens = sum(record.input_tokens + record.output_tokens for record in records)
+    if tokens:
+        costs = [record.cost_usd for record in records]
+        known = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
+        emit(f"{tokens:,} tokens, {known}")
+    last = next((each for each in reversed(read) if each.commit or each.uncommitted), None)
+    if last is not None:
+        emit(kept(last.commit, last.uncommitted))
+    if report.stopped:
+        emit_problems([f"autopoiesis: stopped: {report.stopped}"])
+
+
+def _list(engine: Engine, as_json: bool) -> int:
+    extraction = engine.extraction
+    records = extraction.log().all()
+    found = []
+    for each in extraction.extractors():
+        own = [record for record in records if record.by.extractor == each.name]
+        done = Counter(record.status for record in own if record.by.version == each.version)
+        found.append(
+            {
+                "name": each.name,
+                "version": each.version,
+                "read": done["extracted"],
+                "failed": done["failed"],
+                "lines": sum(len(record.items) for record in own),
+                "last": max((record.at for record in own), default=""),
+            }
+        )
+    if as_json:
+        emit_json(found)
+        return 0
+    heads = ["extractor", "version", "read", "failed", "lines", "last"]
+    table(
+        [[*(str(each[head]) for head in ("name", *heads[1:5])), minute(str(each["last"]))] for each in found],
+        heads,
+    )
+    return 0

@@ -1,0 +1,327 @@
+"""``history``: what the repository tells of the memory's past, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui.cli.base import emit, emit_json, emit_problems, emit_raw, group, plain, table, visible
+from tui.cli.past import say_commit
+from tui.render.figures import plural
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engine.engine import Engine
+    from engine.history.model import Blame, BlamedLine, Entry, FileDiff, Hit, Learned, Taught
+
+KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract", "other")
+_LATE = {
+    "undo": "tui.cli.history_back:history_undo",
+    "snapshot": "tui.cli.history_back:history_snapshot",
+    "snapshots": "tui.cli.history_back:history_snapshots",
+    "branches": "tui.cli.history_back:history_branches",
+}
+_SHOWN = 20
+_TEXT = 400
+
+
+@group(
+    "autopoiesis history",
+    'autopoiesis history when "message broker"',
+    "autopoiesis history blame knowledge/facts.md:12",
+    "autopoiesis history changed --since yesterday",
+    "autopoiesis history undo",
+    late=_LATE,
+    invoke_without_command=True,
+)
+@click.pass_context
+def history(context: click.Context) -> None:
+    """The memory's past, from git; without a command the newest commits."""
+    if context.invoked_subcommand is None:
+        context.invoke(history_list)
+
+
+@history.verb(
+    "list",
+    "autopoiesis history list --type memory --since 2026-06-01",
+    "autopoiesis history list --path topics",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=_SHOWN, show_default=True, help="The most commits."
+)
+@click.option("--type", "kind", type=click.Choice(KINDS), help="Only commits of this type.")
+@click.option("--path", default="", help="Only commits that changed this file, or something in this folder.")
+@click.option("--since", default="", metavar="DATE", help="Only commits from this day or moment on.")
+@click.option("--before", default="", metavar="PLACE", help="Go on where a page ended; it said how.")
+def history_list(
+    engine: Engine, limit: int, kind: str | None, path: str, since: str, before: str, as_json: bool
+) -> None:
+    """List the commits, the newest first: revision, time, type, files, subject, and its session."""
+    page = engine.history.timeline(limit, before=before, path=path, kind=kind or "", since=since)
+    if as_json:
+        emit_json({"entries": [entry_tree(each) for each in page.entries], "next": page.next})
+        return
+    if not page.entries:
+        emit("no such commits")
+    table(
+        [
+            [
+                each.revision[:8],
+                when_of(engine, each.at),
+                each.kind,
+                str(each.files),
+                each.title,
+                _sessions(each),
+            ]
+            for each in page.entries
+        ]
+    )
+    if page.next:
+        emit(f"there are older ones: --before {page.next}")
+
+
+@history.verb(
+    "changes", "autopoiesis history changes 1a2b3c4d", "autopoiesis history changes HEAD~2 knowledge/facts.md"
+)
+@click.argument("revision", metavar="REV|DATE")
+@click.argument("path", required=False)
+def history_changes(engine: Engine, revision: str, path: str | None, as_json: bool) -> None:
+    """Show what a commit changed: its files, or one of them as a diff.
+
+    A added, M changed, D deleted, R renamed.
+    """
+    found = engine.history.changes(revision)
+    if path is not None:
+        file = next((each for each in found.files if path in (each.path, each.earlier)), path)
+        diff = engine.history.diff(found.entry.revision, file)
+        if as_json:
+            emit_json(diff)
+        else:
+            print_diff(diff)
+        return
+    if as_json:
+        emit_json({"entry": entry_tree(found.entry), "files": found.files})
+        return
+    print_entry(engine, found.entry)
+    for file in found.files:
+        emit(f"{file.letter}  {f'{file.earlier} → ' if file.earlier else ''}{file.path}")
+
+
+@history.verb("when", 'autopoiesis history when "file-based memory"', "autopoiesis history when --all Port")
+@click.argument("text")
+@click.option("--all", "every", is_flag=True, help="Every commit that brought it or took it out.")
+@click.option("--case", is_flag=True, help="Capital and small letters differ.")
+def history_when(engine: Engine, text: str, every: bool, case: bool, as_json: bool) -> int:
+    """Tell when TEXT was first learned, where, and from which conversation, also if it is gone today.
+
+    It is looked for as it stands, in knowledge, topics and archive; if it never was there, in conversations.
+    Exit code 1 when it is found nowhere.
+    """
+    found = engine.history.when(text, every=every, case=case)
+    if as_json:
+        tree = {**plain(found), "hits": [_hit_tree(each) for each in found.hits]}
+        emit_json({**tree, "went": None if found.went is None else _hit_tree(found.went)})
+    elif not found.where:
+        emit("found nowhere, neither in what is kept nor in what was said")
+    else:
+        _print_learned(engine, found)
+    return 0 if found.where else 1
+
+
+@history.verb(
+    "blame", "autopoiesis history blame knowledge/facts.md", "autopoiesis history blame knowledge/facts.md:12"
+)
+@click.argument("file", metavar="FILE[:LINE[-LINE]]")
+@click.option("--at", "revision", default="", metavar="REV|DATE", help="The file as it was then.")
+def history_blame(engine: Engine, file: str, revision: str, as_json: bool) -> None:
+    """Show of each line, or of some, when it was written, and which conversation taught it."""
+    from engine.history.blame import span_of  # noqa: PLC0415 — `--help` must not load the engine
+
+    is_name = engine.workspace.holds(file) and engine.workspace.root.joinpath(file).is_file()
+    path, lines = (file, None) if is_name else span_of(file)
+    found = _blame(engine, path, lines, revision)
+    if as_json:
+        emit_json({**plain(found), "commits": [entry_tree(each) for each in found.commits]})
+        return
+    if len(found.lines) == 1:
+        _print_blamed(engine, found, found.lines[0])
+    else:
+        table([_blamed(engine, found, each) for each in found.lines])
+    if found.shallow:
+        emit("the clone is shallow: lines of its first commit may be older")
+
+
+def _blame(engine: Engine, path: str, lines: tuple[int, int] | None, revision: str) -> Blame:
+    from engine.errors import DocumentError  # noqa: PLC0415 — `--help` must not load the engine
+
+    try:
+        return engine.history.blame(path, lines, revision=revision)
+    except FileNotFoundError as error:
+        cure = "see: autopoiesis history list --path, or blame it with --at as it was before it went"
+        raise DocumentError("there is no such file", where=path, cure=cure) from error
+
+
+@history.verb("changed", "autopoiesis history changed --since 'last week' --stat")
+@click.option(
+    "--since",
+    default="today",
+    show_default=True,
+    metavar="DATE|REV",
+    help="From this day, moment or commit on; a day counts from its beginning.",
+)
+@click.option("--path", default="knowledge", show_default=True, help="The file or folder looked at.")
+@click.option("--stat", is_flag=True, help="Files and numbers of lines alone.")
+def history_changed(engine: Engine, since: str, path: str, stat: bool, as_json: bool) -> None:
+    """Show what has changed in knowledge since a day or a commit, by file, as a diff."""
+    found = engine.history.changed(since, path=path)
+    if as_json:
+        tree = plain(found)
+        if stat:
+            for each in tree["files"]:
+                del each["text"]
+        emit_json({**tree, "added": found.added, "removed": found.removed})
+        return
+    base = "the beginning" if found.since is None else _short(engine, found.since)
+    counts = plural(len(found.files), "file")
+    emit(
+        f"{counts} changed since {base}: {_lines(found.added, found.removed)}"
+        if found.files
+        else f"nothing has changed since {base}"
+    )
+    for file, diff in zip(found.letters, found.files, strict=True):
+        name = f"{file.earlier} → {file.path}" if file.earlier else file.path
+        told = "binary" if diff.binary else _lines(diff.added, diff.removed)
+        emit(f"{file.letter}  {name}: {told}")
+        if not stat:
+            print_diff(diff)
+    if found.uncommitted:
+        emit_problems([f"not in this, because it is in no commit yet: {each}" for each in found.uncommitted])
+
+
+@history.verb("recall", "autopoiesis history recall 2026-06-01 knowledge/facts.md")
+@click.argument("revision", metavar="REV|DATE")
+@click.argument("path")
+def history_recall(engine: Engine, revision: str, path: str, as_json: bool) -> None:
+    """Print a file as it was at a commit, tag, branch or date: to a pipe or file byte for byte."""
+    from engine.errors import DocumentError  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.store.repository import Commit  # noqa: PLC0415 — likewise
+
+    try:
+        entry, data = engine.history.recall(revision, path)
+    except FileNotFoundError as error:
+        raise DocumentError(str(error), cure=f"see: autopoiesis history list --path {path}") from error
+    text = data.decode("utf-8", "surrogateescape")
+    if as_json:
+        emit_json({"entry": entry_tree(entry), "path": path, "text": text})
+        return
+    say_commit(Commit(entry.revision, entry.at, entry.author, entry.subject))
+    emit_raw(text)
+
+
+# How it is put.
+
+
+def entry_tree(entry: Entry) -> dict[str, Any]:
+    """A commit as JSON knows it, with its type."""
+    return {**plain(entry), "kind": entry.kind}
+
+
+def when_of(engine: Engine, at: datetime) -> str:
+    """A moment to the minute, as the workspace's clocks show it."""
+    from engine.store.zone import local_time  # noqa: PLC0415 — `--help` must not load the engine
+
+    return f"{local_time(at, engine.config.days.time_zone):%Y-%m-%d %H:%M}"
+
+
+def print_entry(engine: Engine, entry: Entry) -> None:
+    """Prints a commit with all that its message says."""
+    emit(f"{entry.revision}  {when_of(engine, entry.at)}  {entry.author}")
+    emit(entry.subject)
+    if entry.body:
+        emit(entry.body)
+
+
+def print_diff(diff: FileDiff) -> None:
+    """Prints a diff, its signs coloured on a terminal."""
+    if diff.binary:
+        emit("    binary")
+    for line in diff.text.split("\n")[:-1] if diff.text else ():
+        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        click.echo(click.style(f"    {visible(line)}", fg=colour))
+    if diff.cut:
+        emit(f"    … cut; in all {_lines(diff.added, diff.removed)}")
+
+
+def _lines(added: int, removed: int) -> str:
+    return f"{plural(added, 'line')} added, {removed:,} removed"
+
+
+def _sessions(entry: Entry) -> str:
+    more = f" and {len(entry.sessions) - 1:,} more" if len(entry.sessions) > 1 else ""
+    return f"{entry.sessions[0]}{more}" if entry.sessions else ""
+
+
+def _short(engine: Engine, entry: Entry) -> str:
+    return f"{entry.revision[:8]} of {when_of(engine, entry.at)}"
+
+
+def _taught(taught: Sequence[Taught]) -> str:
+    where = {
+        "trash": " (in the trash)",
+        "reclaimed": " (reclaimed)",
+        "gone": " (gone)",
+        "unknown": " (not found)",
+    }
+    return ", ".join(f"{each.path or each.name}{where.get(each.source, '')}" for each in taught)
+
+
+def _hit_tree(hit: Hit) -> dict[str, Any]:
+    return {**plain(hit), "entry": entry_tree(hit.entry)}
+
+
+def _print_learned(engine: Engine, found: Learned) -> None:
+    if found.where == "conversations":
+        emit("never in what is kept; it was said:")
+    for hit in found.hits:
+        what = "gone" if hit.removed else "learned"
+        emit(f"{what}  {when_of(engine, hit.entry.at)}  {hit.entry.revision[:8]}  {hit.entry.subject}")
+        emit(f"    {hit.path}:{hit.line}" if hit.line else f"    {hit.path} (binary)")
+        if hit.text:
+            emit(f"    {hit.text.strip()[:_TEXT]}")
+        if hit.taught and not hit.removed:
+            emit(f"    from {_taught(hit.taught)}")
+    if found.shallow:
+        emit("the clone is shallow: it may be older")
+    if not found.hits:
+        emit("in no commit yet")
+    for each in found.now[:_SHOWN]:
+        emit(f"stands now in {each.path}:{each.line}" + ("" if each.committed else " (not all committed)"))
+    if len(found.now) > _SHOWN:
+        emit(f"{_SHOWN} of {len(found.now)} places shown")
+    if not found.now and found.went is None:
+        emit("gone since, in no commit yet")
+    elif found.went is not None and found.went not in found.hits:
+        went = found.went
+        emit(f"gone since {when_of(engine, went.entry.at)}  {went.entry.revision[:8]}  {went.entry.subject}")
+
+
+def _print_blamed(engine: Engine, found: Blame, line: BlamedLine) -> None:
+    entry = found.commit_of(line)
+    emit(line.text.strip())
+    if entry is None:
+        emit("in no commit yet")
+        return
+    emit(f"written  {_short(engine, entry)}  {entry.subject}")
+    if line.path != found.path:
+        emit(f"then in  {line.path}:{line.line}")
+    for each in line.taught:
+        emit(f"from     {_taught([each])}" + (f", {each.day}" if each.day else ""))
+
+
+def _blamed(engine: Engine, found: Blame, line: BlamedLine) -> list[str]:
+    entry = found.commit_of(line)
+    day = when_of(engine, entry.at)[:10] if entry is not None else "uncommitted"
+    return [str(line.number), line.revision[:8], day, ", ".join(each.name for each in line.taught), line.text]

@@ -1,0 +1,283 @@
+"""``condense``, ``prune`` and ``archive``: what keeps memory short and current, always shown before it is
+done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.errors import ChangeRefused
+from tui.cli.base import emit, emit_json, group, kept, table, verb
+from tui.render.figures import plural, sizes
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from engine.engine import Engine
+    from engine.lifecycle.proposals import Done, Proposal
+    from engine.lifecycle.retention.moving import Move
+    from engine.lifecycle.retention.retention import Plan
+
+_day_option = click.option(
+    "--day", metavar="DATE", help="A day of the time meant, as 2026-06-12; else today."
+)
+_apply_option = click.option("--apply", "applied", is_flag=True, help="Do it; without this it is only shown.")
+_number_option = click.option(
+    "--archive", "number", type=int, metavar="N", help="Say that so many files may move, where they are many."
+)
+
+
+@group("autopoiesis condense daily", "autopoiesis condense weekly --apply")
+def condense() -> None:
+    """Condense days into journals, weeks into MEMORY.md, months into proposals.
+
+    Without --apply what it comes to is shown, and waits in `autopoiesis review list --group upkeep`.
+    """
+
+
+@condense.verb("daily", "autopoiesis condense daily --day 2026-06-12 --apply")
+@_day_option
+@_apply_option
+def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
+    """Write what a day's journal lacks: what was harvested, decided and done. No line of yours is touched."""
+    _recover(engine, applied, as_json)
+    return _settle(engine, [engine.condenser.daily(_day(engine, day))], applied, as_json)
+
+
+@condense.verb("weekly", "autopoiesis condense weekly --day 2026-06-12")
+@_day_option
+@_apply_option
+def condense_weekly(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
+    """Take the decisions and lessons of a week's journals over into MEMORY.md, as far as it has room."""
+    from engine.lifecycle.condensing.weeks import week_of  # noqa: PLC0415 — `--help` must not load the engine
+
+    _recover(engine, applied, as_json)
+    found = _day(engine, day)
+    return _settle(engine, [engine.condenser.weekly(week_of(found) if found else "")], applied, as_json)
+
+
+@condense.verb("monthly", "autopoiesis condense monthly", "autopoiesis condense monthly --apply --archive 60")
+@_day_option
+@_apply_option
+@_number_option
+def condense_monthly(
+    engine: Engine, day: str | None, applied: bool, number: int | None, as_json: bool
+) -> int:
+    """Look through all knowledge: MEMORY.md's cap, lines said twice, projects gone quiet, old journals."""
+    _recover(engine, applied, as_json)
+    return _settle(engine, engine.condenser.monthly(_day(engine, day)), applied, as_json, number)
+
+
+def _day(engine: Engine, text: str | None) -> date | None:
+    """The day that a person names.
+
+    Raises:
+        click.BadParameter: It is none.
+    """
+    if text is None:
+        return None
+    from engine.store.moments import FORMS, moment  # noqa: PLC0415 — only where one is named
+    from engine.store.zone import local_day  # noqa: PLC0415 — likewise
+
+    zone = engine.config.days.time_zone
+    found: datetime | None = moment(text, engine.clock(), zone or "")
+    if found is None:
+        raise click.BadParameter(f"is no day; give {FORMS}", param_hint="--day")
+    return local_day(found, zone)
+
+
+def _settle(
+    engine: Engine, proposals: Sequence[Proposal], applied: bool, as_json: bool, number: int | None = None
+) -> int:
+    """Applies proposals or has them wait, and says what became of each; 1 where one was refused."""
+    if applied:
+        done = engine.condenser.apply(proposals, number)
+    else:
+        done = engine.condenser.put_up(proposals) if not engine.files.read_only else []
+        done = done or _only_shown(proposals)
+    refused = any(each.error or (each.proposal.refused and each.proposal.change is None) for each in done)
+    if as_json:
+        emit_json(done)
+    else:
+        for each in done:
+            _emit_done(each, shows=not applied)
+    return int(refused)
+
+
+def _only_shown(proposals: Iterable[Proposal]) -> list[Done]:
+    from engine.lifecycle.proposals import Done  # noqa: PLC0415 — `--help` must not load the engine
+
+    return [Done(each) for each in proposals]
+
+
+def _emit_done(done: Done, *, shows: bool) -> None:
+    proposal = done.proposal
+    emit(f"{proposal.summary}{f' ({proposal.model})' if proposal.model else ''}")
+    if proposal.refused:
+        emit(f"  refused: {proposal.refused}")
+    if proposal.change is None:
+        emit("" if proposal.refused else "  nothing to do")
+    else:
+        for line in proposal.change.about:
+            emit(f"  {line}")
+        for line in proposal.diff if shows or not done.applied else ():
+            emit(f"    {line}")
+    for line in proposal.left:
+        emit(f"  {line}")
+    if done.error:
+        emit(f"  refused: {done.error}")
+    if done.known:
+        emit(f"  it was {done.known} before, so it does not wait again; --apply does it all the same")
+    if done.waiting:
+        emit(f"  waits, because {proposal.why}: autopoiesis review accept {done.waiting}")
+    if done.applied:
+        emit(f"  {kept(done.commit, done.uncommitted)}{f'; undo: {done.undo}' if done.undo else ''}")
+
+
+def _recover(engine: Engine, applied: bool, as_json: bool) -> None:
+    """Finishes, before anything is written, what was cut short before."""
+    for made in engine.retention.recover() if applied else ():
+        if not as_json:
+            emit(f"finished: {', '.join(made.paths)}; {kept(made.commit, made.uncommitted)}")
+
+
+@verb("autopoiesis prune", "autopoiesis prune --apply", "autopoiesis prune --apply --archive 120")
+@_apply_option
+@_number_option
+def prune(engine: Engine, applied: bool, number: int | None, as_json: bool) -> int:
+    """Bring MEMORY.md below its cap, and archive old journals and files that nobody changed or used for long.
+
+    Nothing is deleted: lines go to archive/memory/, files to archive/. Without --apply it is only shown.
+    """
+    _recover(engine, applied, as_json)
+    plan = engine.retention.plan()
+    memory = plan.memory
+    proposals = list(plan.proposals)
+    if applied and engine.config.condensing.provider != "none" and (memory.is_over or memory.is_near):
+        proposals = [engine.condenser.memory(), *(each for each in proposals if each.subject != "memory-cap")]
+    done = engine.condenser.apply(proposals, number) if applied else []
+    if as_json:
+        emit_json({"plan": plan, "done": done})
+        return int(any(each.error for each in done))
+    if applied:
+        for each in done:
+            _emit_done(each, shows=False)
+        if not done:
+            emit("nothing to prune")
+        return int(any(each.error for each in done))
+    _emit_plan(plan)
+    return 0
+
+
+def _emit_plan(plan: Plan) -> None:
+    memory = plan.memory
+    state = "over" if memory.is_over else "near" if memory.is_near else "below"
+    emit(f"MEMORY.md: {memory.lines} lines, {sizes(memory.size)}, {state} its cap of {memory.cap} lines")
+    for going in memory.going:
+        emit(f"  line {going.number}, {going.why}: {going.line}")
+    _emit_moves("old journals", plan.journals)
+    _emit_moves("files that nobody uses", plan.evicted)
+    for each in plan.scores:
+        about = f"{each.days} days since a change, {plural(each.references, 'reference')}"
+        emit(f"  {each.path}: score {each.score:.4f}, {about}")
+    for path in plan.taken:
+        emit(f"  {path} stays: its place in the archive is taken")
+    for proposal in plan.proposals:
+        for line in (*proposal.left, *filter(None, (proposal.refused,))):
+            emit(f"  {line}")
+    if not plan.proposals:
+        emit("nothing to prune")
+        return
+    typed = f" --archive {plan.number}" if plan.too_many else ""
+    why = f", which are {plan.too_many}" if plan.too_many else ""
+    emit(f"{plural(plan.number, 'file')} would move{why}; do it: autopoiesis prune --apply{typed}")
+
+
+def _emit_moves(what: str, moves: Sequence[Move]) -> None:
+    if moves:
+        emit(f"{what}: {len(moves)}")
+    for move in moves:
+        emit(f"  {move.path} → {move.target}")
+
+
+@group("autopoiesis archive list", "autopoiesis archive add knowledge/people/jonas-brandt.md --apply")
+def archive() -> None:
+    """What is kept and found, and stands in no prompt by itself (archive/). Restoring brings it back as it
+    was.
+    """
+
+
+@archive.verb("list", "autopoiesis archive list --json")
+def archive_list(engine: Engine, as_json: bool) -> None:
+    """List archived files with their sizes, and archived knowledge entries."""
+    files, entries = engine.retention.listed(), engine.knowledge_entries.archived()
+    if as_json:
+        emit_json({"files": [{"path": path, "bytes": size} for path, size in files], "entries": entries})
+    elif not files and not entries:
+        emit("nothing is archived")
+    else:
+        table([[path, sizes(size)] for path, size in files] + [[f"{path}/", "entry"] for path in entries])
+
+
+@archive.verb(
+    "add",
+    "autopoiesis archive add knowledge/people/jonas-brandt.md",
+    "autopoiesis archive add FOLDER --apply",
+)
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True)
+@_apply_option
+@_number_option
+def archive_add(
+    engine: Engine, paths: tuple[str, ...], applied: bool, number: int | None, as_json: bool
+) -> None:
+    """Move files, or all files of folders, to the archive; links to them are written anew.
+
+    Knowledge entries are archived whole, by `autopoiesis knowledge archive`.
+    """
+    _recover(engine, applied, as_json)
+    proposal, moves = engine.retention.archive(paths)
+    _moved(engine, proposal, moves, applied, as_json, number)
+
+
+@archive.verb("restore", "autopoiesis archive restore archive/people/jonas-brandt.md --apply")
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True)
+@_apply_option
+def archive_restore(engine: Engine, paths: tuple[str, ...], applied: bool, as_json: bool) -> None:
+    """Bring archived files back to where they were, byte for byte; links to them are written anew."""
+    _recover(engine, applied, as_json)
+    proposal, moves = engine.retention.restore(paths)
+    _moved(engine, proposal, moves, applied, as_json, len(moves))
+
+
+def _moved(
+    engine: Engine,
+    proposal: Proposal,
+    moves: Sequence[Move],
+    applied: bool,
+    as_json: bool,
+    number: int | None,
+) -> None:
+    if proposal.refused:
+        raise ChangeRefused(proposal.refused)
+    done = engine.condenser.apply([proposal], number) if applied else _only_shown([proposal])
+    if as_json:
+        emit_json({"moves": moves, "done": done[0]})
+        return
+    for move in moves:
+        emit(f"{move.path} → {move.target} ({sizes(move.size)})")
+        for place in move.relinked:
+            emit(f"  {place} leads to it as before")
+        for place in move.broken:
+            emit(f"  {place} will lead nowhere")
+    if done[0].error:
+        raise ChangeRefused(done[0].error)
+    if applied:
+        emit(
+            f"{kept(done[0].commit, done[0].uncommitted)}{f'; undo: {done[0].undo}' if done[0].undo else ''}"
+        )
+    else:
+        emit("nothing was moved; with --apply it is")

@@ -1,0 +1,1 @@
+"""The memory's past: its commits, what each changed, who taught it, and the way back."""

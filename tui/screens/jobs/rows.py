@@ -1,0 +1,139 @@
+"""The jobs as a list: a line each, with when it is due next and what came of it last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from engine.store.cron import OFF
+from tui.kit.keyed_rows import KeyedRows, Note
+from tui.render.draw import Row
+from tui.render.figures import clock, count, day, plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from engine.lifecycle.schedule.job import JobRow, JobRun, Result
+
+SIGNS: dict[Result, tuple[str, str]] = {
+    "done": ("✓", "done"),
+    "failed": ("!", "failed"),
+    "refused": ("⊘", "does not run"),
+    "interrupted": ("~", "interrupted"),
+}
+RUNNING, NEVER = "▸", "○"
+WORDED = 100
+"""Cells from which the times have room in words."""
+_NEXT, _NAME, _TIMES = 11, 24, 34
+
+
+@dataclass(frozen=True, slots=True)
+class JobItem:
+    """A job as the list shows it."""
+
+    row: JobRow
+    missed: bool = False
+    """The moment that it is due for has passed."""
+    doing: str = ""
+    """How far the run is that was wanted here; empty where there is none."""
+    runs: tuple[JobRun, ...] = ()
+    """Its last runs, the newest first."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it runs, here or in another program."""
+        return bool(self.doing) or self.row.running is not None
+
+    @property
+    def said(self) -> str:
+        """How far it is, else what came of it last."""
+        run = self.row.running
+        if self.doing or run is not None:
+            return self.doing or (f"since {clock(run.start)}, by {run.by}" if run is not None else "")
+        return self.row.last.said if self.row.last is not None else "never run"
+
+
+def style_of(result: Result | None, roles: Roles) -> Style:
+    """The colour of what came of a run."""
+    if result is None:
+        return roles.accent
+    return {"done": roles.active, "failed": roles.trouble, "refused": roles.gate}.get(result, roles.dropped)
+
+
+def sign_of(item: JobItem, roles: Roles) -> tuple[str, Style]:
+    """The sign of a job, and its colour."""
+    if item.running:
+        return RUNNING, roles.accent
+    last = item.row.last
+    if last is None or last.result is None:
+        return NEVER, roles.faint
+    return SIGNS[last.result][0], style_of(last.result, roles)
+
+
+def next_text(item: JobItem) -> str:
+    """``06-13 03:30``, ``due now``, ``running``, ``off``."""
+    if item.running:
+        return "running"
+    if item.row.next is None:
+        return "off" if item.row.cron == OFF else "never"
+    return "due now" if item.missed else f"{day(item.row.next)} {clock(item.row.next)}"
+
+
+def draw_job(item: JobItem, items: Sequence[JobItem], width: int, roles: Roles, *, chosen: bool) -> Row:
+    """A row: sign, name, when next, in a broad one its times, and what came of it last."""
+    row, sign = Row(), sign_of(item, roles)
+    row.add(f"{sign[0]} ", sign[1])
+    name = min(_NAME, max((cell_len(first_line(each.row.name)) for each in items), default=_NAME))
+    off = item.row.next is None
+    row.fit(first_line(item.row.name), name, roles.strong if chosen else roles.muted if off else roles.normal)
+    row.gap(2).fit(next_text(item), _NEXT, roles.gate if item.missed or item.running else roles.muted)
+    if width >= WORDED:
+        times = min(_TIMES, max(cell_len(each.row.schedule) for each in items))
+        row.gap(2).fit("" if off else first_line(item.row.schedule), times, roles.faint)
+    last = item.row.last
+    has_failed = last is not None and last.result == "failed" and not item.running
+    return row.gap(2).add(first_line(item.said), roles.trouble if has_failed else roles.muted).cut(width)
+
+
+class JobsPanel(KeyedRows[JobItem]):
+    """A line for each job; who runs the schedule stands at the lower edge."""
+
+    name_of = "jobs"
+    number = "1"
+    words = "jobs"
+    always_lit = True
+    aligned = True
+    signs = (
+        *SIGNS.values(),
+        (RUNNING, "it runs now"),
+        (NEVER, "it has never run"),
+    )
+    below = ""
+
+    def key(self, item: JobItem) -> str:
+        return item.row.name
+
+    def show_jobs(self, items: Sequence[JobItem], note: Note, about: object, below: str) -> None:
+        """Shows another state; ``below`` stands at the lower edge."""
+        self.below = below
+        self.show_items(items, note, about)
+        self.summarise()
+
+    def row(self, item: JobItem, width: int, chosen: bool) -> Row:
+        return draw_job(item, self.items, width, self.roles, chosen=chosen)
+
+    def summarise(self) -> None:
+        """How many there are, and how many failed last."""
+        failed = sum(item.row.last is not None and item.row.last.result == "failed" for item in self.items)
+        parts = [count(self.row_count), f"{plural(failed, 'has', 'have')} failed" if failed else ""]
+        self.set_frame(" · ".join(filter(None, parts)) if self.items else "", self.below)
+
+    def selected_text(self) -> str:
+        item = self.selected
+        if item is None:
+            return ""
+        return " ".join((item.row.name, item.row.cron, next_text(item), item.said))

@@ -1,0 +1,156 @@
+"""The jobs screen: what can be done there, one method for each command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from engine.store.cron import OFF
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import WRITABLE, goes_to
+from tui.kit.editor import file_of
+from tui.kit.full_screen import committed
+from tui.kit.lanes import Lane
+from tui.render.figures import count
+from tui.screens.jobs.layout import JobsLayout
+
+if TYPE_CHECKING:
+    from engine.lifecycle.schedule.job import JobRun
+    from engine.settings.editing import SettingChange
+    from tui.kit.bench import Bench
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    job: str = ""
+    """The selected job; empty where none is."""
+    running: bool = False
+    """It runs now."""
+    topic: str = ""
+    """The topic whose trigger it is."""
+    refused: str = ""
+    file: str = ""
+    """The file of its topic."""
+
+
+A_JOB: Need[JobsSituation] = Need(lambda here: here.job, "no job is selected")
+RESTING: Need[JobsSituation] = Need(lambda here: not here.running, "it runs already")
+OWN_TIMES: Need[JobsSituation] = Need(lambda here: not here.topic, "its times are in its topic; e opens that")
+A_FILE: Need[JobsSituation] = Need(lambda here: here.file, "it is no trigger of a topic")
+ALLOWED: Need[JobsSituation] = Need(lambda here: not here.refused, "the workspace is not trusted")
+
+
+class JobsScreen(JobsLayout, panels=("jobs", "runs")):
+    """The jobs screen, with its commands."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self._wanted: Lane[str, JobRun] = self.lane(
+            lambda name: bench.engine.schedule.run(name, "workbench", partial(self._progress, name)),
+            self._ran,
+            self._refused,
+            in_turn=True,
+        )
+        self._switches: Lane[tuple[str, str | None], SettingChange] = self.lane(
+            lambda wish: bench.engine.configuration.change(
+                "lifecycle.schedule", bench.engine.schedule.switched(*wish)
+            ),
+            self._switched,
+            in_turn=True,
+            finish=True,
+        )
+
+    # Moving about
+
+    def back(self) -> None:
+        """Back out one level: show both panels, leave the job, return to the workbench."""
+        if self.zoomed is not None:
+            self.unzoom()
+        elif self.panel_in_use == "runs":
+            self.focus_panel("jobs")
+        else:
+            self.dismiss(None)
+
+    focus_jobs = goes_to("jobs", "1", "the jobs", rank=24)
+    focus_runs = goes_to("runs", "2", "the selected job", ": what it does, when, and its runs", rank=24)
+
+    @command("l", title="Read the log of the job", footer="log", rank=6, needs=[A_JOB])
+    def read_log(self) -> None:
+        """Read what came of the job's runs, the newest first; small screens give it the whole area."""
+        self.go_to("runs")
+
+    # The selected job
+
+    @command("enter", "r", title="Run the job now", footer="run now", rank=0,
+             needs=[A_JOB, RESTING, ALLOWED, WRITABLE])  # fmt: skip
+    def run_now(self) -> None:
+        """Run the selected job now, whatever its times are; what is due later runs all the same."""
+        item = self.jobs.selected
+        if item is not None:
+            self.doing[item.row.name] = "it is begun …"
+            self._wanted.ask(item.row.name)
+            self.show()
+
+    def _progress(self, name: str, done: int, total: int) -> None:
+        """How far a run is, told by its thread."""
+        self.doing[name] = f"{count(done)} of {count(total)} …"
+        self.later(self.show)
+
+    def _ran(self, name: str, run: JobRun) -> None:
+        self.doing.pop(name, None)
+        self.say(f"{name} {run.result}: {run.said}", trouble=run.result != "done")
+        self.look()
+
+    def _refused(self, name: str, problem: str) -> None:
+        self.doing.pop(name, None)
+        self.say(problem, trouble=True)
+        self.look()
+
+    @command("o", title="Switch the job off, or on", footer="off/on", rank=4,
+             needs=[A_JOB, OWN_TIMES, WRITABLE])  # fmt: skip
+    def switch(self) -> None:
+        """Switch the selected job off, or on again at its own times; memory-config.yaml says so then."""
+        item = self.jobs.selected
+        if item is not None:
+            self._switches.ask((item.row.name, None if item.row.cron == OFF else OFF))
+
+    def _switched(self, wish: tuple[str, str | None], change: SettingChange) -> None:
+        self.say(f"{wish[0]} is {'off' if wish[1] else 'on'}; {committed(change.commit, change.why)}")
+        self.look()
+
+    @command("e", title="Edit the topic of the schedule", footer="edit", rank=8, needs=[A_FILE])
+    def edit(self) -> None:
+        """Open in $VISUAL or $EDITOR the topic whose schedule is selected."""
+        self.edit_file(self._file(), 0)
+        self.look()
+
+    @command("y", title="Copy the job", footer="copy", rank=18, needs=[A_JOB])
+    def copy_it(self) -> None:
+        """Copy the selected job's line; of the job in full its whole page."""
+        self.copy_text(self.panel_named(self.panel_in_use).selected_text())
+
+    def _file(self) -> str:
+        item = self.jobs.selected
+        topic = item.row.topic if item is not None else ""
+        return file_of(self.bench.engine.workspace.root, f"topics/{topic}.md") if topic else ""
+
+    def rescan(self) -> None:
+        """Look at every file again."""
+        super().rescan()
+        self.look()
+
+    @property
+    def situation(self) -> JobsSituation:
+        item = self.jobs.selected
+        row = item.row if item is not None else None
+        return self.situated(
+            JobsSituation,
+            job=row.name if row is not None else "",
+            running=item is not None and item.running,
+            topic=row.topic if row is not None else "",
+            refused=row.refused if row is not None else "",
+            file=self._file(),
+        )
