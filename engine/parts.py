@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.lifecycle.extraction.extraction import Extraction
     from engine.lifecycle.reconstruction.reconstruction import Reconstruction
     from engine.lifecycle.retention.retention import Retention
+    from engine.lifecycle.rules.rules import Rules
     from engine.probes.probes import Probes
     from engine.settings.editing import Configuration
     from engine.sync.sync import Sync
@@ -94,6 +95,13 @@ class Parts(BasicParts):
         from engine.lifecycle.retention.retention import Retention  # noqa: PLC0415 — only where memory is pruned
 
         return Retention(self.knowledge, lambda: self.injections.references())
+
+    @part
+    def rules(self) -> Rules:
+        """The person's standing rules."""
+        from engine.lifecycle.rules.rules import Rules  # noqa: PLC0415 — only where they are learned or shown
+
+        return Rules(self.files, lambda: self.repository, lambda: self.config, self.clock, self.trouble)
 
     @part
     def condenser(self) -> Condenser:

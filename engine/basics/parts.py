@@ -270,6 +270,7 @@ class BasicParts:
     def prompts(self) -> Prompts:
         """Compiles prompts for messages and their traces."""
         from engine.pipeline.prompts import Prompts  # noqa: PLC0415 — not for a trace
+        from engine.transcripts.places import project_of  # noqa: PLC0415 — likewise
 
         return Prompts(
             self.library,
@@ -279,6 +280,7 @@ class BasicParts:
             lambda before: self.flush_log.flushed(self.conversations.read(before.path), before.turns),
             self._file_notes,
             lambda: self.config.days.time_zone,
+            lambda path: project_of(self.workspace.root / path),
         )
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from engine.context.compiled import LAST_STABLE_LAYER, Section, Slot, SlotName
 PRIORITIES: dict[SlotName, int] = {
     "system": 0,
     "identity": 0,
+    "rules": 1,
     "memory": 1,
     "journal": 1,
     "projects": 1,

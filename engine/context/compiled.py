@@ -8,6 +8,7 @@ from typing import Literal
 SlotName = Literal[
     "system",
     "identity",
+    "rules",
     "memory",
     "journal",
     "projects",

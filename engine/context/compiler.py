@@ -35,6 +35,7 @@ from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.relevance import others, query, relevant, share_of_room, unsure
 from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
+from engine.context.rules import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.tools import offered
@@ -48,6 +49,8 @@ __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 _VOLATILE_PART = 3
 """One part in so many is kept for the volatile layers."""
 
+_RULES_PART = 2
+_CALLED_PART = 8
 _HISTORY_PART = 2
 _TOPICS_PART = 4
 _PRESETS_PART = 12
@@ -111,6 +114,7 @@ class _Compile:
         self.history_room = 0
         self.dropped_turns = 0
         self.share = 0.0
+        self.called: Candidate | None = None
 
     def run(self) -> Compiled:
         message = self._message()
@@ -135,7 +139,7 @@ class _Compile:
                 self.placement.pieces,
                 {slot: caps_of(self.settings, slot) for slot in PRIORITIES},
                 self.available,
-                without=frozenset() if presets else frozenset({"preset"}),
+                without=frozenset({"rules"}) if presets else frozenset({"rules", "preset"}),
             ),
             stable_prefix_length=assembled.stable_prefix_length,
             boundaries=assembled.boundaries,
@@ -225,6 +229,7 @@ class _Compile:
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
         room = self.available - self.available // _VOLATILE_PART - self.spent
+        room -= self._rules(min(room, self.available // _RULES_PART))
         for candidates, caps in rows:
             for candidate in candidates:
                 room -= self.placement.place(candidate, room, caps)
@@ -232,6 +237,15 @@ class _Compile:
         for path in self.reader.untouched:
             why = "still as a new workspace has it; write something into it"
             self.placement.left_out.append(LeftOut(path, 1, "memory", path, reason=why))
+
+    def _rules(self, room: int) -> int:
+        """The rules that hold here; those that the message calls for are placed with the volatile layers."""
+        request, placement = self.request, self.placement
+        caps = caps_of(self.settings, "rules")
+        chosen = rules_for(self.reader, request.message, request.history, request.project, room, caps)
+        self.called = chosen.called
+        placement.left_out.extend(chosen.left_out)
+        return placement.place(chosen.standing, room) if chosen.standing is not None else 0
 
     def _make_way(self, message: Piece) -> None:
         """Remove stable sections from the end until an overlong message fits."""
@@ -245,6 +259,8 @@ class _Compile:
     def _volatile(self, presets: Curation, playbooks: Playbooks) -> None:
         request, placement = self.request, self.placement
         room = self.available - self.spent
+        if self.called is not None:
+            room -= placement.place(self.called, room // _CALLED_PART)
         discussion = fixed.discussion(request.today, request.session_id, len(request.history) + 1)
         for candidate in (discussion, *steering(request.corrections)):
             room -= placement.place(candidate, room)

@@ -1,8 +1,8 @@
 """What separates the parts of a prompt, and how text from outside is kept from imitating it.
 
 The prompt has two kinds of delimiters: a marker line ``<!-- label -->`` above each section, and the block
-tags ``{knowledge}`` and ``{rag-context}`` with their closing forms. Text from files, conversations and
-messages never contains either:
+tags ``{knowledge}``, ``{rag-context}`` and their like with their closing forms. Text from files,
+conversations and messages never contains either:
 
 - a line that begins with ``<!--`` becomes ``<\\!--`` (a comment further inside a line is left alone, because
   only a line of its own can be taken for a marker);
@@ -22,6 +22,9 @@ KNOWLEDGE = ("{knowledge}\n", "\n{/knowledge}")
 FILE_NOTES = ("{file-knowledge}\n", "\n{/file-knowledge}")
 """Around the notes of a file."""
 
+RULES = ("{my-rules}\n", "\n{/my-rules}")
+"""Around the person's rules, also where they stand once more: what holds them is never read for rules."""
+
 RETRIEVED = ("{rag-context}\n", "{/rag-context}\n\n")
 """Around what was retrieved for the message."""
 
@@ -29,7 +32,7 @@ GAP = "\n\n"
 """Between sections. A token never spans a line end and the ``<`` or ``{`` that begins the next part, so the
 token counts of the parts add up exactly."""
 
-_TAG = re.compile(r"\{(?=\s{0,8}/?\s{0,8}(?:knowledge|rag-context|file-knowledge)\b)", re.IGNORECASE)
+_TAG = re.compile(r"\{(?=\s{0,8}/?\s{0,8}(?:knowledge|rag-context|file-knowledge|my-rules)\b)", re.IGNORECASE)
 _MARKER_LINE = re.compile(r"\W*?<!--")
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 _NO_LABEL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -13,6 +13,7 @@ from engine.jobs.upkeep import upkeep_jobs
 from engine.lifecycle.schedule.job import Job, Task
 from engine.lifecycle.schedule.schedule import Schedule
 from engine.store.commit_message import commit_message
+from engine.store.cron import OFF
 
 if TYPE_CHECKING:
     from engine.parts import Parts
@@ -29,6 +30,11 @@ def own_jobs(parts: Parts) -> tuple[Job, ...]:
         Job(
             name="trash", cron="45 3 * * *", run=lambda task: _trash(parts),
             does="Empties the trash of conversations that have lain there for harvest.trash_days.",
+        ),
+        Job(
+            name="rules", cron="20 * * * *" if parts.config.rules.learn else OFF,
+            run=lambda _task: _rules(parts),
+            does="Reads new sessions for what the person said about how to work.",
         ),
         Job(
             name="digest", cron="50 3 * * *", run=lambda task: _digest(parts),
@@ -92,6 +98,15 @@ def _index(parts: Parts, task: Task) -> str:
         return f"it was damaged ({found.problems[0]}) and is made anew"
     files = done.added + done.changed + done.removed
     return f"it is whole; {_files(files)} brought up to date" if files else "it is whole and up to date"
+
+
+def _rules(parts: Parts) -> str:
+    done = parts.rules.learn()
+    found = done.learned
+    if not done.sessions:
+        return "no session is new"
+    again = f", {len(found.again)} told again" if found.again else ""
+    return f"{done.sessions} sessions read, {len(found.new)} rules learned{again}"
 
 
 def _trash(parts: Parts) -> str:

@@ -30,6 +30,7 @@ class Prompts:
         flushed: Which of the turns before a message have been flushed, by their place from 1.
         file_notes: Files of notes for paths that the turns before a message name, the newest first.
         zone: The time zone whose days count.
+        project: Slug of the project of a transcript, by its path; empty where it is not known.
     """
 
     def __init__(
@@ -41,12 +42,14 @@ class Prompts:
         flushed: Callable[[Before], frozenset[int]] = lambda _before: frozenset(),
         file_notes: Callable[[Sequence[str]], tuple[str, ...]] = lambda _paths: (),
         zone: Callable[[], str] = lambda: "",
+        project: Callable[[str], str] = lambda _path: "",
     ) -> None:
         self._library = library
         self._compiler = compiler
         self._index = index
         self._clock = clock
         self._zone = zone
+        self._project = project
         self._flushed = flushed
         self._file_notes = file_notes
 
@@ -93,6 +96,7 @@ class Prompts:
                 tools=tools,
                 session_id=before.session_id,
                 conversation=before.path,
+                project=self._project(before.path) if before.path else "",
                 corrections=before.corrections,
                 file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
                 flushed=self._flushed(before) if before.turns else frozenset(),

@@ -56,6 +56,15 @@ class CondensingSettings(Settings):
 
 
 @dataclass(frozen=True)
+class RulesSettings(Settings):
+    """What you have told your agents about how to work, kept in ``knowledge/rules.md``."""
+
+    learn: bool = True
+    """Whether sessions are read for rules by themselves: after an import, and hourly. No model is asked; only
+    your own words count. ``autopoiesis rules learn`` reads them in any case."""
+
+
+@dataclass(frozen=True)
 class LifecycleSettings(Settings):
     """When memory is worked over by itself, and what leaves the working set (spec 8.5, 9.3).
 

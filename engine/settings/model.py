@@ -15,6 +15,7 @@ from engine.settings.git import GitSettings
 from engine.settings.lifecycle import CondensingSettings as CondensingSettings
 from engine.settings.lifecycle import ExtractionSettings as ExtractionSettings
 from engine.settings.lifecycle import LifecycleSettings as LifecycleSettings
+from engine.settings.lifecycle import RulesSettings as RulesSettings
 from engine.settings.watchers import PolicyRow as PolicyRow
 from engine.settings.watchers import Priority as Priority
 from engine.settings.watchers import WatcherSettings as WatcherSettings
@@ -51,6 +52,10 @@ class CompilerSettings(Settings):
     """KiB for the identity files; beyond it reported, never cut; 17 unless it is capped in tokens."""
     identity_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
     """The same in tokens; absent: no limit in tokens."""
+    rules_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for the person's rules; absent: no limit in KiB."""
+    rules_budget_tokens: Annotated[int, Limits(ge=0)] | None = 1200
+    """The same in tokens; at most half of what a small prompt has room for. What did not fit is named."""
     memory_budget_kb: Annotated[float, Limits(ge=0)] | None = None
     """KiB for MEMORY.md; 3 unless it is capped in tokens."""
     memory_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
@@ -344,6 +349,7 @@ class Config(Settings):
     harvest: HarvestSettings = HarvestSettings()
     extraction: ExtractionSettings = ExtractionSettings()  # noqa: RUF009 — frozen, as the others
     condensing: CondensingSettings = CondensingSettings()  # noqa: RUF009 — likewise
+    rules: RulesSettings = RulesSettings()  # noqa: RUF009 — likewise
     lifecycle: LifecycleSettings = LifecycleSettings()  # noqa: RUF009 — likewise
     chat: ChatSettings = ChatSettings()
     cache: CacheSettings = CacheSettings()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _BLANKS = " \t\n"
-_CURLY = r"knowledge|rag-context|file-knowledge"
+_CURLY = r"knowledge|rag-context|file-knowledge|my-rules"
 _ANGLE = r"system-reminder|local-command-[a-z-]+|command-[a-z-]+"
 # A marker in back quotes is being talked about, not used.
 _MARKER = re.compile(
@@ -14,7 +14,8 @@ _MARKER = re.compile(
 )
 # The lines above the sections of a prompt, by the labels they have; other comments are the writer's own.
 _LABELS = (
-    r"(?:system|identity|memory|journal|projects?|preset|role|tools|knowledge|entries|skills|topic|subscription)"
+    r"(?:system|identity|memory|journal|projects?|preset|role|tools|knowledge|entries|skills|topic|subscription"
+    r"|rules)"
     r":[^\n]*|history:[^\n]*|steering|discussion|message|"
     r"(?:user|agent|system) (?:[0-9-]{10} )?[0-9]{2}:[0-9]{2}[^\n]*"
 )
@@ -25,7 +26,8 @@ def strip_injected(text: str) -> str:
     """The text without injected blocks: retrieved knowledge, reminders and commands of the agent's own
     program, and the markers between the sections of a compiled prompt.
 
-    Blocks are ``{knowledge}…{/knowledge}``, ``{rag-context}``, ``{file-knowledge}``, ``<system-reminder>``,
+    Blocks are ``{knowledge}…{/knowledge}``, ``{rag-context}``, ``{file-knowledge}``, ``{my-rules}``,
+    ``<system-reminder>``,
     ``<command-…>`` and ``<local-command-…>``, with or without attributes, nested or not. A block that never
     ends stays: cutting to the end of the message could take a person's words. A text without any is returned
     as it is.

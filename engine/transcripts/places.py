@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from engine.errors import ImportFailed, PathRefused
 from engine.store.paths import Workspace, slugify
@@ -67,6 +67,15 @@ def session_files(workspace: Workspace) -> Iterator[Path]:
 def session_of(path: Path) -> str:
     """The session id in a transcript's header; empty when it cannot be read."""
     return head_fields(read_head(path), ("session_id",))["session_id"]
+
+
+def project_of(path: Path) -> str:
+    """The slug of the project that a transcript's header names, else of the folder in which the session was;
+    empty where it names neither.
+    """
+    head = head_fields(read_head(path), ("project", "cwd"))
+    name = head["project"] or PurePosixPath(head["cwd"]).name
+    return slugify(name) if name else ""
 
 
 def read_head(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from tests.cases import each_case
 from tests.transcripts.strategies import nasty_text
 
 
-@each_case("name", ["knowledge", "rag-context", "file-knowledge"])
+@each_case("name", ["knowledge", "rag-context", "file-knowledge", "my-rules"])
 @each_case("attributes", ["", " path=a.py", " n=3 of 4"])
 def test_injected_knowledge(name: str, attributes: str) -> None:
     text = f"before\n\n{{{name}{attributes}}}\nremember: tea\n{{/{name}}}\n\nafter"

@@ -30,6 +30,7 @@ COMMANDS = {
     "config": "tui.cli.config:config",
     "trust": "tui.cli.trust:trust",
     "knowledge": "tui.cli.knowledge:knowledge",
+    "rules": "tui.cli.rules:rules",
     "jobs": "tui.cli.jobs:jobs",
     "probe": "tui.cli.probe:probe",
     "injections": "tui.cli.injections:injections",

@@ -11,7 +11,7 @@ import click
 
 from tui.cli.base import emit, emit_json, emit_problems, kept, plain, table, verb
 from tui.cli.search import progress
-from tui.render.figures import sizes
+from tui.render.figures import plural, sizes
 
 if TYPE_CHECKING:
     from engine.conversations.imports import Held, ImportRun, Source
@@ -224,7 +224,18 @@ def _import(
     _emit_results(ran.results)
     _emit_sum(ran, counts, dry_run)
     _emit_held(engine, ran.held)
+    _emit_rules(engine, ran, dry_run)
     return 0
+
+
+def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
+    if dry_run or not engine.config.rules.learn or not any(result.turns_new for result in ran.results):
+        return
+    with progress("reading for rules") as report:
+        found = engine.rules.learn(lambda read: report(read, max(read, 1))).learned.book.rules
+    again = sum(rule.counts and rule.told > 1 for rule in found)
+    if again:
+        emit(f"you have told your agents {plural(again, 'thing')} more than once; see: autopoiesis rules")
 
 
 def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:

@@ -1,0 +1,147 @@
+"""The person's rules in a prompt: those that hold here in the stable part, as few tokens as they need; those
+that the message calls for once more next to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from engine.context import tokens
+from engine.context.budget import Candidate
+from engine.context.caps import Cap
+from engine.context.compiled import LeftOut
+from engine.context.delimiters import RULES, one_line, outside
+from engine.context.sources import Reader
+from engine.rules.alike import stems
+from engine.rules.rulebook import LONGEST, PATH, Rule, rules_of
+from engine.transcripts.turn import Turn
+
+IN_FORCE = "How I work; keep to it without being told:"
+SAID = "I have asked for this before, so expect it:"
+CALLED_FOR = "Mind, of my rules:"
+
+_MOST_CALLED = 3
+_LEAST_SHARED = 2
+_EXCHANGE = 1500
+"""Characters of the message, and of what was said before it, by which rules are called for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The rules of one prompt."""
+
+    standing: Candidate | None = None
+    called: Candidate | None = None
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def rules_for(
+    reader: Reader,
+    message: str,
+    history: Sequence[Turn],
+    project: str,
+    room: int,
+    caps: Iterable[Cap],
+) -> Chosen:
+    """The rules for a prompt. Which of them stand in its stable part depends on the file, the project, the
+    room and the caps alone.
+
+    Args:
+        project: Slug of the project of the session; empty where it is not known.
+        room: Tokens that may be used in the stable part.
+    """
+    rules = [
+        rule
+        for rule in _rules(reader)
+        if rule.counts and not (rule.project and project not in ("", rule.project))
+    ]
+    if not rules:
+        return Chosen()
+    most = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
+    kept = _fitting(rules, most)
+    standing = _standing(kept)
+    missing = [rule for rule in rules if rule not in kept]
+    left_out = (_left_out(missing, most),) if missing else ()
+    return Chosen(standing, _called(rules, message, history), left_out)
+
+
+def _rules(reader: Reader) -> Sequence[Rule]:
+    loaded = reader.load(PATH)
+    return rules_of(loaded.text) if loaded is not None else ()
+
+
+def _fitting(rules: Sequence[Rule], most: int) -> list[Rule]:
+    """Of the rules in force those that were told most, then of the others likewise."""
+    kept: list[Rule] = []
+    left = most - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
+    for state in ("in force", "said"):
+        for rule in sorted((each for each in rules if each.state == state), key=lambda each: -each.told):
+            cost = tokens.count(_line(rule)) + 1
+            if cost <= left:
+                left -= cost
+                kept.append(rule)
+    return kept
+
+
+def _standing(rules: Sequence[Rule]) -> Candidate | None:
+    parts = []
+    for state, head in (("in force", IN_FORCE), ("said", SAID)):
+        lines = [_line(rule) for rule in rules if rule.state == state]
+        parts += ["\n".join((head, *lines))] if lines else []
+    if not parts:
+        return None
+    return Candidate(
+        label="rules:standing",
+        layer=6,
+        priority=1,
+        slot="rules",
+        text="\n".join(parts),
+        why=f"{len(rules)} of the person's rules hold here",
+        source=PATH,
+        order=(-1,),
+        wrap=RULES,
+    )
+
+
+def _called(rules: Sequence[Rule], message: str, history: Sequence[Turn]) -> Candidate | None:
+    """The rules that share the most words with the message and what the agent said before it."""
+    said = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
+    asked, around = stems(message[:_EXCHANGE]), stems(said[-_EXCHANGE:])
+    found: list[tuple[float, int, Rule]] = []
+    for number, rule in enumerate(rules):
+        mine = stems(rule.text)
+        shared = 2 * len(mine & asked) + len(mine & around)
+        if len(mine & asked) and shared >= 2 * _LEAST_SHARED:
+            found.append((-shared / (4 + len(mine)), number, rule))
+    if not found:
+        return None
+    lines = [_line(rule) for _, _, rule in sorted(found, key=lambda each: each[:2])[:_MOST_CALLED]]
+    return Candidate(
+        label="rules:now",
+        layer=12,
+        priority=1,
+        slot="rules",
+        text="\n".join((CALLED_FOR, *lines)),
+        why="the message calls for them",
+        order=(-1,),
+        wrap=RULES,
+    )
+
+
+def _line(rule: Rule) -> str:
+    return f"- {outside(one_line(rule.text, LONGEST))}"
+
+
+def _left_out(rules: Sequence[Rule], most: int) -> LeftOut:
+    names = "; ".join(one_line(rule.text, 40) for rule in rules[:3])
+    more = f"; and {len(rules) - 3} more" if len(rules) > 3 else ""
+    return LeftOut(
+        "rules",
+        1,
+        "rules",
+        PATH,
+        tokens=sum(tokens.count(_line(rule)) for rule in rules),
+        reason=f"{len(rules)} rules did not fit the {most:,} tokens for rules: {names}{more}",
+        limit="cap",
+    )

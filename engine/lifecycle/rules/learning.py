@@ -1,0 +1,130 @@
+"""What becomes of the rules when more sessions were read: which are new, said again, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from engine.rules.rulebook import Rule, Rulebook, State
+from engine.rules.saying import PLAIN
+
+if TYPE_CHECKING:
+    from engine.lifecycle.rules.grouping import Group
+
+MOST = 150
+"""Rules that are in prompts or wait for it; of more, those rest that were said least plainly."""
+
+LEAST = 1.45
+"""Weight from which sayings make a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The book after learning, and what is new in it."""
+
+    book: Rulebook
+    new: tuple[Rule, ...] = ()  # that were not there before
+    first: Mapping[str, str] = field(default_factory=dict)  # of these by id, as they were said first
+    again: tuple[Rule, ...] = ()  # that the person had accepted, and has said again since
+    gone: tuple[Rule, ...] = ()  # that no session says any more, and the person had not made their own
+    replaced: tuple[Rule, ...] = ()  # that a later one takes back
+
+
+def learned(book: Rulebook, groups: Sequence[Group], written: Mapping[str, str]) -> Learned:
+    """What groups of sayings make of a book.
+
+    What the person has accepted, worded or turned down stays so; only how often it was said changes.
+
+    Args:
+        written: Every rule that was ever in the book, by its id: of these, what is not there any more was
+            deleted, and does not come back.
+    """
+    alias = {name: rule.id for rule in book.rules for name in rule.also}
+    by_rule: dict[str, list[Group]] = {}
+    for group in groups:
+        by_rule.setdefault(alias.get(group.id, group.id), []).append(group)
+    before = {rule.id: rule for rule in book.rules}
+    found: dict[str, Rule] = {}
+    weights: dict[str, float] = {}
+    for name, mine in by_rule.items():
+        weights[name] = max(group.weight for group in mine)
+        rule = before.get(name)
+        if rule is None:
+            deleted = name in written
+            rule = None if deleted or weights[name] < LEAST else _new(mine[0])
+        if rule is not None:
+            found[name] = _told(rule, mine)
+    for name, rule in found.items():
+        taker = next((group.replaced for group in by_rule[name] if group.replaced), "")
+        taker = alias.get(taker, taker)
+        if taker in found and rule.counts and not rule.accepted and not rule.by:
+            found[name] = replace(rule, state="replaced", by=taker)
+    rules = {rule.id: found.get(rule.id, rule) for rule in book.rules} | found
+    gone = [rule for name, rule in before.items() if name not in found and rule.told and not _is_own(rule)]
+    for rule in gone:
+        del rules[rule.id]
+    kept = _rested(_in_order(rules.values(), weights), weights)
+    return Learned(
+        replace(book, rules=tuple(kept)),
+        new=tuple(rule for rule in kept if rule.id not in before),
+        first={name: mine[0].first for name, mine in by_rule.items() if name in found and name not in before},
+        again=tuple(
+            rule for rule in kept if rule.accepted and rule.id in before and rule.told > before[rule.id].told
+        ),
+        gone=tuple(gone),
+        replaced=tuple(
+            rule
+            for rule in kept
+            if rule.state == "replaced" and rule.id in before and before[rule.id].state != "replaced"
+        ),
+    )
+
+
+def _is_own(rule: Rule) -> bool:
+    """Whether the person has decided about a rule."""
+    return bool(rule.own or rule.accepted or rule.also or rule.state in ("turned down", "replaced"))
+
+
+def _new(group: Group) -> Rule:
+    state: State = "in force" if group.standing and group.weight >= PLAIN else "said"
+    return Rule(group.id, group.wording, state)
+
+
+def _told(rule: Rule, groups: Sequence[Group]) -> Rule:
+    sessions = {each.session.path for group in groups for each in group.told}
+    projects = {each.session.project for group in groups for each in group.told}
+    text, state, project = rule.text, rule.state, rule.project
+    own = rule.own or not any(rule.text.startswith(text) for group in groups for text in group.texts)
+    if not own and not rule.accepted:
+        best = max(groups, key=lambda group: group.weight)
+        text = best.wording
+        if state == "said" and best.standing and best.weight >= PLAIN:
+            state = "in force"
+        project = next(iter(projects)) if len(projects) == 1 else ""
+    last = max((group.last for group in groups), default=rule.last)
+    return replace(rule, own=own, text=text, state=state, project=project, told=len(sessions), last=last)
+
+
+def _in_order(rules: Iterable[Rule], weights: Mapping[str, float]) -> list[Rule]:
+    """Those that were told in the most sessions first, then the plainest."""
+    return sorted(rules, key=lambda rule: (-rule.told, -weights.get(rule.id, 0.0)))
+
+
+def _rested(rules: Sequence[Rule], weights: Mapping[str, float]) -> list[Rule]:
+    """Has the least plain of too many rest, and those come back for which there is room again."""
+    fixed = {rule.id for rule in rules if rule.accepted or rule.own}
+    open_ = [rule for rule in rules if rule.id not in fixed and rule.state in ("in force", "said", "resting")]
+    room = MOST - sum(rule.counts for rule in rules if rule.id in fixed)
+    open_.sort(key=lambda rule: (rule.state != "in force", -weights.get(rule.id, 0.0)))
+    kept = {rule.id for rule in open_[: max(0, room)]}
+    return [
+        rule
+        if rule.id in fixed or rule.state not in ("in force", "said", "resting")
+        else replace(rule, state="resting")
+        if rule.id not in kept
+        else replace(rule, state="said")
+        if rule.state == "resting"
+        else rule
+        for rule in rules
+    ]

@@ -1,0 +1,277 @@
+"""The person's standing rules as a face uses them: what was said, what counts, and every decision about it.
+
+The rules are lines of ``knowledge/rules.md`` (``engine.rules.rulebook``); what was said where is in the log
+(``sessions``). Nothing but the person's own words makes a rule, and no model is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, ChangeRefused
+from engine.lifecycle.rules.grouping import Group, Told, grouped
+from engine.lifecycle.rules.learning import Learned, learned
+from engine.lifecycle.rules.sessions import Known, RuleLog, Written, read_session, unread
+from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
+from engine.store.change import ChangeCommit, commit_change
+from engine.store.commit_message import commit_message
+from engine.store.zone import local_day
+
+if TYPE_CHECKING:
+    from engine.settings.model import Config
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+_UNDONE = "Undoes"
+_LOOKED_BACK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What came of reading sessions for rules."""
+
+    sessions: int  # that were read
+    learned: Learned
+    commit: ChangeCommit = field(default_factory=ChangeCommit)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a decision of the person changed."""
+
+    rules: tuple[Rule, ...]  # as they are now
+    commit: ChangeCommit
+
+
+@dataclass(eq=False)
+class Rules:
+    """Learns rules and keeps them. Safe to use from several processes."""
+
+    files: Files
+    repository: Callable[[], Repository]
+    config: Callable[[], Config]
+    clock: Callable[[], datetime]
+    on_problem: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.log = RuleLog(self.files, self.clock)
+
+    def book(self) -> Rulebook:
+        """The rules as the file has them.
+
+        Raises:
+            DocumentError, PathRefused: It cannot be read.
+        """
+        try:
+            return rules_in(self.files.read(PATH))
+        except FileNotFoundError:
+            return Rulebook()
+
+    def learn(self, progress: Callable[[int], object] = lambda _read: None) -> Learning:
+        """Reads the sessions that were not read yet, and takes what they say of rules into the book.
+
+        A session that cannot be read is told as a problem and tried again next time.
+
+        Raises:
+            WriteFailed, ReadOnly: The log or the book could not be written.
+            DocumentError, PathRefused: The book cannot be read.
+        """
+        count = 0
+        for path, _ in unread(self.files, self.log.known()):
+            try:
+                self.log.add(read_session(self.files, path))
+            except (OSError, AutopoiesisError) as error:
+                self.on_problem(f"{path} was not read for rules: {error}")
+                continue
+            count += 1
+            progress(count)
+        with self.files.lock():
+            known = self.log.known()
+            book, groups = self.book(), self._groups(known)
+            found = learned(book, groups, known.written)
+            for name, text in found.first.items():
+                self.log.add(Written(name, text))
+            for rule in found.gone:
+                self.log.add(Written(rule.id, ""))
+            if found.book.rules == book.rules:
+                return Learning(count, found)
+            self._write(found.book)
+        what = f"{len(found.new)} rules learned" if found.new else "what was said again of rules"
+        sessions = {each.session.path for group in groups if group.id in found.first for each in group.told}
+        return Learning(count, found, self._commit(what, sessions=sorted(sessions)))
+
+    def told(self, rule: Rule) -> tuple[Told, ...]:
+        """Every time that a rule was said, oldest first."""
+        known = self.log.known()
+        names = {rule.id, *rule.also}
+        found = [each for group in self._groups(known) if group.id in names for each in group.told]
+        return tuple(sorted(found, key=lambda each: each.said.day))
+
+    def _groups(self, known: Known) -> list[Group]:
+        """The sayings of the sessions that there are, by rule."""
+        root = self.files.workspace.root
+        there = [session for session in known.sessions.values() if (root / session.path).is_file()]
+        return grouped(sorted(there, key=lambda session: session.path), known.written)
+
+    def rule(self, name: str, book: Rulebook | None = None) -> Rule:
+        """The rule with an id, or with one that begins so.
+
+        Raises:
+            ChangeRefused: There is none, or several begin so.
+        """
+        found = (book or self.book()).get(name)
+        if found is None:
+            raise ChangeRefused(
+                f"there is no rule {name!r:.40}", where=PATH, cure="list them: autopoiesis rules"
+            )
+        return found
+
+    def accept(self, names: Iterable[str] = (), *, told: int = 0) -> Change:
+        """Puts rules in force.
+
+        Args:
+            told: Also every rule that was said in so many sessions or more; 0 for none.
+        """
+        day = self._today()
+
+        def change(book: Rulebook) -> list[Rule]:
+            wanted = [self.rule(name, book) for name in names]
+            wanted += [
+                rule
+                for rule in book.rules
+                if told and rule.told >= told and rule.counts and not rule.accepted
+            ]
+            return [replace(rule, state="in force", accepted=day, by="") for rule in wanted]
+
+        return self._change(change, "accepted")
+
+    def turn_down(self, names: Iterable[str]) -> Change:
+        """Takes rules out of prompts for good; they stay in the file."""
+
+        def change(book: Rulebook) -> list[Rule]:
+            return [replace(self.rule(name, book), state="turned down", accepted="") for name in names]
+
+        return self._change(change, "turned down")
+
+    def reword(self, name: str, text: str) -> Change:
+        """Says a rule in other words, and puts it in force."""
+        line, day = self._line(text), self._today()
+
+        def change(book: Rulebook) -> list[Rule]:
+            rule = self.rule(name, book)
+            return [replace(rule, text=line, own=True, state="in force", accepted=rule.accepted or day)]
+
+        return self._change(change, "reworded")
+
+    def narrow(self, name: str, project: str) -> Change:
+        """Has a rule hold in one project alone; everywhere where ``project`` is empty."""
+
+        def change(book: Rulebook) -> list[Rule]:
+            return [replace(self.rule(name, book), project=project, own=True)]
+
+        return self._change(change, f"narrowed to {project}" if project else "made to hold everywhere")
+
+    def merge(self, name: str, into: str) -> Change:
+        """Makes two rules one: what was said of either counts for the second."""
+
+        def change(book: Rulebook) -> list[Rule]:
+            rule, kept = self.rule(name, book), self.rule(into, book)
+            if rule.id == kept.id:
+                raise ChangeRefused(f"{name} and {into} are one rule", where=PATH)
+            also = tuple(dict.fromkeys((*kept.also, rule.id, *rule.also)))
+            told = {each.session.path for one in (rule, kept) for each in self.told(one)}
+            last = max(rule.last, kept.last)
+            return [
+                replace(kept, also=also, told=len(told), last=last),
+                replace(rule, state="replaced", by=kept.id),
+            ]
+
+        return self._change(change, "merged")
+
+    def add(self, text: str, project: str = "") -> Change:
+        """Adds a rule that the person gives.
+
+        Raises:
+            ChangeRefused: It stands there already, or is no line.
+        """
+        line, day = self._line(text), self._today()
+
+        def change(book: Rulebook) -> list[Rule]:
+            if any(rule.id == rule_id(line) for rule in book.rules):
+                raise ChangeRefused("this rule stands there already", where=PATH)
+            return [Rule(rule_id(line), line, "in force", accepted=day, own=True, project=project)]
+
+        return self._change(change, "added")
+
+    def undo(self) -> Change:
+        """Takes the last change of the book back; again: the one before it.
+
+        Raises:
+            ChangeRefused: There is none, or the file was changed since.
+            RepositoryError: There is no repository, or git failed.
+        """
+        repository, undone = self.repository(), set[str]()
+        for commit in repository.log(_LOOKED_BACK, path=PATH):
+            before = [
+                line.removeprefix(f"{_UNDONE}: ")
+                for line in commit.body.split("\n")
+                if line.startswith(f"{_UNDONE}: ")
+            ]
+            undone.update(before)
+            if before or commit.revision in undone:
+                continue
+            with self.files.lock():
+                if self.files.read(PATH) != repository.show(commit.revision, PATH):
+                    raise ChangeRefused(
+                        "was changed since the last commit",
+                        where=PATH,
+                        cure="commit it first: autopoiesis commit",
+                    )
+                data = b""
+                with contextlib.suppress(AutopoiesisError, FileNotFoundError):
+                    data = repository.show(f"{commit.revision}^", PATH)
+                was, now = rules_in(self.files.read(PATH)), rules_in(data)
+                self.files.replace(PATH, data or bytes_of(Rulebook()))
+            old = {rule.id: rule for rule in was.rules}
+            changed = tuple(rule for rule in now.rules if old.get(rule.id) != rule)
+            return Change(changed, self._commit("rules as they were", trailers=[(_UNDONE, commit.revision)]))
+        raise ChangeRefused("no change of the rules stands in the history", where=PATH)
+
+    def _change(self, change: Callable[[Rulebook], Sequence[Rule]], what: str) -> Change:
+        with self.files.lock():
+            book = self.book()
+            rules = change(book)
+            changed = book.changed(rules)
+            if changed.rules != book.rules:
+                self._write(changed)
+        if changed.rules == book.rules:
+            return Change(tuple(rules), ChangeCommit(why="nothing new to commit"))
+        name = (
+            f"the rule {rules[0].text!r:.60}"
+            if len(rules) == 1 or what == "merged"
+            else f"{len(rules)} rules"
+        )
+        return Change(tuple(rules), self._commit(f"{name} {what}"))
+
+    def _write(self, book: Rulebook) -> None:
+        self.files.replace(PATH, bytes_of(book))
+
+    def _commit(
+        self, what: str, sessions: Sequence[str] = (), trailers: Sequence[tuple[str, str]] = ()
+    ) -> ChangeCommit:
+        message = commit_message("memory", what, sessions=sessions[:_LOOKED_BACK], trailers=trailers)
+        paths = (PATH, *self.log.paths)
+        return commit_change(self.repository, paths, message, wanted=self.config().git.auto_commit)
+
+    def _line(self, text: str) -> str:
+        line = " ".join(text.split()).replace("{#", "{ #")
+        if not line or len(line) > LONGEST:
+            raise ChangeRefused(f"a rule is one line of at most {LONGEST} characters", where=PATH)
+        return line
+
+    def _today(self) -> str:
+        return local_day(self.clock(), self.config().days.time_zone).isoformat()

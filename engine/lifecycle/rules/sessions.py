@@ -1,0 +1,158 @@
+"""What a person said in a session about how to work: read once a session, and kept in a log.
+
+``logs/rules-YYYY-MM.jsonl``, append-only. All of it but what was written and deleted since can be made again
+from the transcripts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.knowledge.harvest.reading import read_source
+from engine.provenance.spoken import own_and_quoted
+from engine.provenance.voices import is_from_tool, plain
+from engine.redaction.detect import redacted
+from engine.rules.saying import sayings_in
+from engine.store.monthly import MonthlyLog
+from engine.store.typed import typed
+from engine.transcripts.days import date_of, moment
+from engine.transcripts.places import head_fields, project_of, read_head, session_files
+from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, Turn
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+KIND = "rules"
+
+_FIELDS = ("started", "ended", "channel")
+_CORRECTED = 0.8
+"""What it adds to a sentence's weight that with it the person refused what the agent was about to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence of a person about how to work, and where it stands."""
+
+    line: int  # of the turn's heading, from 1
+    day: str  # ``YYYY-MM-DD``, UTC
+    text: str
+    weight: float
+    fails: str = ""
+    standing: bool = False
+    corrects: bool = False  # with it the person refused what the agent was about to do
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRead:
+    """What one session has of rules."""
+
+    path: str  # workspace-relative
+    size: int  # bytes that the file had
+    project: str = ""  # slug; empty where it is not known
+    agent: str = ""  # the program that it was held with; empty where it is not known
+    said: tuple[Said, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A rule that was written into the file: one that is not there any more, the person has deleted."""
+
+    id: str
+    text: str  # as it was said first; empty: it was taken out again, because no session says it any more
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the log holds."""
+
+    sessions: Mapping[str, SessionRead] = field(default_factory=dict)  # by path, oldest first
+    written: Mapping[str, str] = field(default_factory=dict)  # the first words of a rule by its id
+
+
+class RuleLog:
+    """Writes and reads the log. Safe to use from several processes."""
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._log = MonthlyLog(files, KIND, clock)
+
+    def known(self) -> Known:
+        """Everything in it; of a session what was read last. Lines that are cut or odd are passed over."""
+        sessions: dict[str, SessionRead] = {}
+        written: dict[str, str] = {}
+        for record in self._log.records():
+            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+                if "path" in record:
+                    found = typed(SessionRead, record)
+                    sessions[found.path] = found
+                else:
+                    rule = typed(Written, record)
+                    if rule.text:
+                        written.setdefault(rule.id, rule.text)
+                    else:
+                        written.pop(rule.id, None)
+        return Known(sessions, written)
+
+    def add(self, record: SessionRead | Written) -> None:
+        """Adds a record.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        self._log.append(asdict(record))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that it is in, for a commit."""
+        return tuple(month.name for month in self._log.stamp())
+
+
+def unread(files: Files, known: Known) -> Iterator[tuple[str, int]]:
+    """Sessions that were not read yet, or have grown since, with their size; oldest first."""
+    for place in reversed(tuple(session_files(files.workspace))):
+        path = files.workspace.relative(place)
+        with contextlib.suppress(OSError):
+            size = place.stat().st_size
+            before = known.sessions.get(path)
+            if before is None or before.size != size:
+                yield path, size
+
+
+def read_session(files: Files, path: str) -> SessionRead:
+    """What a session has of rules.
+
+    Only what the person wrote themselves: no quotation, nothing that was pasted, no plan of the agent's, no
+    text that a tool has shown in the same session.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        PathRefused, DocumentError: As ``Files.read``.
+    """
+    source = read_source(files, path)
+    place = files.workspace.resolve(path)
+    head = head_fields(read_head(place), _FIELDS)
+    began = moment(head["started"]) or moment(head["ended"])
+    day = began.date().isoformat() if began is not None else ""
+    said: list[Said] = []
+    for turn in source.turns:
+        if date_of(turn.day):
+            day = turn.day
+        for each in _sayings(turn, day):
+            if not is_from_tool(plain(each.text), source.said):
+                said.append(each)
+    return SessionRead(path, source.size, project_of(place), head["channel"], tuple(said))
+
+
+def _sayings(turn: Turn, day: str) -> Iterator[Said]:
+    if turn.role != "user" or not turn.is_dialogue or turn.kind == ANSWER:
+        return
+    # A command is what the person typed on the first line; below stands what it expands to.
+    text = turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text
+    own, _ = own_and_quoted(text)
+    corrects = turn.kind == CORRECTION
+    for saying in sayings_in(own):
+        weight = saying.weight + _CORRECTED * corrects
+        yield Said(turn.line, day, redacted(saying.text), weight, saying.fails, saying.standing, corrects)

@@ -1,0 +1,103 @@
+"""Which sentences say the same in other words, and which contradict each other."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from engine.rules import words
+
+SAME = 0.45
+"""Likeness from which two sentences count as one rule."""
+
+_BEFORE, _SEEN = 200, 2
+"""Sentences, and how many of them have a stem, that are assumed beside those that were said: else a few
+sentences would make what they share look common."""
+
+_WORD = re.compile(r"[^\W_]+")
+_ENDINGS = ("ations", "ation", "ating", "ing", "ies", "ied", "es", "ed", "s", "e")
+_OFF = re.compile(
+    r"\b(?:do(?:n['’]?t| not)|never|no longer|stop|without|avoid|not|isn['’]t|shouldn['’]t|nie(?:mals)?|nicht"
+    r"|kein\w*|jamais|nunca|non|niet|nooit)\b",
+    re.IGNORECASE,
+)
+
+
+def stem(word: str) -> str:
+    """A word of small letters without its ending."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+@lru_cache(maxsize=16_384)
+def stems(text: str) -> frozenset[str]:
+    """The stems of a text's words that say what it is about."""
+    found = _WORD.findall(text.casefold())
+    return frozenset(stem(word) for word in found if word not in words.SMALL and len(word) > 1)
+
+
+_TOLD_ALIKE = {"respond": "reply", "writ": "add", "creat": "add", "repl": "reply"}
+_CORE = {stem(word) for word in (*words.HOW_WORDS.split(), *words.MANNERS.split())} | {
+    "writ",
+    "write",
+    "add",
+    "reply",
+    "respond",
+    "use",
+    "keep",
+}
+
+
+@lru_cache(maxsize=16_384)
+def core(text: str) -> frozenset[str]:
+    """The stems of a text that tell of ways of working; synonyms are one."""
+    return frozenset(
+        _TOLD_ALIKE.get(each, each) for each in stems(text) if each in _CORE or each in _TOLD_ALIKE
+    )
+
+
+class Rarity:
+    """How much a stem says of what a sentence is about: the more, the fewer sentences have it."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        sets = [stems(text) for text in texts]
+        self._count: Mapping[str, int] = Counter(each for found in sets for each in found)
+        self._all = len(sets) + _BEFORE
+
+    def of(self, found: Iterable[str]) -> float:
+        """The weight of some stems together."""
+        return sum(math.log(1 + self._all / (self._count.get(each, 0) + _SEEN)) for each in found)
+
+    def likeness(self, one: str, other: str) -> float:
+        """How much two sentences share, from 0 to 1."""
+        left, right = stems(one), stems(other)
+        either = self.of(left | right)
+        found = self.of(left & right) / either if either else 0.0
+        mine = core(one)
+        return max(found, SAME + 0.01) if len(mine) >= 2 and mine == core(other) else found
+
+
+def contradicts(new: str, old: str) -> bool:
+    """Whether a rule takes back another: it forbids what that one asked for or the other way round, or
+    chooses another of things that exclude each other.
+    """
+    mine, theirs = _words(new), _words(old)
+    for choice in words.CHOICES:
+        one = [option for option in choice if option & mine]
+        other = [option for option in choice if option & theirs]
+        if len(one) == len(other) == 1 and one != other:
+            return bool((stems(new) & stems(old)) - {stem(each) for option in choice for each in option}) or (
+                min(len(stems(new)), len(stems(old))) <= 4
+            )
+    both, either = stems(new) & stems(old), stems(new) | stems(old)
+    is_flipped = bool(_OFF.search(new)) != bool(_OFF.search(old))
+    return is_flipped and len(both) >= 2 and len(both) >= 0.6 * len(either - {stem("instead"), "always"})
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w/-]+", text.casefold()))

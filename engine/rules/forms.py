@@ -1,0 +1,184 @@
+"""The forms of sentences that set a rule, and what speaks against a rule.
+
+English in full; of other languages the words that make a rule of whatever follows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.rules.words import HOW_WORDS
+
+
+def _any(words: str) -> str:
+    return rf"\b(?:{'|'.join(words.split())})\b"
+
+
+_I = re.IGNORECASE
+
+_ELSEWHERE = (
+    r"\b(?:ab jetzt|ab sofort|künftig|immer|niemals|désormais|dorénavant|toujours|jamais"
+    r"|a partir de ahora|de ahora en adelante|siempre|nunca|a partir de agora|sempre|d['’]ora in poi"
+    r"|vanaf nu|voortaan|altijd|nooit|отныне|впредь|всегда|никогда)\b"
+    r"|从现在(?:开始|起)|以后(?:都|请|不要)|永远不要|總是|总是|今後は|これからは|必ず|앞으로는|항상|절대"
+)
+"""The same in other languages."""
+
+STANDING = re.compile(
+    r"\b(?:from now on|always|never|(?:make|making) sure|every ?time|whenever|each time|as a rule|next time|"
+    r"going forward|in (?:the )?future|everywhere|wherever|by default|i hate|"
+    r"(?:we|i) (?:prefer|always|never|only|don['’]t want)|should (?:always|never|only|not)|shouldn['’]t|"
+    r"must (?:always|never|not|be)|does(?:n['’]?t| not) make sense to)\b"
+    rf"|{_ELSEWHERE}",
+    _I,
+)
+"""Says that it holds from now on."""
+
+PROHIBITION = re.compile(
+    r"(?:please |and |but |we |you |let['’]?s |just |oh,? )*"
+    r"(?:do(?:n['’]?t| not) (?!we|you|i|think|know|see|have|want|forget|worry|mind|they|need|get|understand)"
+    r"|no (?!\w+ing|way|need|idea|problem|worries|one|longer)\w+|not (?:as|in|with|by|like|on)\b|avoid"
+    r"|stop \w+ing|never|let['’]s not|without (?:doing |making )?any)",
+    _I,
+)
+"""How a sentence begins that forbids something."""
+
+CHOICE = re.compile(
+    r"(?:please |and |we |you |let['’]?s |just |also )*"
+    r"(?:always|remember|prefer|make sure|ensure|keep|use|using|avoid|only)\b"
+    r"|.*\b(?:let['’]s (?:avoid|keep|make sure|use)|prefer \w+|instead of"
+    r"|please (?:use|keep|don['’]t|do not|avoid|make sure|reply|respond|always|never|also))\b",
+    _I,
+)
+"""Chooses a way of doing something."""
+
+COMPARED = re.compile(r"\b(?:instead|prefer|rather)\b", _I)
+
+REQUEST = re.compile(
+    r"(?:please|pls|(?:can|could|shall) (?:you|we)|would you|let['’]?s|let us|any chance"
+    r"|we (?:should|need to|want|do not|don['’]t|must|always|never|use|prefer)"
+    r"|i(?:['’]d| would) (?:like|prefer|rather)|i (?:want|prefer)|you (?:should|must|have to|need to)"
+    r"|should(?:n['’]t)? we)\b",
+    _I,
+)
+PLEASE = re.compile(r"\bplease\b", _I)
+
+REMINDER = re.compile(
+    r"(?:are|did) (?:you|we) (?:using|use|add|creat\w+|writ\w+|test\w*|run|updat\w+|end up|remember|forget)\b"
+    r"|you (?:can|could|have) (?:use|access)\b|(?:is|was) (?:this|it) (?:tested|documented)\b"
+    r"|have (?:you|we) (?:added|tested|updated|written|run)\b",
+    _I,
+)
+"""Asks whether something was done that goes without saying."""
+
+VERB = re.compile(
+    _any(
+        "use add write run check commit push open create make keep put move reply respond answer include "
+        "reference test fix format lint review discuss wait talk stop ask show tell explain update document "
+        "rename name wrap split squash rebase merge pull fetch cut branch follow start verify validate "
+        "confirm compare align mirror leave remove delete drop read look search find log record track limit "
+        "launch spawn return print build compile deploy bump tag sign set enable disable save skip change "
+        "prefer avoid ensure remember always never call cite link import export install quote mention list "
+        "round convert translate speak"
+    ),
+    _I,
+)
+
+HOW = re.compile(_any(HOW_WORDS), _I)
+"""What work is done with, in distinction to what it is about."""
+
+MANNER = re.compile(
+    r"\b(?:first|before|after|instead|not|never|always|only|without|each|every|all|both|direct\w*|drafts?"
+    r"|same|existing|default|keep|make sure|prefer|use|using|with|so (?:we|that|you|it)|rather|too|also"
+    r"|separate\w*|individual\w*|small\w*|meaningful|together|explicit\w*"
+    r"|sub-?agents?|in (?!this|the|that)\w+"
+    r"|as (?:a|an|in) \w+|avoid|duplicat\w*|useful|end2end|e2e|at least|in case|anything)\b|n['’]t\b",
+    _I,
+)
+"""Says how something is done, and not only that it is."""
+
+QUALITY = re.compile(
+    r"\b(?:check|review|verify|sweep|compares?|make sure)\b.*"
+    r"(?:\bnot\b|n['’]t\b|\bunused|\bduplicat|\bconsisten|\balign|\bcoverage)"
+    r"|\byour (?:repl(?:y|ies)|respon\w+|commits?|comments?|changes|messages?|answers?|summar\w+)\b",
+    _I,
+)
+"""Asks for work to have some quality, or for the agent's own way of putting things to be another."""
+
+ONCE = re.compile(
+    r"(?:(?:can|could) (?:you|we) |let['’]?s |please,? |also |and |just |double |again |go ahead and )*"
+    + _any(
+        "take look check review investigate see continue proceed start go try do implement fix update "
+        "explain show tell print find figure revert undo think have get give resume rerun run pull fetch "
+        "merge rebase push commit remove delete drop change move create write make split address list log "
+        "propose invoke spawn sort show import integrate display extract compare stash"
+    ),
+    _I,
+)
+"""How a sentence begins that has the agent do something now."""
+
+NOW = re.compile(
+    r"\b(?:this|that|these|those|above|here|option|ones?|now|again|still|currently|for now|last|prior"
+    r"|another|good|next|both changes|(?:we|you|i)(?:['’]ve)? (?:did|made|had|done|have|just)"
+    r"|the (?:change|changes|code|pr|branch|plan|review|issue|ticket|comments?|tests?|failing|work|same))\b",
+    _I,
+)
+"""Points at what is at hand."""
+
+PARTICULAR = re.compile(
+    r"[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|yml|yaml|toml|txt)\b|#\d+|\b\d{2,}\b|https?:"
+    r"|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w*|\w+_\w+|`[^`]+`|\w+\(\)|['\"“][^'\"”]+['\"”]"
+)
+"""Names one thing: a file, an identifier, a number."""
+
+FAILS = re.compile(
+    r"(?:(?:the|our|some|still|we (?:had|got|have) (?:a|some)?|fix(?: the)?(?: failing)?"
+    r"|there(?:'s| is| are)(?: some| a)?|unrelated to [\w ]+, but|it seems|looks like) )*[`\"']?"
+    r"(?P<what>(?:mise|make|npm|pnpm|yarn|cargo|go|uv|just|tox|nox) (?:run )?[\w:.-]+"
+    r"|(?:go |unit |integration |e2e )*(?:lint(?:er|ing)?|tests?|build|ci|fmt|type ?checks?|format\w*))"
+    r"[`\"']?"
+    r"(?: (?:is|are|was|were|has|have|on ci|job|still|run|now|lookss?))*"
+    r"(?: (?:fail\w*|errors?|broken|red|complain\w*|showing|not passing|looks broken).*|$)",
+    _I,
+)
+"""Tells that a check fails which was to pass before anything counts as done."""
+
+NO_WISH = re.compile(
+    r"(?:(?:can|could|would) (?:you|we|i) (?:please )?(?:explain|show|tell|give|help|take|look|see|print"
+    r"|think|have|get|find|figure|try|list|summari[sz]e|confirm|do)\b)",
+    _I,
+)
+ASKED = re.compile(
+    r"(?:what|why|how|is|are|was|were|does|do|did|don['’]?t|where|which|who|when|would|will|has|have|isn|aren"
+    r"|doesn|if|let['’]s say|wondering|i wonder|i think|think)\b",
+    _I,
+)
+"""How questions and thoughts begin."""
+
+MEANT = re.compile(
+    r"\b(?:should|must|let['’]?s|please|you|i (?:want|prefer|hate|like)|we (?:want|use))\b"
+    rf"|{_ELSEWHERE}",
+    _I,
+)
+"""Addresses somebody: what always happens is a rule only where somebody is to have it happen."""
+
+UNLESS_ASKED = re.compile(r"\b(?:let['’]s|please|always|never)\b", _I)
+
+WHERE = re.compile(
+    r"(?:for|when|if|on|after|before|once|in|while) [^,]{3,60}, "
+    r"(?=(?:please|always|never|don['’]?t|use|make|let['’]?s|we|you)\b)",
+    _I,
+)
+"""A clause in front that says when a rule holds."""
+
+LEAD = re.compile(
+    r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|no|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw|cool|great"
+    r"|nice|thanks?|sure|right|alright|perhaps|maybe|for now|one more thing|q|question|note|cmd|bash"
+    r"|intentional|good|\d+[.)]|[a-d][.)])\b[\s,.:;!…-]*)+",
+    _I,
+)
+"""What a sentence opens with that adds nothing to it."""
+
+SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
+PERSONAL = re.compile(r"\b(?:you|we|i|let['’]?s|please|my|our|us|me)\b", _I)
+POINTS_BACK = re.compile(r"\b(?:it|it['’]s|them|this|that)\b", _I)

@@ -1,0 +1,196 @@
+"""The file of rules: ``knowledge/rules.md``, one line a rule, which a person may edit as they like.
+
+    ## In force
+
+    - please don't amend commits {#3f2a91c told=2 last=2026-02-02}
+
+Under which heading a line stands decides what becomes of it. What is in braces belongs to the program; a line
+without it is a rule that the person has written. Everything else in the file stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from engine.store.documents import parse
+
+PATH = "knowledge/rules.md"
+
+State = Literal["in force", "said", "resting", "turned down", "replaced"]
+
+HEADINGS: Mapping[State, str] = {
+    "in force": "In force",
+    "said": "Said before, not confirmed",
+    "resting": "Resting",
+    "turned down": "Turned down",
+    "replaced": "Replaced",
+}
+"""In the order in which they stand in the file."""
+
+NEW = """---
+type: rules
+---
+
+# Rules
+
+How you want your agents to work, in your words. Edit the lines as you like: what stands under the first two
+headings is in prompts, and a line that you delete does not come back. Where each was said:
+`autopoiesis rules why ID`.
+"""
+
+LONGEST = 240
+"""Characters of a rule."""
+
+_HEADING = re.compile(r"##[ \t]+(?P<name>.+?)[ \t]*#*[ \t]*")
+_LINE = re.compile(
+    r"[-*+][ \t]+(?P<text>\S.*?)[ \t]*(?:\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]+)*)\})?[ \t]*"
+)
+_STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADINGS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule."""
+
+    id: str  # seven hexadecimal digits, for good: also where the text is changed
+    text: str  # one line, in the person's words
+    state: State
+    told: int = 0  # sessions in which it was said; 0 for one that nobody has said yet
+    last: str = ""  # the day on which it was said last, ``YYYY-MM-DD``
+    accepted: str = ""  # the day on which the person accepted it; empty where they did not
+    own: bool = False  # the person has written or changed the text
+    project: str = ""  # slug of the one project in which it holds; empty for everywhere
+    also: tuple[str, ...] = ()  # ids of the rules that were merged into it
+    by: str = ""  # id of the rule that replaced it
+    known: str = ""  # name of a file of the project's own in which it stands, such as ``CLAUDE.md``
+
+    @property
+    def counts(self) -> bool:
+        """Whether it belongs in prompts."""
+        return self.state in ("in force", "said")
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """The rules of a workspace, in the order of the file."""
+
+    rules: tuple[Rule, ...] = ()
+    text: str = field(default="", repr=False)  # of the file, with ``\n`` line ends; empty where there is none
+
+    def get(self, name: str) -> Rule | None:
+        """The rule with an id, or with one that begins so where no other does."""
+        found = [rule for rule in self.rules if rule.id == name]
+        if not found and len(name) >= 3:
+            found = [rule for rule in self.rules if rule.id.startswith(name)]
+        return found[0] if len(found) == 1 else None
+
+    def changed(self, rules: Iterable[Rule]) -> Rulebook:
+        """The book with some rules changed or added."""
+        wanted = {rule.id: rule for rule in rules}
+        kept = [wanted.pop(rule.id, rule) for rule in self.rules]
+        return replace(self, rules=(*kept, *wanted.values()))
+
+
+def rule_id(text: str) -> str:
+    """The id of a rule that was first said so."""
+    return hashlib.sha256(" ".join(text.casefold().split()).encode("utf-8", "replace")).hexdigest()[:7]
+
+
+def rules_in(data: bytes, path: str = PATH) -> Rulebook:
+    """Reads the file; never raises. Lines under other headings, and whatever is no line of a list, are no
+    rules. Of two lines with one id the first has it.
+    """
+    rules = rules_of(parse(data, path).body)
+    return Rulebook(rules, data.decode("utf-8", "replace").replace("\r\n", "\n"))
+
+
+def rules_of(body: str) -> tuple[Rule, ...]:
+    """The rules in the text below the file's header; as ``rules_in``."""
+    found: dict[str, Rule] = {}
+    state: State | None = None
+    for line in body.split("\n"):
+        if heading := _HEADING.fullmatch(line):
+            state = _STATES.get(heading["name"].casefold())
+        elif state is not None and (match := _LINE.fullmatch(line)):
+            rule = _rule(match, state)
+            found.setdefault(rule.id, rule)
+    return tuple(found.values())
+
+
+def _rule(match: re.Match[str], state: State) -> Rule:
+    text = match["text"]
+    if match["id"] is None:
+        return Rule(rule_id(text), text, state, own=True)
+    marks = dict(mark.split("=", 1) for mark in match["marks"].split())
+    return Rule(
+        match["id"],
+        text,
+        state,
+        told=int(marks["told"]) if marks.get("told", "").isdecimal() else 0,
+        last=marks.get("last", ""),
+        accepted=marks.get("accepted", ""),
+        own="own" in marks,
+        project=marks.get("project", ""),
+        also=tuple(filter(None, marks.get("also", "").split(","))),
+        by=marks.get("by", ""),
+        known=marks.get("known", ""),
+    )
+
+
+def line_of(rule: Rule) -> str:
+    """A rule as its line in the file."""
+    marks = {
+        "told": rule.told or "",
+        "last": rule.last,
+        "accepted": rule.accepted,
+        "own": "yes" if rule.own else "",
+        "project": rule.project,
+        "also": ",".join(rule.also),
+        "by": rule.by,
+        "known": rule.known,
+    }
+    shown = "".join(f" {name}={value}" for name, value in marks.items() if value)
+    return f"- {rule.text} {{#{rule.id}{shown}}}"
+
+
+def bytes_of(book: Rulebook) -> bytes:
+    """The file with the rules of a book, each under the heading of its state, in their order.
+
+    Whatever else stands in it is kept: what stands above the headings and under others as it is, what stands
+    between rules below them.
+    """
+    waiting = {state: [line_of(rule) for rule in book.rules if rule.state == state] for state in HEADINGS}
+    above, parts = _parts(book.text or NEW)
+    blocks = [above.rstrip("\n")]
+    for heading, state, others in parts:
+        rules = waiting.pop(state, []) if state is not None else []
+        other = "\n".join(others).strip("\n")
+        blocks += [heading, *filter(None, ("\n".join(rules), other))]
+    for state, rules in waiting.items():
+        if rules:
+            blocks += [f"## {HEADINGS[state]}", "\n".join(rules)]
+    return ("\n\n".join(blocks).lstrip("\n") + "\n").encode("utf-8", "replace")
+
+
+def _parts(text: str) -> tuple[str, list[tuple[str, State | None, list[str]]]]:
+    """What stands above the first heading of rules; then for each heading its line, the state that it means,
+    and the lines under it that are no rules.
+    """
+    lines = text.split("\n")
+    start = parse(text.encode("utf-8", "replace"), PATH).body_line - 1
+    above: list[str] = []
+    parts: list[tuple[str, State | None, list[str]]] = []
+    for number, line in enumerate(lines):
+        heading = _HEADING.fullmatch(line) if number >= start else None
+        state = _STATES.get(heading["name"].casefold()) if heading else None
+        if heading and (parts or state is not None):
+            parts.append((line, state, []))
+        elif not parts:
+            above.append(line)
+        elif parts[-1][1] is None or not _LINE.fullmatch(line):
+            parts[-1][2].append(line)
+    return "\n".join(above), parts

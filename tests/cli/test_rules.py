@@ -1,0 +1,40 @@
+"""``rules``: what was said more than once, and every decision about it, without a screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+
+def test_from_an_import_to_rules_in_prompts(apo: Command, sample: Path, tmp_path: Path) -> None:
+    for number, said in enumerate(("push and draft PR please", "create a draft PR please"), 1):
+        (tmp_path / f"{number}.md").write_text(
+            f"# User\n\n{said}\n\n# Assistant\n\nDone.\n\n# User\n\nplease don't amend commits\n"
+        )
+    imported = apo("-C", sample, "import", tmp_path)
+    assert imported.code == 0, imported.err
+    assert "2 things more than once; see: autopoiesis rules" in imported.out
+    listed = apo("-C", sample, "rules").out.splitlines()
+    assert listed[0] == "You have told your agents 2 things more than once:"
+    draft = next(line for line in listed if "draft" in line)
+    assert " 2×  " in draft and "said, not confirmed" in draft
+    name = draft.split()[0]
+    why = apo("-C", sample, "rules", "why", name).out.splitlines()
+    assert why[1] == "said, not confirmed, told in 2 sessions" and len(why) == 5
+    assert all("raw/conversations/" in line for line in why[3:])
+
+    done = apo("-C", sample, "rules", "accept", "--told", "2")
+    assert "2 rules in force" in done.out and "committed as" in done.out
+    prompt = apo("-C", sample, "compile", "open a pull request").out
+    assert "draft PR" in prompt
+    assert apo("-C", sample, "rules", "drop", name[:4]).code == 0
+    assert name not in apo("-C", sample, "rules").out
+    assert "turned down" in apo("-C", sample, "rules", "--all").out
+    assert apo("-C", sample, "rules", "undo").out.startswith(name)
+    added = apo("-C", sample, "rules", "add", "Answer briefly.", "--json").json
+    assert added["rules"][0]["state"] == "in force"
+    assert [rule["text"] for rule in apo("-C", sample, "rules", "--json").json][-1] == "Answer briefly."
+    wrong = apo("-C", sample, "rules", "accept", "fffffff")
+    assert wrong.code == 1 and "list them: autopoiesis rules" in wrong.err
+    assert apo("-C", sample, "rules", "learn").out.startswith("0 sessions read, 0 rules learned")

@@ -1,0 +1,67 @@
+"""The file of rules: written by a person and by the program alike, and nothing in it gets lost."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.rules.rulebook import HEADINGS, Rule, Rulebook, bytes_of, rule_id, rules_in
+
+_TEXTS = st.text(
+    st.characters(exclude_categories=("C", "Z"), exclude_characters="{}"), min_size=1, max_size=40
+)
+_RULES = st.builds(
+    Rule,
+    id=st.integers(0, 16**7 - 1).map(lambda number: f"{number:07x}"),
+    text=_TEXTS,
+    state=st.sampled_from(list(HEADINGS)),
+    told=st.integers(0, 99),
+    last=st.sampled_from(["", "2026-06-12"]),
+    accepted=st.sampled_from(["", "2026-06-13"]),
+    own=st.booleans(),
+    project=st.sampled_from(["", "gauges"]),
+    also=st.lists(st.sampled_from(["0000001", "0000002"]), unique=True).map(tuple),
+)
+
+
+@given(st.lists(_RULES, unique_by=lambda rule: rule.id, max_size=8))
+def test_what_is_written_is_read(rules: list[Rule]) -> None:
+    data = bytes_of(Rulebook(tuple(rules)))
+    book = rules_in(data)
+    assert sorted(book.rules, key=lambda rule: rule.id) == sorted(rules, key=lambda rule: rule.id)
+    assert bytes_of(book) == data
+
+
+def test_a_person_writes_moves_and_deletes_lines() -> None:
+    data = bytes_of(
+        Rulebook((Rule("aaaaaaa", "draft PRs", "said", told=3), Rule("bbbbbbb", "no amend", "in force")))
+    )
+    text = data.decode()
+    assert (
+        text.index("## In force")
+        < text.index("no amend")
+        < text.index("## Said before")
+        < text.index("draft")
+    )
+    moved = text.replace(
+        "- no amend {#bbbbbbb}\n", "- draft PRs {#aaaaaaa told=3}\n* my own rule\n\nwhy: because\n"
+    )
+    moved = moved[: moved.index("## Said before")] + "## Notes\n\n- no rule\n"
+    book = rules_in(moved.encode())
+    assert [(rule.id, rule.state, rule.own) for rule in book.rules] == [
+        ("aaaaaaa", "in force", False), (rule_id("my own rule"), "in force", True),
+    ]  # fmt: skip
+    kept = bytes_of(book).decode()
+    assert "why: because" in kept and kept.endswith("## Notes\n\n- no rule\n")
+    assert rules_in(kept.encode()).rules == book.rules
+
+
+def test_no_file_breaks_the_reader() -> None:
+    for data in (
+        b"",
+        b"\xff\xfe\x00",
+        b"---\n: [\n---\n## In force\n- x {#zzz}\n",
+        b"## In force\n- {#aaaaaaa}\n" * 3,
+    ):
+        book = rules_in(data)
+        assert rules_in(bytes_of(book)).rules == book.rules

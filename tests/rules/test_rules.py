@@ -1,0 +1,198 @@
+"""Rules of a workspace: learned from sessions, decided about, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.errors import ChangeRefused
+from engine.rules.rulebook import PATH
+from tests.rules.planted import ROUTES, RULES, session
+
+Say = Callable[..., None]
+
+
+@pytest.fixture
+def say(sample: Path) -> Say:
+    """Writes a session in which the person says some things."""
+    (sample / PATH).unlink(missing_ok=True)
+    count = 0
+
+    def write(day: str, *texts: str, cwd: str = "/work/gauges", kind: str = "") -> None:
+        nonlocal count
+        count += 1
+        folder = sample / f"raw/conversations/{day.replace('-', '/')}"
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = f" [{kind}]" if kind else ""
+        turns = "".join(
+            f"\n## 10:{number:02} — user{mark}\n\n{text}\n\n## 10:{number:02} — agent\n\nDone.\n"
+            for number, text in enumerate(texts)
+        )
+        (folder / f"1000-ses_{count:08x}-work.md").write_text(
+            f"---\nsession_id: ses_{count:08x}\nstarted: {day}T10:00:00Z\ncwd: {cwd}\n"
+            f"channel: claude-code\n---\n\n# Work\n{turns}"
+        )
+
+    return write
+
+
+def texts(engine: Engine, state: str = "") -> list[str]:
+    """The rules, or those of one state."""
+    return [rule.text for rule in engine.rules.book().rules if state in ("", rule.state)]
+
+
+def test_what_was_said_is_learned_counted_and_found_again(sample: Path, say: Say) -> None:
+    say("2031-01-05", "please don't amend commits - it breaks our links", "what time is it?")
+    say("2031-01-07", "push and draft PR please")
+    say("2031-01-09", "create a draft PR please", "never amend commits!")
+    with Engine.open(sample) as engine:
+        done = engine.rules.learn()
+        found = {rule.text: rule for rule in done.learned.book.rules}
+        amend = next(rule for text, rule in found.items() if "amend" in text)
+        draft = next(rule for text, rule in found.items() if "draft" in text)
+        assert (amend.state, amend.told, amend.last, amend.project) == ("in force", 2, "2031-01-09", "gauges")
+        assert (draft.state, draft.told) == ("said", 2)
+        told = engine.rules.told(draft)
+        assert [(each.said.day, each.session.agent) for each in told] == [
+            ("2031-01-07", "claude-code"), ("2031-01-09", "claude-code"),
+        ]  # fmt: skip
+        path = told[0].session.path
+        assert (sample / path).read_text().split("\n")[told[0].said.line - 1].startswith("## 10:")
+        assert engine.repository.show(done.commit.revision, PATH) == (sample / PATH).read_bytes()
+        assert not engine.rules.learn().sessions  # nothing is read twice
+
+
+def test_only_the_person_makes_rules(sample: Path, say: Say) -> None:
+    folder = sample / "raw/conversations/2031/02/01"
+    folder.mkdir(parents=True)
+    with Engine.open(sample) as engine:
+        before = engine.rules.learn().learned.book.rules
+        for number, (route, rule) in enumerate((route, rule) for route in ROUTES for rule in RULES):
+            (folder / f"{number:04}-ses_{number:08x}-x.md").write_text(session(route, rule))
+        done = engine.rules.learn()
+        assert done.sessions == len(ROUTES) * len(RULES) >= 40
+        assert done.learned.book.rules == before
+    say("2031-02-02", *RULES)
+    with Engine.open(sample) as engine:  # the same words, said by the person
+        assert len(engine.rules.learn().learned.new) >= 2
+
+
+def test_a_later_rule_replaces_the_contrary(sample: Path, say: Say) -> None:
+    say("2031-03-01", "please use the british spelling")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        assert texts(engine, "in force") == ["please use the british spelling"]
+        say("2031-03-05", "let's make sure we're using US English everywhere please")
+        replaced = engine.rules.learn().learned.replaced
+        assert [rule.text for rule in replaced] == ["please use the british spelling"]
+        assert texts(engine, "replaced") == ["please use the british spelling"]
+        new = engine.rules.rule(replaced[0].by)
+        assert "US English" in new.text and new.state == "in force"
+        text = engine.compile("fix the wording of the labels").text
+        rules = text[text.index("{my-rules}") : text.index("{/my-rules}")]
+        assert "US English" in rules and "british" not in rules
+
+
+def test_every_decision_stands_and_is_taken_back(sample: Path, say: Say) -> None:
+    say(
+        "2031-04-01",
+        "push and draft PR please",
+        "let's cut a branch first",
+        "we always squash before we merge",
+    )
+    say("2031-04-02", "create a draft PR please")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        book = engine.rules.book()
+        draft, branch, squash = (
+            next(rule.id for rule in book.rules if word in rule.text)
+            for word in ("draft", "branch", "squash")
+        )
+        changed = engine.rules.accept(told=2).rules
+        assert [rule.id for rule in changed] == [draft] and changed[0].accepted
+        assert engine.rules.turn_down([branch]).rules[0].state == "turned down"
+        assert engine.rules.reword(draft, "Open pull requests as drafts.").rules[0].own
+        assert engine.rules.narrow(squash, "gauges").rules[0].project == "gauges"
+        assert engine.rules.add("Answer briefly.").rules[0].state == "in force"
+        merged = engine.rules.merge(branch, draft).rules[0]
+        assert (merged.told, merged.also) == (2, (branch,))
+        decided = engine.rules.book().rules
+        say("2031-04-09", "open a draft PR please")
+        again = engine.rules.learn().learned
+        assert [rule.text for rule in again.again] == ["Open pull requests as drafts."]
+        assert {rule.id: (rule.text, rule.state) for rule in again.book.rules} | {} == {
+            rule.id: (rule.text, rule.state) for rule in decided
+        }
+        for _ in range(3):
+            engine.rules.undo()
+        assert "Answer briefly." not in texts(engine)
+        with pytest.raises(ChangeRefused, match="no rule"):
+            engine.rules.accept(["fffffff"])
+
+
+def test_a_deleted_line_does_not_come_back_and_an_edited_one_stays(sample: Path, say: Say) -> None:
+    say("2031-05-01", "please don't amend commits", "we always squash before we merge")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        lines = (sample / PATH).read_text().split("\n")
+        amend = next(line for line in lines if "amend" in line)
+        squash = next(line for line in lines if "squash" in line)
+        lines.remove(amend)
+        lines[lines.index(squash)] = squash.replace("we always squash before we merge", "Squash, always.")
+        (sample / PATH).write_text("\n".join(lines))
+        say("2031-05-03", "don't amend commits, please", "we always squash before we merge")
+        engine.rules.learn()
+        assert not any("amend" in text for text in texts(engine))
+        found = engine.rules.book().get(squash.partition("{#")[2][:7])
+        assert found is not None and found.told == 2 and found.text == "Squash, always."
+
+
+def test_what_no_session_says_any_more_goes_and_comes_again(sample: Path, say: Say) -> None:
+    say("2031-06-01", "please don't amend commits")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        (transcript,) = (sample / "raw/conversations/2031/06/01").iterdir()
+        away = sample / "scratch/away.md"
+        away.parent.mkdir(exist_ok=True)
+        transcript.rename(away)
+        assert [rule.text for rule in engine.rules.learn().learned.gone] == ["please don't amend commits"]
+        assert "please don't amend commits" not in texts(engine)
+        away.rename(transcript)
+        engine.rules.learn()
+        assert "please don't amend commits" in texts(engine)
+
+
+def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> None:
+    say("2031-07-01", "please don't amend commits", cwd="/work/gauges")
+    say("2031-07-02", "never push to main without a review", cwd="/work/other")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        compiled = engine.compile("shall I amend the last commit?", budget=2048)
+        standing = next(each for each in compiled.sections if each.label == "rules:standing")
+        assert "amend" in standing.text and "push to main" in standing.text  # of no project: all hold
+        near = next(each for each in compiled.sections if each.label == "rules:now")
+        assert "amend" in near.text and "push" not in near.text
+        assert compiled.text.index(near.text) > compiled.stable_prefix_length
+        again = engine.compile("shall I push?", budget=2048)
+        assert again.text[: again.stable_prefix_length] == compiled.text[: compiled.stable_prefix_length]
+        path = next(path for path in engine.rules.log.known().sessions if "2031/07/02" in path)
+        turn = engine.compile_of(f"{path}#0")
+        assert turn is not None
+        rules = next(each for each in turn.sections if each.label == "rules:standing").text
+        assert "push to main" in rules and "amend" not in rules
+
+
+def test_what_does_not_fit_is_named(sample: Path, say: Say) -> None:
+    with Engine.open(sample) as engine:
+        for number in range(60):
+            engine.rules.add(
+                f"Rule number {number}: keep the tests of module {number} beside its code, always."
+            )
+        compiled = engine.compile("hello", budget=2048)
+        standing = next(each for each in compiled.sections if each.label == "rules:standing")
+        assert standing.tokens <= 1200
+        (missing,) = (each for each in compiled.left_out if each.slot == "rules")
+        assert "rules did not fit" in missing.reason and "Rule number" in missing.reason

@@ -1,0 +1,121 @@
+"""Which sentences of a person say how to work, and which are one rule, or take one another back."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lifecycle.rules.learning import LEAST as LEAST_OF_A_RULE
+from engine.rules.alike import SAME, Rarity, contradicts
+from engine.rules.rulebook import LONGEST
+from engine.rules.saying import LEAST, PLAIN, sayings_in
+
+
+def weight(text: str) -> float:
+    """That of the plainest sentence."""
+    return max((each.weight for each in sayings_in(text)), default=0.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please don't amend commits - it breaks the links",
+        "from now on, write the changelog before the release",
+        "we always squash before we merge",
+        "make sure every fix comes with a test",
+        "use the typed id instead of a string",
+        "keep the commits small, each with working code",
+        "ab jetzt immer zuerst die Tests schreiben",
+        "désormais, toujours répondre en français",
+        "以后请用中文回答",
+    ],
+)
+def test_what_is_said_as_a_rule_needs_no_repetition(text: str) -> None:
+    assert any(each.weight >= LEAST_OF_A_RULE and each.standing for each in sayings_in(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["can we add a test for this?", "create a draft PR", "let's cut a branch first"]
+)
+def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
+    assert LEAST <= weight(text) < PLAIN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes",
+        "what does this function do?",
+        "can you explain why the tests fail now?",
+        "the cache is never cleared here",
+        "I think we could look at src/store.py again",
+        "continue",
+        "rename `old_name` to `new_name` in src/a.py and src/b.py now",
+    ],
+)
+def test_talk_about_the_work_is_none(text: str) -> None:
+    assert weight(text) < LEAST_OF_A_RULE
+
+
+def test_a_check_that_fails_is_one_to_run() -> None:
+    (said,) = sayings_in("mise run lint is failing")
+    assert said.fails == "mise run lint"
+
+
+def test_a_sentence_that_points_back_has_the_one_before_it() -> None:
+    found = [each.text for each in sayings_in("Can you create the ticket? Make sure it's in Project: Maple.")]
+    assert "Can you create the ticket? Make sure it's in Project: Maple" in found
+
+
+def test_what_holds_when_is_kept() -> None:
+    (said,) = sayings_in("for the comments that are fixed, please reply directly and name the commit")
+    assert said.weight >= PLAIN
+
+
+def test_no_text_makes_it_slow_or_breaks_it() -> None:
+    for text in (
+        "a " * 200_000,
+        "never " * 50_000,
+        "\x1b[31mnever\x07 push\u202e",
+        "#" * 100_000,
+        "\n" * 100_000,
+    ):
+        assert all(each.text.isprintable() and len(each.text) < 10 * LONGEST for each in sayings_in(text))
+
+
+def test_other_words_for_the_same_are_one_rule() -> None:
+    said = [
+        "please add a test for this",
+        "can we add tests?",
+        "open a draft PR",
+        "push and draft PR please",
+        "ship it",
+    ]
+    rarity = Rarity([*said, *(f"unrelated words number {number}" for number in range(50))])
+    assert rarity.likeness(said[0], said[1]) > SAME
+    assert rarity.likeness(said[2], said[3]) > SAME
+    assert rarity.likeness(said[0], said[2]) < SAME
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("let's make sure we're using US English everywhere", "please use the british spelling"),
+        ("use spaces, not more", "use tabs"),
+        ("don't squash commits before merging", "squash commits before merging"),
+        ("we use pnpm here", "use npm for scripts"),
+    ],
+)
+def test_a_rule_is_taken_back_by_its_contrary(new: str, old: str) -> None:
+    assert contradicts(new, old) and contradicts(old, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("use a draft PR", "use the british spelling"),
+        ("never push to main", "always run the tests"),
+        ("add tests first", "add tests"),
+    ],
+)
+def test_other_rules_stand_beside_each_other(new: str, old: str) -> None:
+    assert not contradicts(new, old)

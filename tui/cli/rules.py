@@ -1,0 +1,185 @@
+"""``rules``: what a person has told their agents more than once, and what is to come of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.base import emit, emit_json, group, invocation, kept, table
+from tui.cli.search import progress
+from tui.render.figures import plural
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+    from engine.lifecycle.rules.rules import Change
+    from engine.rules.rulebook import Rule
+
+_WAITING = "said"
+_SHOWN = 40
+
+
+@group(
+    "autopoiesis rules",
+    "autopoiesis rules accept --told 3",
+    "autopoiesis rules why 3f2a91c",
+    invoke_without_command=True,
+)
+@click.option("--all", "every", is_flag=True, help="Also those that are turned down, replaced or at rest.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.pass_context
+def rules(context: click.Context, every: bool, as_json: bool) -> None:
+    """How you want your agents to work: what you have told them, the most often said first.
+
+    What you said as a rule is in force at once; what you only said again and again waits, and stands in
+    prompts below those in force. The lines are those of knowledge/rules.md, where you can edit them too.
+    """
+    if context.invoked_subcommand is None:
+        with invocation().engine() as engine:
+            _list(engine, every, as_json)
+
+
+def _list(engine: Engine, every: bool, as_json: bool) -> None:
+    found = [rule for rule in engine.rules.book().rules if every or rule.counts]
+    found.sort(key=lambda rule: -rule.told)
+    if as_json:
+        emit_json(found)
+        return
+    if not found:
+        emit("no rules are known yet; read the sessions for them: autopoiesis rules learn")
+        return
+    again = sum(rule.told > 1 for rule in found if rule.counts)
+    if again:
+        emit(f"You have told your agents {plural(again, 'thing')} more than once:")
+    shown = found if every else found[:_SHOWN]
+    rows = [
+        [rule.id, _times(rule), rule.last, rule.project or "everywhere", _state(rule), rule.text]
+        for rule in shown
+    ]
+    table(rows, ["rule", "told", "last", "where", "state", "in your words"])
+    if len(shown) < len(found):
+        emit(f"{len(shown)} of {len(found)} shown; --all has all")
+    if any(rule.state == _WAITING and rule.told > 1 for rule in found):
+        emit("accept what you said in two sessions or more: autopoiesis rules accept --told 2")
+
+
+@rules.verb("learn", "autopoiesis rules learn")
+def rules_learn(engine: Engine, as_json: bool) -> None:
+    """Read the sessions that were not read yet for what you said about how to work.
+
+    Only your own words count: nothing that was pasted or quoted, and nothing that a tool or an agent said.
+    """
+    with progress("reading") as report:
+        done = engine.rules.learn(lambda read: report(read, max(read, 1)))
+    if as_json:
+        emit_json(done)
+        return
+    found = done.learned
+    emit(f"{plural(done.sessions, 'session')} read, {plural(len(found.new), 'rule')} learned")
+    for rule in found.replaced:
+        by = found.book.get(rule.by)
+        emit(f"  {rule.text}: you have said otherwise since{f': {by.text}' if by else ''}")
+    for rule in found.again:
+        emit(f"  {rule.text}: told again, although you had accepted it")
+    if found.book.rules != () and (done.commit.revision or done.commit.why):
+        emit(kept(done.commit.revision, done.commit.why))
+    if found.new:
+        emit("see them: autopoiesis rules")
+
+
+@rules.verb("why", "autopoiesis rules why 3f2a91c")
+@click.argument("rule")
+def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
+    """Show where a rule was said: each time, with its day and its transcript."""
+    found = engine.rules.rule(rule)
+    told = engine.rules.told(found)
+    if as_json:
+        emit_json({"rule": found, "told": told})
+        return
+    emit(f"{found.text}")
+    emit(f"{_state(found)}, told in {plural(found.told, 'session')}")
+    if found.by:
+        by = engine.rules.book().get(found.by)
+        emit(f"replaced by {found.by}{f': {by.text}' if by else ''}")
+    rows = [
+        [each.said.day, f"{each.session.path}:{each.said.line}", each.session.agent or "–", each.said.text]
+        for each in told
+    ]
+    table(rows, ["day", "transcript", "agent", "said"])
+
+
+@rules.verb("accept", "autopoiesis rules accept 3f2a91c", "autopoiesis rules accept --told 3")
+@click.argument("rule", nargs=-1)
+@click.option("--told", type=click.IntRange(min=1), help="All that you said in so many sessions or more.")
+def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_json: bool) -> None:
+    """Put rules in force, also such that were turned down or replaced."""
+    if not rule and told is None:
+        raise click.UsageError("name a rule, or give --told N")
+    _emit(engine.rules.accept(rule, told=told or 0), "in force", as_json)
+
+
+@rules.verb("drop", "autopoiesis rules drop 3f2a91c")
+@click.argument("rule", nargs=-1, required=True)
+def rules_drop(engine: Engine, rule: tuple[str, ...], as_json: bool) -> None:
+    """Turn rules down: they stay in the file, and out of prompts."""
+    _emit(engine.rules.turn_down(rule), "turned down", as_json)
+
+
+@rules.verb("reword", "autopoiesis rules reword 3f2a91c 'Open pull requests as drafts.'")
+@click.argument("rule")
+@click.argument("text")
+def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
+    """Say a rule in other words, and put it in force."""
+    _emit(engine.rules.reword(rule, text), "reworded", as_json)
+
+
+@rules.verb("narrow", "autopoiesis rules narrow 3f2a91c --project gauges", "autopoiesis rules narrow 3f2a91c")
+@click.argument("rule")
+@click.option("--project", default="", help="The project in which it holds; everywhere when left out.")
+def rules_narrow(engine: Engine, rule: str, project: str, as_json: bool) -> None:
+    """Have a rule hold in one project alone, or everywhere again."""
+    _emit(engine.rules.narrow(rule, project), f"holds in {project or 'all projects'}", as_json)
+
+
+@rules.verb("merge", "autopoiesis rules merge 3f2a91c 77be012")
+@click.argument("rule")
+@click.argument("into")
+def rules_merge(engine: Engine, rule: str, into: str, as_json: bool) -> None:
+    """Make two rules one: what was said of RULE counts for INTO, whose words stay."""
+    _emit(engine.rules.merge(rule, into), "merged", as_json)
+
+
+@rules.verb("add", "autopoiesis rules add 'Answer in British English.'")
+@click.argument("text")
+@click.option("--project", default="", help="The project in which it holds; everywhere when left out.")
+def rules_add(engine: Engine, text: str, project: str, as_json: bool) -> None:
+    """Give a rule of your own."""
+    _emit(engine.rules.add(text, project), "added", as_json)
+
+
+@rules.verb("undo", "autopoiesis rules undo")
+def rules_undo(engine: Engine, as_json: bool) -> None:
+    """Take the last change of the rules back; again: the one before it."""
+    _emit(engine.rules.undo(), "as before", as_json)
+
+
+def _emit(change: Change, what: str, as_json: bool) -> None:
+    if as_json:
+        emit_json(change)
+        return
+    for rule in change.rules[:_SHOWN]:
+        emit(f"{rule.id}  {rule.text}")
+    more = len(change.rules) - _SHOWN
+    emit(f"{plural(len(change.rules), 'rule')} {what}{f' ({more} not shown)' if more > 0 else ''}")
+    if change.commit.revision or change.commit.why:
+        emit(kept(change.commit.revision, change.commit.why))
+
+
+def _times(rule: Rule) -> str:
+    return f"{rule.told}×" if rule.told else "–"
+
+
+def _state(rule: Rule) -> str:
+    if rule.state == _WAITING:
+        return "said, not confirmed"
+    return "accepted" if rule.accepted and rule.state == "in force" else rule.state
