@@ -43,6 +43,7 @@ chat:
 LOCAL = frozenset(
     [
         "context_compiler",
+        "rules",
         "search.ranking",
         "search.bm25_weight",
         "search.vector_weight",
