@@ -80,6 +80,29 @@ def test_only_the_person_makes_rules(sample: Path, say: Say) -> None:
         assert len(engine.rules.learn().learned.new) >= 2
 
 
+def test_commands_refused_again_without_a_word_may_be_a_rule(sample: Path, say: Say) -> None:
+    folder = sample / "raw/conversations/2031/02/10"
+    folder.mkdir(parents=True)
+    for number, (command, after) in enumerate(
+        [
+            ("git push --force origin a", ""),
+            ("git push --force origin b", ""),
+            ("git push origin c", " [correction]"),
+            ("git push origin d", ""),
+        ]
+    ):
+        (folder / f"{number:04}-ses_{number:08x}-x.md").write_text(
+            f"---\nsession_id: ses_{number:08x}\nstarted: 2031-02-10T10:00:00Z\n---\n\n# Push\n\n"
+            f"## 10:00 — user\n\nship it\n\n## 10:01 — agent\n\n"
+            f"> [tool:Bash] {command} → rejected by the user\n\n## 10:02 — user{after}\n\nwhat is the time?\n"
+        )
+    with Engine.open(sample) as engine:
+        new = [rule for rule in engine.rules.learn().learned.new if "`" in rule.text]
+        assert [(rule.text, rule.state, rule.told) for rule in new] == [
+            ("ask before you run `git push --force`", "said", 2)
+        ]
+
+
 def test_a_later_rule_replaces_the_contrary(sample: Path, say: Say) -> None:
     say("2031-03-01", "please use the british spelling")
     with Engine.open(sample) as engine:

@@ -126,9 +126,9 @@ def grouped(sessions: Iterable[SessionRead], known: Mapping[str, str]) -> list[G
 def _most_like(said: Said, near: Sequence[Group], rarity: Rarity) -> Group | None:
     best, most = None, SAME
     for group in near:
-        if group.told and bool(group.told[0].said.fails) != bool(said.fails):
+        if group.told and group.told[0].said.key != said.key:
             continue
-        if said.fails and group.told and group.told[0].said.fails.split()[-1] == said.fails.split()[-1]:
+        if said.key and group.told:
             return group
         texts = [group.first, *(each.said.text for each in group.told[:_COMPARED])]
         likeness = max(rarity.likeness(said.text, text) for text in dict.fromkeys(texts))

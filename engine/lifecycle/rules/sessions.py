@@ -7,9 +7,11 @@ from the transcripts.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from engine.knowledge.harvest.reading import read_source
@@ -29,6 +31,12 @@ if TYPE_CHECKING:
 KIND = "rules"
 
 _FIELDS = ("started", "ended", "channel")
+_COMMANDS = frozenset({"bash", "shell", "exec_command", "local_shell", "run_shell_command"})
+_REFUSED = re.compile(r"rejected\b")
+_COMMAND = re.compile(r"[a-z][\w.-]*(?: [a-z][\w:-]*(?![\w/.:-]))?(?: --?[a-z][\w-]*)?")
+"""A command, what it is to do, and how: no path, no name."""
+_REFUSAL = 0.9
+"""Weight of a command that was refused without a word: once is no rule, in two sessions it may be one."""
 _CORRECTED = 0.8
 """What it adds to a sentence's weight that with it the person refused what the agent was about to do."""
 
@@ -44,6 +52,18 @@ class Said:
     fails: str = ""
     standing: bool = False
     corrects: bool = False  # with it the person refused what the agent was about to do
+    refused: str = ""  # the command that they refused without a word; ``text`` is not theirs then
+
+    @property
+    def key(self) -> str:
+        """What it is about, where that is certain: sayings with different keys are never one rule."""
+        return (
+            f"fails:{self.fails.split()[-1]}"
+            if self.fails
+            else f"refused:{self.refused}"
+            if self.refused
+            else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +157,25 @@ def read_session(files: Files, path: str) -> SessionRead:
     began = moment(head["started"]) or moment(head["ended"])
     day = began.date().isoformat() if began is not None else ""
     said: list[Said] = []
-    for turn in source.turns:
+    for turn, after in zip_longest(source.turns, source.turns[1:]):
         if date_of(turn.day):
             day = turn.day
+        if after is None or after.kind != CORRECTION:
+            said += _refusals(turn, day)
         for each in _sayings(turn, day):
             if not is_from_tool(plain(each.text), source.said):
                 said.append(each)
     return SessionRead(path, source.size, project_of(place), head["channel"], tuple(said))
+
+
+def _refusals(turn: Turn, day: str) -> Iterator[Said]:
+    """The commands of the agent's that the person refused without saying why."""
+    for call in turn.tools:
+        if turn.role == "agent" and call.name.casefold() in _COMMANDS and _REFUSED.match(call.result):
+            command = _COMMAND.match(call.summary)
+            if command is not None:
+                name = " ".join(command[0].split())
+                yield Said(turn.line, day, f"ask before you run `{name}`", _REFUSAL, refused=name)
 
 
 def _sayings(turn: Turn, day: str) -> Iterator[Said]:
