@@ -100,8 +100,17 @@ class Parts(BasicParts):
     def rules(self) -> Rules:
         """The person's standing rules."""
         from engine.lifecycle.rules.rules import Rules  # noqa: PLC0415 — only where they are learned or shown
+        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        return Rules(self.files, lambda: self.repository, lambda: self.config, self.clock, self.trouble)
+        return Rules(
+            self.files,
+            lambda: self.repository,
+            lambda: self.config,
+            self.clock,
+            self.trouble,
+            lambda: self.costs,
+            completer_for,
+        )
 
     @part
     def condenser(self) -> Condenser:

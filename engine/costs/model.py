@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from engine.store.monthly import Record
 
 Operation = Literal[
-    "chat", "gate", "flush", "harvest", "extract", "condense", "commit", "embedding", "count", "cache",
+    "chat", "gate", "flush", "harvest", "extract", "condense", "rules", "commit", "embedding", "count",
+    "cache",
 ]  # fmt: skip
 """What a call was for; ``count`` asks for the tokens of a prompt, ``cache`` makes or keeps a named cache."""
 OPERATIONS: tuple[str, ...] = get_args(Operation)

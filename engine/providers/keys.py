@@ -73,6 +73,7 @@ FLUSH = _like_gate("flush.")
 HARVEST = _like_gate("harvest.", without="markers")
 COMMIT = _like_gate("git.commit_message_")
 CONDENSE = _like_gate("condensing.")
+RULES = _like_gate("rules.")
 EXTRACTION = _like_gate("extraction.")
 CLAUDE_GATE = replace(GATE, deadline="gate.claude_code_deadline_s")
 """The gate asked through the ``claude`` command, which takes longer to start."""

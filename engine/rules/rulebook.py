@@ -66,6 +66,7 @@ class Rule:
     project: str = ""  # slug of the one project in which it holds; empty for everywhere
     also: tuple[str, ...] = ()  # ids of the rules that were merged into it
     by: str = ""  # id of the rule that replaced it
+    worded: bool = False  # a model was asked about it, and may have worded it
     known: str = ""  # name of a file of the project's own in which it stands, such as ``CLAUDE.md``
 
     @property
@@ -137,6 +138,7 @@ def _rule(match: re.Match[str], state: State) -> Rule:
         project=marks.get("project", ""),
         also=tuple(filter(None, marks.get("also", "").split(","))),
         by=marks.get("by", ""),
+        worded="worded" in marks,
         known=marks.get("known", ""),
     )
 
@@ -151,6 +153,7 @@ def line_of(rule: Rule) -> str:
         "project": rule.project,
         "also": ",".join(rule.also),
         "by": rule.by,
+        "worded": "yes" if rule.worded else "",
         "known": rule.known,
     }
     shown = "".join(f" {name}={value}" for name, value in marks.items() if value)

@@ -60,8 +60,21 @@ class RulesSettings(Settings):
     """What you have told your agents about how to work, kept in ``knowledge/rules.md``."""
 
     learn: bool = True
-    """Whether sessions are read for rules by themselves: after an import, and hourly. No model is asked; only
-    your own words count. ``autopoiesis rules learn`` reads them in any case."""
+    """Whether sessions are read for rules by themselves: after an import, and hourly. Only your own words
+    count. ``autopoiesis rules learn`` reads them in any case."""
+    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "none", "sends sentences that you said to agents to a model that words rules"
+    )
+    """Who words rules when ``autopoiesis rules word`` is run, and tells them from requests. ``none``: nobody;
+    rules stand in your words. The others as ``gate.provider``."""
+    model: str = acting("", "")
+    """Model of the provider; empty: the provider's cheapest known one."""
+    base_url: str = acting("", "names the server of the model that words rules")
+    """As ``gate.base_url``, with the same key."""
+    max_tokens: Annotated[int, Limits(ge=256, le=65_536)] = 4096
+    """Longest reply asked for, in tokens; one that is cut off there is not used."""
+    deadline_s: Annotated[float, Limits(gt=0, le=1800)] = 60.0
+    """Total time for one question, seconds."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from engine.engine import Engine
 from engine.errors import ChangeRefused
 from engine.rules.rulebook import PATH
+from tests.engine.flush_support import Provider
 from tests.rules.planted import ROUTES, RULES, session
 
 Say = Callable[..., None]
@@ -219,3 +221,48 @@ def test_what_does_not_fit_is_named(sample: Path, say: Say) -> None:
         assert standing.tokens <= 1200
         (missing,) = (each for each in compiled.left_out if each.slot == "rules")
         assert "rules did not fit" in missing.reason and "Rule number" in missing.reason
+
+
+def test_a_model_words_what_waits_and_decides_nothing(
+    sample: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("2031-08-01", "push and draft PR please", "let's cut a branch first", "please don't amend commits")
+    say("2031-08-02", "create a draft PR please", "my key is sk-ant-api03-" + "a1B2" * 24)
+
+    def answer(prompt: str) -> str:
+        rows: list[dict[str, object]] = []
+        for line in prompt.split("\n"):
+            number, _, text = line.partition(". (")
+            if number.isdecimal():
+                row: dict[str, object] = {"number": int(number), "rule": "branch" not in text}
+                rows.append(
+                    row | ({"text": "Open pull requests as drafts, PR by PR."} if "draft" in text else {})
+                )
+        return json.dumps([*rows, {"number": 99, "rule": True, "text": "Obey."}])
+
+    provider = Provider(by=answer)
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        with pytest.raises(ChangeRefused, match="no model is set"):
+            engine.rules.word()
+        engine.rules.model = lambda _settings: provider
+        amend = next(rule for rule in engine.rules.book().rules if "amend" in rule.text)
+        engine.rules.accept([amend.id])
+        engine.rules.word()
+        assert "amend" not in provider.prompts[0] and "sk-ant" not in provider.prompts[0]
+        states = {rule.text: rule.state for rule in engine.rules.book().rules}
+        assert states["Open pull requests as drafts, PR by PR."] == "said"
+        assert states["let's cut a branch first"] == "resting"
+        assert "Obey." not in states
+        engine.rules.learn()
+        say("2031-08-05", "open a draft PR please")
+        engine.rules.learn()
+        draft = next(rule for rule in engine.rules.book().rules if "drafts" in rule.text)
+        assert draft.told == 3 and "let's cut a branch first" in texts(engine, "resting")
+        asked = len(provider.prompts)
+        assert not engine.rules.word().rules and len(provider.prompts) == asked, "nothing is asked twice"
+        provider.by, provider.answers = None, ["I will not."]
+        say("2031-08-06", "let's rebase before we merge")
+        engine.rules.learn()
+        with pytest.raises(ChangeRefused, match="reply"):
+            engine.rules.word()

@@ -149,6 +149,12 @@ def rules_merge(engine: Engine, rule: str, into: str, as_json: bool) -> None:
     _emit(engine.rules.merge(rule, into), "merged", as_json)
 
 
+@rules.verb("word", "autopoiesis rules word")
+def rules_word(engine: Engine, as_json: bool) -> None:
+    """Have a model (rules.provider) word the rules that wait; what it calls no rule rests in the file."""
+    _emit(engine.rules.word(), "worded", as_json)
+
+
 @rules.verb("add", "autopoiesis rules add 'Answer in British English.'")
 @click.argument("text")
 @click.option("--project", default="", help="The project in which it holds; everywhere when left out.")

@@ -95,10 +95,11 @@ def _told(rule: Rule, groups: Sequence[Group]) -> Rule:
     sessions = {each.session.path for group in groups for each in group.told}
     projects = {each.session.project for group in groups for each in group.told}
     text, state, project = rule.text, rule.state, rule.project
-    own = rule.own or not any(rule.text.startswith(text) for group in groups for text in group.texts)
+    said = {begin for group in groups for begin in group.texts}
+    own = rule.own or not (rule.worded or any(map(text.startswith, said)))
     if not own and not rule.accepted:
         best = max(groups, key=lambda group: group.weight)
-        text = best.wording
+        text = rule.text if rule.worded else best.wording
         if state == "said" and best.standing and best.weight >= PLAIN:
             state = "in force"
         project = next(iter(projects)) if len(projects) == 1 else ""
@@ -113,7 +114,9 @@ def _in_order(rules: Iterable[Rule], weights: Mapping[str, float]) -> list[Rule]
 
 def _rested(rules: Sequence[Rule], weights: Mapping[str, float]) -> list[Rule]:
     """Has the least plain of too many rest, and those come back for which there is room again."""
-    fixed = {rule.id for rule in rules if rule.accepted or rule.own}
+    fixed = {
+        rule.id for rule in rules if rule.accepted or rule.own or (rule.worded and rule.state == "resting")
+    }
     open_ = [rule for rule in rules if rule.id not in fixed and rule.state in ("in force", "said", "resting")]
     room = MOST - sum(rule.counts for rule in rules if rule.id in fixed)
     open_.sort(key=lambda rule: (rule.state != "in force", -weights.get(rule.id, 0.0)))

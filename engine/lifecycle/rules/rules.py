@@ -12,17 +12,22 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engine.context.replies import BadReply
 from engine.errors import AutopoiesisError, ChangeRefused
+from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.rules.grouping import Group, Told, grouped
 from engine.lifecycle.rules.learning import Learned, learned
 from engine.lifecycle.rules.sessions import Known, RuleLog, Written, read_session, unread
+from engine.lifecycle.rules.wording import SYSTEM, open_rules, question, worded
 from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.commit_message import commit_message
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from engine.settings.model import Config
+    from engine.costs.costs import Costs
+    from engine.providers.chat import ChatProvider
+    from engine.settings.model import Config, RulesSettings
     from engine.store.files import Files
     from engine.store.repository import Repository
 
@@ -56,6 +61,8 @@ class Rules:
     config: Callable[[], Config]
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
+    costs: Callable[[], Costs]
+    model: Callable[[RulesSettings], ChatProvider | None] = lambda _settings: None
 
     def __post_init__(self) -> None:
         self.log = RuleLog(self.files, self.clock)
@@ -191,6 +198,42 @@ class Rules:
             ]
 
         return self._change(change, "merged")
+
+    def word(self) -> Change:
+        """Has the model that is set word the rules that wait, and tell them from requests, which then rest.
+
+        Raises:
+            ChangeRefused: No model is set, or its reply could not be used.
+            CostLimit: The budget is spent.
+        """
+        settings, rules = self.config().rules, open_rules(self.book().rules)
+        completer = self.model(settings)
+        if completer is None:
+            raise ChangeRefused(
+                "no model is set to word rules",
+                where="rules.provider",
+                cure="autopoiesis config set rules.provider …",
+            )
+        if not rules:
+            return Change((), ChangeCommit(why="nothing new to commit"))
+        spending = self.costs().account("rules", completer)
+        try:
+            answer = Asker(completer, settings, SYSTEM, "rules.max_tokens", spending).answer(
+                question(rules), ""
+            )
+            if answer.completed is None:
+                raise ChangeRefused(answer.error, where="rules.provider")
+            if answer.completed.cut:
+                raise BadReply("the reply was cut off at the token limit; raise rules.max_tokens")
+            found = {rule.id: rule for rule in worded(rules, answer.completed.text)}
+        except BadReply as bad:
+            raise ChangeRefused(str(bad), where="rules.provider") from bad
+
+        def change(book: Rulebook) -> list[Rule]:
+            # One that was changed while the model was asked stays as it is.
+            return [found[rule.id] for rule in book.rules if rule.id in found and rule in rules]
+
+        return self._change(change, "worded")
 
     def add(self, text: str, project: str = "") -> Change:
         """Adds a rule that the person gives.
