@@ -37,11 +37,16 @@ class ImportState:
     reader: int = 0  # which of our readers took it in; those before ``READER`` left words of the person out
 
     def written(self) -> str:
-        """One line of ``name=value``, without what is zero."""
+        """One line of ``name=value``, without what is zero.
+
+        Counts of tokens stand last: an id behind the word would look like a secret, and the transcript stay
+        out of the commit.
+        """
         own = {
             key: getattr(self, key) for key in ("read", "turns", "odd", "source", "text", "kept", "reader")
         }
-        since = {f"from_{key.name}": getattr(self.checkpoint, key.name) for key in fields(Checkpoint)}
+        names = sorted((key.name for key in fields(Checkpoint)), key=lambda name: name.startswith("tokens"))
+        since = {f"from_{name}": getattr(self.checkpoint, name) for name in names}
         return " ".join(f"{key}={value}" for key, value in {**own, **since}.items() if value)
 
 
