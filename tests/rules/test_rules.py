@@ -55,7 +55,7 @@ def test_what_was_said_is_learned_counted_and_found_again(sample: Path, say: Say
         found = {rule.text: rule for rule in done.learned.book.rules}
         amend = next(rule for text, rule in found.items() if "amend" in text)
         draft = next(rule for text, rule in found.items() if "draft" in text)
-        assert (amend.state, amend.told, amend.last, amend.project) == ("in force", 2, "2031-01-09", "gauges")
+        assert (amend.state, amend.told, amend.last, amend.project) == ("in force", 2, "2031-01-09", "")
         assert (draft.state, draft.told) == ("said", 2)
         told = engine.rules.told(draft)
         assert [(each.said.day, each.session.agent) for each in told] == [
@@ -195,6 +195,9 @@ def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> 
     say("2031-07-02", "never push to main without a review", cwd="/work/other")
     with Engine.open(sample) as engine:
         engine.rules.learn()
+        for rule in engine.rules.book().rules:
+            if "amend" in rule.text or "push to main" in rule.text:
+                engine.rules.narrow(rule.id, "gauges" if "amend" in rule.text else "other")
         compiled = engine.compile("shall I amend the last commit?", budget=2048)
         standing = next(each for each in compiled.sections if each.label == "rules:standing")
         assert "amend" in standing.text and "push to main" in standing.text  # of no project: all hold
@@ -208,6 +211,17 @@ def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> 
         assert turn is not None
         rules = next(each for each in turn.sections if each.label == "rules:standing").text
         assert "push to main" in rules and "amend" not in rules
+
+
+def test_what_is_said_in_one_project_again_and_again_holds_there(sample: Path, say: Say) -> None:
+    for day in range(1, 4):
+        say(f"2031-09-0{day}", "please don't amend commits", cwd="/work/gauges")
+        say(f"2031-09-0{day}", "never push to main without a review", cwd=f"/work/tree-{day}")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        found = {rule.text: rule.project for rule in engine.rules.book().rules}
+        assert found["please don't amend commits"] == "gauges"
+        assert found["never push to main without a review"] == ""
 
 
 def test_what_does_not_fit_is_named(sample: Path, say: Say) -> None:

@@ -12,7 +12,9 @@ from engine.transcripts.importers.state import ImportState, read_state
 _IDS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=24, max_size=24)
 
 
-@given(_IDS, st.integers(1, 10**7), st.integers(1, 10**6), st.sampled_from(["", "system-records:5,thinking:41"]))
+@given(
+    _IDS, st.integers(1, 10**7), st.integers(1, 10**6), st.sampled_from(["", "system-records:5,thinking:41"])
+)
 def test_the_id_of_a_reply_is_no_secret(name: str, sent: int, received: int, left_out: str) -> None:
     since = Checkpoint(
         offset=7565, turns=3, tokens_in=sent, tokens_out=received, reply=f"msg_01{name[2:]}", reply_in=sent,

@@ -18,6 +18,10 @@ MOST = 150
 LEAST = 1.45
 """Weight from which sayings make a rule."""
 
+_OF_ONE_PROJECT = 3
+"""Sessions of one project, and of no other, from which a rule is taken to hold in that project alone. Folders
+of work trees are projects too, and a rule that is missing costs more than one line too many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Learned:
@@ -102,7 +106,8 @@ def _told(rule: Rule, groups: Sequence[Group]) -> Rule:
         text = rule.text if rule.worded else best.wording
         if state == "said" and best.standing and best.weight >= PLAIN:
             state = "in force"
-        project = next(iter(projects)) if len(projects) == 1 else ""
+        is_of_one = len(projects) == 1 and len(sessions) >= _OF_ONE_PROJECT
+        project = next(iter(projects)) if is_of_one else ""
     last = max((group.last for group in groups), default=rule.last)
     return replace(rule, own=own, text=text, state=state, project=project, told=len(sessions), last=last)
 
