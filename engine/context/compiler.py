@@ -49,7 +49,7 @@ __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 _VOLATILE_PART = 3
 """One part in so many is kept for the volatile layers."""
 
-_RULES_PART = 2
+_RULES_PART = 3
 _CALLED_PART = 8
 _HISTORY_PART = 2
 _TOPICS_PART = 4

@@ -55,7 +55,7 @@ class CompilerSettings(Settings):
     rules_budget_kb: Annotated[float, Limits(ge=0)] | None = None
     """KiB for the person's rules; absent: no limit in KiB."""
     rules_budget_tokens: Annotated[int, Limits(ge=0)] | None = 1200
-    """The same in tokens; at most half of what a small prompt has room for. What did not fit is named."""
+    """The same in tokens; at most a third of what a small prompt has room for. What did not fit is named."""
     memory_budget_kb: Annotated[float, Limits(ge=0)] | None = None
     """KiB for MEMORY.md; 3 unless it is capped in tokens."""
     memory_budget_tokens: Annotated[int, Limits(ge=0)] | None = None

@@ -80,17 +80,17 @@ def test_alone_it_shows_what_is_there_and_how_to_go_on(apo: Command, sample: Pat
 def test_agreed_to_it_takes_everything_in_one_commit(apo: Command, sample: Path, home: Path) -> None:
     ran = apo("-C", sample, "import", "--yes")
     assert ran.code == 0 and "4 new" in ran.out and "1 sub-agent log" in ran.out
-    message = git(sample, "log", "-1", "--format=%B")
+    message = git(sample, "log", "-1", "--format=%B", "--", "raw")
     assert message.startswith("conversation: import 4 sessions\n")
     assert message.count("\nSession: raw/conversations/2026/") == 4
-    assert len(git(sample, "show", "--format=", "--name-only").splitlines()) == 4
+    assert len(git(sample, "show", "--format=", "--name-only", ":/^conversation: ").splitlines()) == 4
     assert not git(sample, "status", "--short")
-    words = git(sample, "show")
+    words = git(sample, "show", ":/^conversation: ")
     for said in ("Why does the build fail?", "archived words", "gemini words", "specstory words"):
         assert said in words
     again = apo("-C", sample, "import", "--yes")
     assert "everything was imported already" in again.out
-    assert git(sample, "log", "-1", "--format=%B") == message
+    assert git(sample, "log", "-1", "--format=%B", "--", "raw") == message
 
 
 @pytest.mark.parametrize(("answer", "imported"), [("\n", True), ("n\n", False)])
@@ -101,7 +101,7 @@ def test_on_a_terminal_it_asks(
     ran = apo("-C", sample, "import", stdin=answer)
     assert "Import 4 sessions? [Y/n]" in ran.out
     assert ("4 new" in ran.out) is imported
-    assert ("import 4 sessions" in git(sample, "log", "-1", "--format=%s")) is imported
+    assert ("import 4 sessions" in git(sample, "log", "-1", "--format=%s", "--", "raw")) is imported
 
 
 def test_what_is_found_as_json(apo: Command, sample: Path, home: Path) -> None:
@@ -206,7 +206,7 @@ def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: 
     lines = (sample / path).read_text().splitlines()
     numbers = [number for number, line in enumerate(lines, 1) if secret[:20] in line]
     assert f"{path}, lines {', '.join(map(str, numbers))}: holds what looks like a secret" in ran.out
-    assert "1 sessions" not in git(sample, "log", "-1", "--format=%s")
+    assert "1 sessions" not in git(sample, "log", "-1", "--format=%s", "--", "raw")
     (sample / path).write_text(re.sub(r"sk-ant-api03-\w+", "(taken out)", (sample / path).read_text()))
     assert "committed as" in apo("-C", sample, "import", tmp_path / "good.md").out
     assert not git(sample, "status", "--short")
@@ -225,7 +225,7 @@ def test_a_name_that_looks_like_a_secret_stays_out_of_the_commit(
 
 
 def test_the_last_import_is_taken_back(apo: Command, sample: Path, tmp_path: Path) -> None:
-    before = git(sample, "rev-parse", "HEAD^{tree}")
+    before = git(sample, "rev-parse", "HEAD:raw")
     chat = tmp_path / "chat.md"
     chat.write_text(CHAT)
     (result,) = apo("-C", sample, "import", chat, "--json").json["sessions"]
@@ -238,7 +238,7 @@ def test_the_last_import_is_taken_back(apo: Command, sample: Path, tmp_path: Pat
     assert (sample / result["target"]).read_bytes() == once
     assert "goes" in apo("-C", sample, "import", "--undo", "--yes").out
     assert not (sample / result["target"]).exists()
-    assert git(sample, "rev-parse", "HEAD^{tree}") == before
+    assert git(sample, "rev-parse", "HEAD:raw") == before
     gone = apo("-C", sample, "import", "--undo", "--yes")
     assert gone.code == 1 and "no import" in gone.err
     assert "1 new" in apo("-C", sample, "import", chat).out

@@ -17,7 +17,7 @@ from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.rules.grouping import Group, Told, grouped
 from engine.lifecycle.rules.learning import Learned, learned
-from engine.lifecycle.rules.sessions import Known, RuleLog, Written, read_session, unread
+from engine.lifecycle.rules.sessions import Known, RuleLog, SessionRead, Written, read_session, unread
 from engine.lifecycle.rules.wording import SYSTEM, open_rules, question, worded
 from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
 from engine.store.change import ChangeCommit, commit_change
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _UNDONE = "Undoes"
 _LOOKED_BACK = 200
+_AT_ONCE = 50
+"""Sessions that are recorded together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +90,27 @@ class Rules:
             DocumentError, PathRefused: The book cannot be read.
         """
         count = 0
+        read: list[SessionRead] = []
         for path, _ in unread(self.files, self.log.known()):
             try:
-                self.log.add(read_session(self.files, path))
+                read.append(read_session(self.files, path))
             except (OSError, AutopoiesisError) as error:
                 self.on_problem(f"{path} was not read for rules: {error}")
                 continue
             count += 1
             progress(count)
+            if len(read) >= _AT_ONCE:
+                self.log.add(read)
+                read = []
+        self.log.add(read)
         with self.files.lock():
             known = self.log.known()
             book, groups = self.book(), self._groups(known)
             found = learned(book, groups, known.written)
             for name, text in found.first.items():
-                self.log.add(Written(name, text))
+                self.log.note(Written(name, text))
             for rule in found.gone:
-                self.log.add(Written(rule.id, ""))
+                self.log.note(Written(rule.id, ""))
             if found.book.rules == book.rules:
                 return Learning(count, found)
             self._write(found.book)

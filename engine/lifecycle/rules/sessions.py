@@ -1,25 +1,26 @@
-"""What a person said in a session about how to work: read once a session, and kept in a log.
+"""What a person said in a session about how to work: read once a session, and kept below ``scratch/``.
 
-``logs/rules-YYYY-MM.jsonl``, append-only. All of it but what was written and deleted since can be made again
-from the transcripts.
+It can be made again from the transcripts at any time. Which rules were ever written into the file cannot, and
+stands in ``logs/rules-YYYY-MM.jsonl``, append-only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.reading import read_source
 from engine.provenance.spoken import own_and_quoted
 from engine.provenance.voices import is_from_tool, plain
 from engine.redaction.detect import redacted
 from engine.rules.saying import sayings_in
-from engine.store.monthly import MonthlyLog
+from engine.store.monthly import MonthlyLog, line_of, record_of
 from engine.store.typed import typed
 from engine.transcripts.days import date_of, moment
 from engine.transcripts.places import head_fields, project_of, read_head, session_files
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 KIND = "rules"
+SESSIONS = "scratch/rules.jsonl"
+
+_ODD = (ValueError, TypeError, KeyError, AttributeError)
 
 _FIELDS = ("started", "ended", "channel")
 _COMMANDS = frozenset({"bash", "shell", "exec_command", "local_shell", "run_shell_command"})
@@ -94,35 +98,51 @@ class Known:
 
 
 class RuleLog:
-    """Writes and reads the log. Safe to use from several processes."""
+    """Writes and reads both. Safe to use from several processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._files = files
         self._log = MonthlyLog(files, KIND, clock)
 
     def known(self) -> Known:
         """Everything in it; of a session what was read last. Lines that are cut or odd are passed over."""
         sessions: dict[str, SessionRead] = {}
         written: dict[str, str] = {}
+        for line in self._sessions().split(b"\n"):
+            with contextlib.suppress(*_ODD):
+                found = typed(SessionRead, record_of(line) or {})
+                sessions[found.path] = found
         for record in self._log.records():
-            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
-                if "path" in record:
-                    found = typed(SessionRead, record)
-                    sessions[found.path] = found
+            with contextlib.suppress(*_ODD):
+                rule = typed(Written, record)
+                if rule.text:
+                    written.setdefault(rule.id, rule.text)
                 else:
-                    rule = typed(Written, record)
-                    if rule.text:
-                        written.setdefault(rule.id, rule.text)
-                    else:
-                        written.pop(rule.id, None)
+                    written.pop(rule.id, None)
         return Known(sessions, written)
 
-    def add(self, record: SessionRead | Written) -> None:
-        """Adds a record.
+    def _sessions(self) -> bytes:
+        try:
+            return self._files.read(SESSIONS, limit=None)
+        except (OSError, AutopoiesisError):
+            return b""
+
+    def add(self, read: Sequence[SessionRead]) -> None:
+        """Adds sessions that were read.
+
+        Raises:
+            WriteFailed, ReadOnly: They were not recorded.
+        """
+        if read:
+            self._files.append(SESSIONS, b"".join(line_of(asdict(session)) for session in read))
+
+    def note(self, written: Written) -> None:
+        """Notes that a rule was written, or taken out again.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
-        self._log.append(asdict(record))
+        self._log.append(asdict(written))
 
     @property
     def paths(self) -> tuple[str, ...]:
