@@ -63,12 +63,7 @@ def make(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
     Raises:
         RepositoryError: The name is not fit to be one, is taken by another commit, or git failed.
     """
-    if kind not in NAMED:
-        raise RepositoryError(
-            f"there is no kind of snapshot {shown(str(kind))}", cure=f"give {' or '.join(NAMED)}"
-        )
-    refuse_unfit(name)
-    tag = f"memory/{kind}/{name}"
+    tag = named_tag(kind, name)
     there = _commit_of(git, tag)
     if there is None:
         _put(git, tag, revision, "")
@@ -79,6 +74,31 @@ def make(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
             cure="choose another name, or delete it with git tag -d",
         )
     return tag
+
+
+def named_tag(kind: SnapshotKind, name: str) -> str:
+    """The tag of a snapshot that a person names.
+
+    Raises:
+        RepositoryError: It is of another kind, or the name is not fit to be one.
+    """
+    if kind not in NAMED:
+        raise RepositoryError(
+            f"there is no kind of snapshot {shown(str(kind))}", cure=f"give {' or '.join(NAMED)}"
+        )
+    refuse_unfit(name)
+    return f"memory/{kind}/{name}"
+
+
+def daily_tag(day: date) -> str:
+    """The tag of a day: ``memory/daily/2026-02-16``."""
+    return f"memory/daily/{day.isoformat()}"
+
+
+def weekly_tag(day: date) -> str:
+    """The tag of the week, Monday to Sunday, that a day lies in: ``memory/weekly/2026-W07``."""
+    year, week, _ = day.isocalendar()
+    return f"memory/weekly/{year}-W{week:02}"
 
 
 def refuse_unfit(name: str) -> None:
@@ -96,17 +116,14 @@ def refuse_unfit(name: str) -> None:
 
 
 def make_daily(git: Git, head: str, day: date, zone: str) -> str:
-    """``memory/daily/2026-02-16``: the last commit of a day; empty where there was none. See ``_of_span``."""
-    return _of_span(git, head, f"memory/daily/{day.isoformat()}", day, day, zone)
+    """Names the last commit of a day; gives the tag, empty where there was none. See ``_of_span``."""
+    return _of_span(git, head, daily_tag(day), day, day, zone)
 
 
 def make_weekly(git: Git, head: str, day: date, zone: str) -> str:
-    """``memory/weekly/2026-W07``: the last commit of the week, Monday to Sunday, that a day lies in; empty
-    where there was none. See ``_of_span``.
-    """
-    year, week, weekday = day.isocalendar()
-    first = day - timedelta(days=weekday - 1)
-    return _of_span(git, head, f"memory/weekly/{year}-W{week:02}", first, first + timedelta(days=6), zone)
+    """Names the last commit of the week that a day lies in; as ``make_daily``."""
+    first = day - timedelta(days=day.weekday())
+    return _of_span(git, head, weekly_tag(day), first, first + timedelta(days=6), zone)
 
 
 def _of_span(git: Git, head: str, tag: str, first: date, last: date, zone: str) -> str:

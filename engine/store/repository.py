@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
@@ -21,6 +21,9 @@ from engine.store.commits import Guard, commit, commit_contents, refusals
 from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
+
+if TYPE_CHECKING:
+    from engine.store.past import PastCommit
 
 RepositoryKind = Literal[
     "ok", "none", "no-git", "no-identity", "detached", "merging", "rebasing", "picking", "reverting",
@@ -144,17 +147,8 @@ class Repository:
             PathRefused: A path leaves the workspace.
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """
-        with Files(self.workspace).lock():
-            self.recover()
-            self.require()
-            try:
-                return commit(self.git, self.workspace, paths, message, self.revision, self._guard)
-            except OSError as error:
-                raise RepositoryError(
-                    f"the commit failed ({error.strerror or error})",
-                    where=str(self.workspace.root),
-                    cure="nothing was lost; try again",
-                ) from error
+        with self._committing():
+            return commit(self.git, self.workspace, paths, message, self.revision, self._guard)
 
     def commit_beside(self, contents: Mapping[str, bytes | None], parent: str, message: str) -> str:
         """A commit on top of another one that no branch knows yet; files and index stay as they are.
@@ -167,6 +161,35 @@ class Repository:
             RepositoryError: A file is refused by the guard or holds conflict markers, or git failed.
         """
         return commit_contents(self.git, self.workspace, contents, parent, message, self._guard)
+
+    def begin(self, past: Sequence[PastCommit]) -> str:
+        """Gives a repository that has no commit a past, all of it or nothing; gives its newest commit. Files
+        stay as they are. No guard looks at what it holds: it has to be known to be clean.
+
+        Args:
+            past: Oldest first; the last one is on no branch of its own.
+
+        Raises:
+            RepositoryError, PathRefused, WriteFailed, ReadOnly: As ``commit``, or there is a commit.
+        """
+        from engine.store import past as beginning  # noqa: PLC0415 — once in a workspace's life, if at all
+
+        with self._committing():
+            if self.has_commits:
+                raise RepositoryError("has a past already", where=str(self.workspace.root))
+            return beginning.begin(self.git, self.workspace, past)
+
+    @contextlib.contextmanager
+    def _committing(self) -> Iterator[None]:
+        """The lock, where a commit can be made; an error of the disk is one of the repository."""
+        with Files(self.workspace).lock():
+            self.recover()
+            self.require()
+            try:
+                yield
+            except OSError as error:
+                why, cure = f"the commit failed ({error.strerror or error})", "nothing was lost; try again"
+                raise RepositoryError(why, where=str(self.workspace.root), cure=cure) from error
 
     def require(self) -> None:
         """Does nothing where a commit can be made, once another git that is at work is done.

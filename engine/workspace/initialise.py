@@ -111,10 +111,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
 
     past = _past(files, shift) if sample else None
     if state.kind == "ok":
-        revisions = [revision[:8] for revision in _first_commits(files, repository, past, report)]
-        if revisions:
-            what = "the first commit" if len(revisions) == 1 else "the first commits"
-            report.lines.append(f"{what}, {' and '.join(revisions)}")
+        _commit(files, repository, past, shift, report)
     else:
         report.problems.append(
             Problem(path=".git", line=0, what=f"nothing was committed: {state.why}", severity="warning")
@@ -200,22 +197,23 @@ def _past(files: Files, shift: timedelta) -> Past:
     """Puts back what the sample's ledger knows."""
     from engine.workspace.sample_past import put_back  # noqa: PLC0415 — only the sample has a past
 
-    told = resources.files("engine").joinpath("sample", "past.json").read_bytes()
     texts = {
         shift_dates(name, shift): _shifted(source.read_bytes(), shift)
         for name, source in _tree("sample/reclaimed")
     }
-    return put_back(files, _shifted(told, shift), texts)
+    return put_back(files, _told("past.json", shift), texts)
 
 
-def _first_commits(
-    files: Files, repository: Repository, past: Past | None, report: InitialiseReport
-) -> list[str]:
-    """Commits all that was made, and with a second commit that the sample's old conversations went. Where the
-    first one fails they stay: nothing else has them. What stood in the way is added to the report.
+def _told(name: str, shift: timedelta) -> bytes:
+    """What is told of the sample's past."""
+    return _shifted(resources.files("engine").joinpath("sample", name).read_bytes(), shift)
 
-    Returns:
-        The revisions of both, as far as they were made.
+
+def _commit(
+    files: Files, repository: Repository, past: Past | None, shift: timedelta, report: InitialiseReport
+) -> None:
+    """Commits all that was made: in one commit or, of the sample, in those of its month. Where that fails its
+    old conversations stay: nothing else has them. What was done, or stood in the way, is added to the report.
     """
     workspace = files.workspace
     paths = [
@@ -223,14 +221,20 @@ def _first_commits(
         for path in sorted(workspace.root.rglob("*"))
         if path.is_file() and ".git" not in path.parts and not path.is_relative_to(workspace.scratch)
     ]
-    made: list[str | None] = []
     try:
-        made.append(repository.commit(paths, commit_message("maintenance", "a new memory")))
-        if made[0] and past is not None:
-            from engine.workspace.sample_past import take_out  # noqa: PLC0415 — only the sample has a past
+        if past is None:
+            revision = repository.commit(paths, commit_message("maintenance", "a new memory"))
+            if revision:
+                report.lines.append(f"the first commit, {revision[:8]}")
+            return
+        from engine.workspace.sample_month import month_of  # noqa: PLC0415 — only the sample has a past
+        from engine.workspace.sample_past import take_out  # noqa: PLC0415
 
-            made.append(repository.commit(*take_out(files, past)))
+        month = month_of(files, paths, past, _told("month.json", shift))
+        revision = repository.begin(month)
+        take_out(files, past)
+        count, since = sum(not commit.branch for commit in month), month[0].at.date()
+        report.lines.append(f"its history: {count} commits since {since}, up to {revision[:8]}")
     except RepositoryError as error:
-        cure = f"nothing {'more' if made else 'else'} was committed either; mend it and run init again"
-        report.problems.append(Problem(error.where, 0, error.what, error.cure or cure, "warning"))
-    return [revision for revision in made if revision]
+        cure = error.cure or "nothing else was committed either; mend it and run init again"
+        report.problems.append(Problem(error.where, 0, error.what, cure, "warning"))

@@ -28,7 +28,6 @@ from engine.knowledge.item import CATEGORIES, Category, Item, item_id
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine, bytes_of, entry_of, tree_of
 from engine.knowledge.note_records import FOLDER as NOTES
-from engine.store.commit_message import commit_message
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -83,9 +82,8 @@ def put_back(files: Files, told: bytes, texts: Mapping[str, bytes]) -> Past:
     return Past(found, tuple(each.path for each in gone), tuple(each.path for each in large))
 
 
-def take_out(files: Files, past: Past) -> tuple[tuple[str, ...], str]:
-    """Takes out what went, once the history holds it; gives the files that a commit of that names, and its
-    message.
+def take_out(files: Files, past: Past) -> None:
+    """Takes out what went, once the history holds it.
 
     Raises:
         WriteFailed: The disk refused.
@@ -96,10 +94,6 @@ def take_out(files: Files, past: Past) -> tuple[tuple[str, ...], str]:
     )
     for path in (*past.reclaimed, *past.removed):
         files.remove(path)
-    what = f"{len(past.reclaimed)} conversations are reclaimed, their knowledge is kept"
-    removed = "\n".join(past.removed)
-    why = f"Too large for a harvest and moved away by hand:\n{removed}" if removed else ""
-    return (LEDGER, *past.reclaimed, *past.removed), commit_message("memory", what, why)
 
 
 def _write(files: Files, found: Mapping[str, LedgerEntry]) -> None:

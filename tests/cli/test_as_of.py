@@ -31,7 +31,7 @@ def test_a_prompt_of_a_date_and_of_a_revision(apo: Command, past: Path) -> None:
     ran = apo("-C", past, "compile", MESSAGE, "--as-of", "2026-06-13")
     assert ran.code == 0
     assert "request changes" in ran.out and "Today is 2026-06-12." in ran.out
-    assert f"as of {git(past, 'rev-parse', 'HEAD~1')[:8]} of 2026-06-12 08:00 UTC" in ran.err
+    assert f"as of {git(past, 'rev-parse', 'HEAD~1')[:8]} of 2026-06-12 07:31 UTC" in ran.err
     assert apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1").out == ran.out
     later = apo("-C", past, "compile", MESSAGE, "--as-of", "main").out
     assert "ask for changes" in later and "Today is 2026-06-14." in later
@@ -48,7 +48,7 @@ def test_the_json_is_that_of_a_prompt_with_the_revision(apo: Command, past: Path
     assert set(then) == {*now, "revision"}
     assert set(then["revision"]) == {"revision", "at", "author", "subject", "body"}
     assert then["revision"]["revision"] == git(past, "rev-parse", "HEAD~1")
-    assert then["revision"]["at"] == "2026-06-12T08:00:00+00:00"
+    assert then["revision"]["at"] == "2026-06-12T07:31:00+00:00"
     assert then["budget"] == 2048
     assert apo("-C", past, "compile", MESSAGE, "--as-of", "now", "--json").json["revision"] is None
 

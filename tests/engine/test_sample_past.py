@@ -14,7 +14,6 @@ from typing import get_args
 import pytest
 
 from engine.costs.costs import Costs
-from engine.engine import Engine
 from engine.errors import WorkspaceError
 from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import digest_of
@@ -140,28 +139,6 @@ def test_only_what_is_reclaimed_is_called_so_and_the_waiting_ones_stand(opened: 
     for entry in opened.entries().values():
         assert entry.deleted == (entry.status in ("harvested", "deleted-unharvested")), entry.path
     assert opened.standing() == WAITING
-
-
-def test_the_history_takes_them_out_with_the_second_commit_and_what_it_names_was_in_the_first(
-    opened: Opened,
-) -> None:
-    second, first = opened.repository.log()
-    before = set(opened.repository.files(first.revision, "conversations"))
-    after = set(opened.repository.files(second.revision, "conversations"))
-    gone = {entry.path for entry in opened.entries().values()} - WAITING
-    assert (before - after, after - before) == (gone, set())
-    assert second.subject == "memory: 17 conversations are reclaimed, their knowledge is kept"
-    assert DUMP in second.body
-    assert opened.repository.state().dirty == 0
-
-
-def test_the_feed_tells_the_two_commits_of_one_second_in_their_order(sample: Path) -> None:
-    with Engine.open(sample) as engine:
-        told = [entry.text for entry in engine.feed(200) if entry.kind == "commit"]
-    assert told == [
-        "maintenance: a new memory",
-        "memory: 17 conversations are reclaimed, their knowledge is kept",
-    ]
 
 
 def test_a_ledger_can_be_rebuilt_from_the_history(opened: Opened) -> None:

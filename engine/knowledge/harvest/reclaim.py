@@ -134,12 +134,9 @@ class Reclaimer:
     def _commit_gone(self, paths: Sequence[str]) -> None:
         """Commits that conversations are in the trash."""
         if paths:
-            what = paths[0] if len(paths) == 1 else f"{len(paths)} conversations"
-            are = "is" if len(paths) == 1 else "are"
-            said = commit_message("memory", f"{what} {are} in the trash, knowledge kept")
-            made = self.commit([*paths, LEDGER], said)
+            made = self.commit([*paths, LEDGER], gone_message(paths))
             if made.failed:
-                self.on_problem(f"{what} {are} in the trash, which is not committed: {made.why}")
+                self.on_problem(f"{_in_the_trash(paths)}, which is not committed: {made.why}")
 
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted, and puts back what was changed while it was moved; gives the paths
@@ -200,7 +197,7 @@ class Reclaimer:
             return ""
         if holds_secret(data):
             return "it holds what looks like a secret, so it does not belong into the history; take that out"
-        self.commit([path], commit_message("memory", f"{path} before it is reclaimed"))
+        self.commit([path], kept_message(path))
         return "" if self.committed(path) == data else "it is not in the history"
 
     def _not_in_history(self, path: str, lines: Sequence[LedgerLine]) -> str:
@@ -235,6 +232,22 @@ class Reclaimer:
             except (FileNotFoundError, AutopoiesisError):
                 known[path] = None
         return known[path]
+
+
+def kept_message(path: str) -> str:
+    """What the commit says that has a conversation in the history, so that it may go."""
+    return commit_message("memory", f"{path} before it is reclaimed")
+
+
+def gone_message(paths: Sequence[str]) -> str:
+    """What the commit of conversations says that went to the trash."""
+    return commit_message("memory", f"{_in_the_trash(paths)}, knowledge kept")
+
+
+def _in_the_trash(paths: Sequence[str]) -> str:
+    return (
+        f"{paths[0]} is in the trash" if len(paths) == 1 else f"{len(paths)} conversations are in the trash"
+    )
 
 
 def refuse_too_many(files: Files, number: int, request: HarvestRequest, most: int) -> None:

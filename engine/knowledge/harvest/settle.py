@@ -117,7 +117,7 @@ class Settler:
         paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
         if waiting:
             paths += self.review.paths
-        done = self.commit([*paths, *self._source(finding)], _message(finding, entry))
+        done = self.commit([*paths, *self._source(finding)], message_of(finding.path, entry))
         self._journal.drop(journal)
         return Result(
             finding.path,
@@ -167,8 +167,8 @@ def holds_secret(data: bytes) -> bool:
     return bool(redact(data.decode("utf-8", "replace"))[1])
 
 
-def _message(finding: Finding, entry: LedgerEntry) -> str:
-    """What the commit of a harvest says (spec 10.1)."""
-    name = safe_name(finding.path)
+def message_of(path: str, entry: LedgerEntry) -> str:
+    """What the commit of a conversation's harvest says (spec 10.1)."""
+    name = safe_name(path)
     what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
-    return commit_message("memory", f"harvest of {name}: {what}", sessions=[finding.path])
+    return commit_message("memory", f"harvest of {name}: {what}", sessions=[path])

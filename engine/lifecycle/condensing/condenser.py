@@ -23,7 +23,7 @@ from engine.lifecycle.condensing import guards, prompt
 from engine.lifecycle.condensing.days import Bullet, bullets_of, journal_change, path_of
 from engine.lifecycle.condensing.months import duplicates, quiet_projects, recent_texts
 from engine.lifecycle.condensing.sessions import Session, sessions_of
-from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, week_of
+from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, summary_of, week_of
 from engine.lifecycle.proposals import Done, Proposal, apply, put_up, shown
 from engine.lifecycle.retention.eviction import last_changes
 from engine.lifecycle.retention.memory import WARN_AT
@@ -87,7 +87,7 @@ class Condenser:
             ConfigError: There is no such week.
         """
         week = week or week_of(self.today)
-        blank = Proposal(f"memory-{week}", f"MEMORY.md with the journals of {week}")
+        blank = Proposal(f"memory-{week}", summary_of(week))
         files, cap = self.knowledge.files, self._cap
         journals, data = journals_of(files, week), self._memory()
         if not journals:

@@ -67,6 +67,11 @@ def days_of(week: str) -> list[date]:
     return [first + timedelta(days=number) for number in range(7)]
 
 
+def summary_of(week: str) -> str:
+    """What is done with the journals of a week."""
+    return f"MEMORY.md with the journals of {week}"
+
+
 def journals_of(files: Files, week: str) -> list[tuple[date, bytes]]:
     """The journals of a week, by day."""
     found = []

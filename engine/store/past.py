@@ -1,0 +1,92 @@
+"""A past that is made at once: commits with the times they tell of, tags and branches, by one git program.
+
+``git fast-import`` runs no hook and no filter, and gives the same commits the same names whenever they are
+made. It moves no branch that is in use: that is done as for any other commit, when everything else is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.errors import RepositoryError
+from engine.store.commits import Staged, blob_name, name_length, put_in_place
+from engine.store.faults import reach
+from engine.store.git import Git
+from engine.store.paths import Workspace, split_relative
+
+_APART = "refs/autopoiesis"
+"""Holds the commits while they are made, and is gone then."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastCommit:
+    """A commit of the past."""
+
+    at: datetime  # when it was committed; counted in whole seconds
+    message: str
+    contents: Mapping[str, bytes | None]
+    """What it changed: the bytes of regular files by path, ``None`` for one that went."""
+    tags: tuple[str, ...] = ()
+    branch: str = ""
+    """The branch of its own that it is on, beside the way that goes on behind it; empty for none."""
+
+
+def begin(git: Git, workspace: Workspace, past: Sequence[PastCommit]) -> str:
+    """See ``Repository.begin``. The caller holds the workspace's lock.
+
+    Killed before the branch is moved, it may leave the tags and the branches beside it.
+    """
+    length = name_length(git)
+    author = git.run("var", "GIT_AUTHOR_IDENT").output.rpartition(b"> ")[0] + b">"
+    stream = b"".join(_stream(past, author, b"0" * length))
+    reach("commit:object")
+    told = git.run("fast-import", "--quiet", "--date-format=raw", stdin=stream, reading=False).text.split()
+    if not told:
+        raise RepositoryError("git did not say what it has made", where=str(git.root))
+    tree: dict[str, bytes] = {}
+    for commit in past:
+        for path, data in commit.contents.items() if not commit.branch else ():
+            if data is None:
+                del tree[path]
+            else:
+                tree[path] = data
+    entries = [Staged(path, "100644", blob_name(data, length)) for path, data in tree.items()]
+    subject = past[-1].message.partition("\n")[0]
+    if refusal := put_in_place(git, workspace, entries, told[0], None, subject):
+        raise RepositoryError(f"the branch was not moved: {refusal}", where=str(git.root))
+    return told[0]
+
+
+def _stream(past: Sequence[PastCommit], author: bytes, nothing: bytes) -> Iterator[bytes]:
+    """What ``git fast-import`` reads; it answers with the name of the last commit that is on no branch of its
+    own.
+    """
+    yield b"feature done\n"  # a stream that is cut short makes nothing
+    last = 0
+    for mark, commit in enumerate(past, 1):
+        reference = f"refs/heads/{commit.branch}" if commit.branch else _APART
+        by = b"%b %d +0000\n" % (author, int(commit.at.timestamp()))
+        yield b"commit %b\nmark :%d\nauthor %bcommitter %b" % (reference.encode(), mark, by, by)
+        yield _data(f"{commit.message}\n".encode("utf-8", "replace"))
+        if last:
+            yield b"from :%d\n" % last
+        for path, data in commit.contents.items():
+            name = _quoted("/".join(split_relative(path)))
+            yield b"D %b\n" % name if data is None else b"M 100644 inline %b\n%b" % (name, _data(data))
+        if not commit.branch:
+            last = mark
+        for tag in commit.tags:
+            yield b"reset refs/tags/%b\nfrom :%d\n\n" % (os.fsencode(tag), mark)
+    yield b"get-mark :%d\nreset %b\nfrom %b\n\ndone\n" % (last, _APART.encode(), nothing)
+
+
+def _data(data: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(data), data)
+
+
+def _quoted(path: str) -> bytes:
+    escaped = os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"%b"' % escaped

@@ -1,0 +1,338 @@
+"""When each line of the sample came, found out from what stands in it (spec 3.6).
+
+A line of knowledge names the conversation that taught it, one of MEMORY.md its day, and a journal is of its
+day. Any other line came when what it speaks of was first spoken of: an issue, a version, a gauge, a table. So
+a file of the past is the present one without the lines that came later, and with what a few said before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.commits.kinds import FileChange, kind_of
+from engine.context.fixed import JOURNAL
+from engine.context.sources import MEMORY
+from engine.knowledge.category_files import provenance_of
+from engine.knowledge.harvest.reading import safe_name
+from engine.lifecycle.condensing.weeks import DECISIONS
+from engine.transcripts.days import iso
+from engine.transcripts.places import list_transcripts
+
+if TYPE_CHECKING:
+    from engine.knowledge.ledger import LedgerEntry
+    from engine.store.files import Files
+
+TALK, INTERVAL, HAND, HARVEST, TRASH, ROLL_UP = range(6)
+"""What makes a commit, in the order in which several of one moment are made."""
+
+_EVENING = time(16, tzinfo=UTC)
+_SUNDAY_NIGHT = time(23, 15, tzinfo=UTC)
+_INTERVAL_S = 30 * 60
+_UNTIL_HARVEST = timedelta(hours=1)
+_UNTIL_RECLAIMED = timedelta(minutes=5)
+_DAY = re.compile(r"(?<![0-9-])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
+_NAMED = r"#\d{3}\b|\b00\d\d\b|\b0\.1\d(?:\.\d)?\b|\b[A-Z]{3}-\d\d\b"
+"""Issues, migrations, versions, gauges."""
+_UPDATED = re.compile(r"(?<=\nupdated: )\S+")
+_LENGTH = re.compile(r"(?<=\nline_count: )\d+")
+_HEADING = re.compile(r"(#{1,6}) (.*)")
+_LISTED = re.compile(r"\s*(?:[-*] |\d+\. |\|)")
+
+
+class When(NamedTuple):
+    """The commit that brought something."""
+
+    at: datetime
+    kind: int = INTERVAL
+    name: str = ""  # tells those of one moment and kind apart
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation."""
+
+    path: str
+    started: datetime
+    ended: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Words of a file that were other ones before."""
+
+    when: When
+    was: str
+    now: str
+
+
+class Calendar:
+    """The sample's month: who spoke when, and of what first.
+
+    Args:
+        told: What no file tells: ``sample/month.json``.
+        known: What the ledger says of conversations.
+    """
+
+    def __init__(self, files: Files, told: Mapping[str, Any], known: Iterable[LedgerEntry]) -> None:
+        self._files = files
+        self._sessions = sorted(_sessions(files), key=lambda talk: talk.ended)
+        self.ends = {talk.path: talk.ended for talk in self._sessions}
+        """When sessions ended, by transcript."""
+        self.last = self._sessions[-1].ended
+        self._last_of_day = {ended.date(): ended for ended in self.ends.values()}
+        self._named = {_name_of(talk): talk for talk in self._sessions}
+        self._harvests: dict[str, When] = {}
+        others: list[Talk] = []
+        for each in known:
+            at = datetime.fromisoformat(each.at)
+            if each.status == "harvested":
+                self._harvests[safe_name(each.path)] = When(at, HARVEST, each.path)
+                if safe_name(each.path) not in self._named:
+                    others.append(_talk(files, each.path, at - _UNTIL_HARVEST, at - _UNTIL_HARVEST))
+        self._begins = {path: each for each in told["begins"] for path in each["paths"]}
+        self._changes: dict[str, list[_Change]] = {}
+        for each in told["changes"]:
+            change = _Change(self._when(each, each["path"]), each["was"], each["is"])
+            self._changes.setdefault(each["path"], []).append(change)
+        self._followed: dict[When, list[str]] = {}
+        self._names = re.compile("|".join((_NAMED, *sorted(map(re.escape, told["words"]), reverse=True))))
+        self._first: dict[str, When] = {}
+        for when, text in sorted(self._said(others), key=lambda said: said[0]):
+            for name in self._names.findall(text):
+                self._first.setdefault(name, when)
+
+    def _said(self, others: Sequence[Talk]) -> Iterator[tuple[When, str]]:
+        """What was said and noted, and the commit after which it is known."""
+        for talk in (*self._sessions, *others):
+            evening = self.evening(talk.ended.date())
+            for when in {self.after(talk.ended), max(self.after(talk.ended), evening)}:
+                self._followed.setdefault(when, []).append(talk.path)
+            yield self.after(talk.ended), talk.text
+        for place in self._files.workspace.journal.glob("????-??-??.md"):
+            yield self.evening(date.fromisoformat(place.stem)), place.read_text("utf-8")
+
+    @property
+    def last_harvest(self) -> datetime:
+        """When the last harvest was done with."""
+        return max(self._harvests.values()).at + _UNTIL_RECLAIMED
+
+    def followed(self, when: When) -> Sequence[str]:
+        """The conversations that a commit of knowledge follows, by path."""
+        return self._followed.get(when, ())
+
+    def after(self, at: datetime, path: str = "") -> When:
+        """The commit of knowledge that follows a moment, of files of the kind of ``path``."""
+        ends = datetime.fromtimestamp((at.timestamp() // _INTERVAL_S + 1) * _INTERVAL_S, UTC)
+        return When(min(ends, self.last), name=_apart(path))
+
+    def evening(self, day: date, path: str = "") -> When:
+        """The commit of a day's journal, when everything of the day has been said."""
+        evening = datetime.combine(day, _EVENING) - timedelta(seconds=1)
+        return self.after(max(evening, self._last_of_day.get(day, evening)), path)
+
+    def _when(self, told: Mapping[str, Any], path: str) -> When:
+        """When something came that is told with its moment or its day."""
+        if "says" in told:
+            return When(datetime.fromisoformat(told["at"]), HAND, told["says"])
+        if _DAY.fullmatch(told["at"]):
+            return self.evening(date.fromisoformat(told["at"]), path)
+        return self._follows(datetime.fromisoformat(told["at"]), path)
+
+    # What a file was.
+
+    def versions(self, path: str, data: bytes) -> Iterator[tuple[When, bytes]]:
+        """What a file was, from one commit to the next, the last time what it is now."""
+        if not path.endswith(".md"):
+            yield self._begin(path), data
+            return
+        texts = [(self._begin(path), data.decode("utf-8"))]
+        for change in reversed(self._changes.get(path, ())):
+            start, text = texts[0]
+            assert text.count(change.now) == 1, f"{path}: {change.now}"
+            texts[:1] = [(start, text.replace(change.now, change.was)), (change.when, text)]
+        before = ""
+        ends = (*(start for start, _ in texts[1:]), None)
+        for (start, text), end in zip(texts, ends, strict=True):
+            lines = _Lines(self, path, text, is_last=end is None)
+            for when in sorted(
+                each for each in {start, *lines.came} if start <= each and (not end or each < end)
+            ):
+                known = lines.until(when)
+                if known and known != before:
+                    yield when, known.encode()
+                    before = known
+
+    def earlier(self, path: str, text: str, when: When) -> str:
+        """A piece of a file as it was after a commit."""
+        for change in self._changes.get(path, ()):
+            if when < change.when and change.now in text:
+                text = text.replace(change.now, change.was)
+        return text
+
+    def _begin(self, path: str) -> When:
+        name = max((each for each in self._begins if path.startswith(each)), key=len)
+        return self._when(self._begins[name], path)
+
+    def came(self, path: str, section: str, line: str) -> When:
+        """When a line came that leads to no other ones.
+
+        Args:
+            section: The heading above it.
+        """
+        if (said := provenance_of(line)) is not None:
+            name, harvested = said
+            if name in self._harvests:
+                return self._harvests[name]
+            talk, on = self._named[name], date.fromisoformat(harvested)
+            when = self.after(talk.ended) if talk.ended.date() == on else self.evening(on)
+            self._followed.setdefault(when, []).append(talk.path)
+            return when
+        if path.startswith(f"{JOURNAL}/"):
+            return self.evening(date.fromisoformat(PurePosixPath(path).stem))
+        days = [day for each in _DAY.findall(line) if (day := date.fromisoformat(each)) <= self.last.date()]
+        if path == MEMORY:
+            sunday = days[0] + timedelta(days=7 - days[0].isoweekday())
+            if section in DECISIONS and sunday < self.last.date():
+                return When(datetime.combine(sunday, _SUNDAY_NIGHT), ROLL_UP, f"{sunday:%G-W%V}")
+            return self.evening(days[0])
+        begin = self._begin(path)
+        if begin.kind == HAND:
+            return begin
+        names = self._names.findall(f"{section}\n{line}")
+        found = [self._first[name] for name in names if name in self._first]
+        found += [self.evening(day) for day in days]
+        return max([begin, *(When(each.at, name=_apart(path)) for each in found)])
+
+    def updated(self, path: str, at: datetime) -> When:
+        """The commit after which a file says that it was brought up to date at a moment."""
+        changed = (change.when for change in self._changes.get(path, ()))
+        by_hand = (when for when in changed if when.at == at and when.kind == HAND)
+        return next(by_hand, self._follows(at, path))
+
+    def _follows(self, at: datetime, path: str) -> When:
+        """The commit of knowledge that follows what was done at a moment: if a session ran, its end."""
+        ends = (talk.ended for talk in self._sessions if talk.started <= at <= talk.ended)
+        return self.after(next(ends, at), path)
+
+
+@lru_cache
+def _apart(path: str) -> str:
+    """The kind of commit that a file is in at intervals, where that is not the common one: what a person
+    changes beside knowledge is committed by itself.
+    """
+    kind = kind_of([FileChange(path, None, b"")])
+    return "" if kind in ("memory", "conversation") else kind
+
+
+def _sessions(files: Files) -> Iterator[Talk]:
+    for each in list_transcripts(files.workspace):
+        started, ended = map(datetime.fromisoformat, (each.started, each.ended))
+        yield _talk(files, each.path, started, ended)
+
+
+def _talk(files: Files, path: str, started: datetime, ended: datetime) -> Talk:
+    return Talk(path, started, ended, files.read(path).decode("utf-8"))
+
+
+def _name_of(session: Talk) -> str:
+    """What provenance calls a session: its day and its slug."""
+    return f"{session.started.date()}-{PurePosixPath(session.path).stem.split('-', 2)[2]}"
+
+
+class _Lines:
+    """The lines of a file and when each came."""
+
+    def __init__(self, calendar: Calendar, path: str, text: str, *, is_last: bool) -> None:
+        self._text = text
+        self._lines = text.split("\n")
+        self._body = self._lines.index("---", 1) + 1 if text.startswith("---\n") else 0
+        self._path = path
+        self._calendar = calendar
+        self._came = self._found()
+        found = _UPDATED.search(text) if self._body else None
+        self._updated = datetime.fromisoformat(found[0]) if found else None
+        if self._updated is not None and is_last:
+            self._settle(calendar.updated(path, self._updated))
+
+    @property
+    def came(self) -> set[When]:
+        """When lines came."""
+        return set(self._came.values())
+
+    def _found(self) -> dict[int, When]:
+        """When the lines of the body that are not blank came, by number."""
+        came: dict[int, When] = {}
+        sections = list(self._sections())
+        for number in range(len(self._lines) - 1, self._body - 1, -1):
+            line = self._lines[number]
+            if line:
+                led = [came[each] for each in self._led(number) if each in came]
+                came[number] = min(led) if led else self._calendar.came(self._path, sections[number], line)
+        return came
+
+    def _sections(self) -> Iterator[str]:
+        title = ""
+        for line in self._lines:
+            if (heading := _HEADING.fullmatch(line)) is not None:
+                title = heading[2]
+            yield title
+
+    def _led(self, number: int) -> Iterator[int]:
+        """The lines that a heading, the head of a table, or a line right above a list stands for."""
+        heading = _HEADING.fullmatch(self._lines[number])
+        for below in range(number + 1, len(self._lines)):
+            line = self._lines[below]
+            if heading is not None:
+                other = _HEADING.fullmatch(line)
+                if other is not None and len(other[1]) <= len(heading[1]):
+                    return
+            elif not _LISTED.match(line) or not self._leads(number):
+                return
+            yield below
+
+    def _leads(self, number: int) -> bool:
+        """Whether a line that is no heading stands for those right below it."""
+        line, below = self._lines[number], self._lines[number + 1]
+        return line.startswith("|--") or below.startswith("|--") or not _LISTED.match(line)
+
+    def _settle(self, when: When) -> None:
+        """Has the lines of the day of the last update come with that; if there are none, the last that was
+        there by then.
+        """
+        same = [
+            number for number, each in self._came.items() if each.at.date() == when.at.date() and each < when
+        ]
+        if not same and when not in self._came.values():
+            same = [number for number, each in self._came.items() if each < when][:1]  # the last comes first
+        self._came.update(dict.fromkeys(same, when))
+
+    def until(self, when: When) -> str:
+        """The text as it was after a commit; empty where there was none."""
+        kept = [number for number, each in self._came.items() if each <= when]
+        if not kept:
+            return ""
+        text = self._text if len(kept) == len(self._came) else "\n".join(self._with_blanks({*kept}))
+        if self._updated is not None and when < self._calendar.updated(self._path, self._updated):
+            text = _UPDATED.sub(iso(when.at), text, count=1)
+        return _LENGTH.sub(str(text.count("\n")), text, count=1)
+
+    def _with_blanks(self, kept: set[int]) -> Iterator[str]:
+        """Header, the lines, and the blank ones between them, one after the other at most."""
+        yield from self._lines[: self._body]
+        was_blank = False
+        for number in range(self._body, len(self._lines)):
+            if number in kept:
+                if was_blank:
+                    yield ""
+                was_blank = False
+                yield self._lines[number]
+            elif not self._lines[number]:
+                was_blank = True
+        yield ""
