@@ -143,10 +143,20 @@ def _print_report(done: Report) -> None:
 
 
 def _merge(engine: Engine, name: str, is_applied: bool, as_json: bool) -> int:
+    cure = "to decide: change the file here to what you want and commit it, then reconstruct anew from that"
+    return merge(engine, name, is_applied, as_json, cure)
+
+
+def merge(engine: Engine, name: str, is_applied: bool, as_json: bool, cure: str) -> int:
+    """Merges a branch, or shows what that would change; ``cure`` says what to do about conflicts."""
     merging = engine.reconstruction.merging
     found = merging.apply(name) if is_applied else merging.plan(name)
     if as_json:
         emit_json(found)
+    elif found.conflicts:
+        from tui.cli.sync import explain  # noqa: PLC0415 — only where there are any
+
+        explain(found.conflicts, cure)
     else:
         _print_merge(found, is_applied)
     return 1 if found.conflicts else 0
@@ -156,17 +166,15 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
     _print_diffs(found.diffs)
     for note in found.notes:
         emit(note)
-    if found.conflicts:
-        emit_problems(f"autopoiesis: {each.path}: {each.why}" for each in found.conflicts)
-        emit_problems(["autopoiesis: nothing was merged; reconstruct anew from the newest commit"])
-    elif not is_applied:
+    gone = f"stays: it is checked out in {found.stays}" if found.stays else "is gone"
+    if not is_applied:
         what = "is merged already" if found.is_merged else f"would change {plural(len(found.diffs), 'file')}"
         emit(f"{found.branch} {what}; dry run; pass --apply to merge it and remove the branch")
     elif found.commit:
         changed = plural(len(found.diffs), "file")
-        emit(f"merged as {found.commit[:8]}, {changed} changed; {found.branch} is gone")
+        emit(f"merged as {found.commit[:8]}, {changed} changed; {found.branch} {gone}")
     else:
-        emit(f"{found.branch} was merged already, and is gone")
+        emit(f"{found.branch} was merged already, and {gone}")
 
 
 @verb(
@@ -178,7 +186,7 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
 @click.option("--probes", "is_probed", is_flag=True, help="Run the probes against both sides.")
 @click.option("--no-diff", is_flag=True, help="Leave the diff out.")
 def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bool, as_json: bool) -> int:
-    """Show how the knowledge on a branch differs from that of the current one, or that of two branches.
+    """Show how the memory on a branch differs from that of the current one, or that of two branches.
 
     Without BRANCH: the newest extract/ branch. Only what is committed is compared. Exit code 0 whatever
     differs.
@@ -191,16 +199,26 @@ def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bo
             emit_problems(["autopoiesis: there is no branch extract/: autopoiesis reconstruct --branch NAME"])
             return 1
         names = (found[0],)
-    left, right = names if len(names) == 2 else ("HEAD", names[0])
-    compared = engine.reconstruction.compare(left, right)
+    show_compared(engine, (names[-2] if len(names) == 2 else "HEAD", names[-1]), is_probed, no_diff, as_json)
+    return 0
+
+
+def show_compared(
+    engine: Engine,
+    names: tuple[str, str],
+    is_probed: bool = False,
+    no_diff: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Prints how two states differ, and what the probes find in each."""
+    compared = engine.reconstruction.compare(*names)
     recalled = _recalled(engine, compared) if is_probed else None
     if as_json:
         emit_json({**plain(compared), "probes": plain(recalled)})
-        return 0
-    _print_comparison(compared, (left, right), no_diff)
+        return
+    _print_comparison(compared, names, no_diff)
     if recalled is not None:
-        _print_recall(recalled, (left, right))
-    return 0
+        _print_recall(recalled, names)
 
 
 def _recalled(engine: Engine, compared: Comparison) -> Recall:
@@ -219,7 +237,7 @@ def _print_comparison(compared: Comparison, names: tuple[str, str], no_diff: boo
     for name, commit in zip(names, (compared.left, compared.right), strict=True):
         emit(f"{name}: {commit.revision[:8]} {commit.subject}")
     if not compared.files:
-        emit("the knowledge is the same")
+        emit("both are the same")
         return
     changed = [
         [each.letter, each.path, f"+{diff.added} −{diff.removed}"]

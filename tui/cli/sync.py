@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _SHOWN = 12
 """Lines of one side that a conflict's explanation shows, and files that a report lists."""
 
+_CURES = (
+    "to decide: autopoiesis sync --take ours PATH…, or --take theirs PATH…",
+    "or edit a file here until it says what you want, and take ours",
+)
+
 
 class _SyncGroup(Group):
     """Takes several paths behind ``--take``, as in ``--take ours PATH PATH``."""
@@ -108,7 +113,7 @@ def _say(report: Report, *, dry_run: bool) -> None:
         emit(f"{plural(len(report.committed), 'file')} committed before")
     emit_problems(f"autopoiesis: {each.path}: {each.why}" for each in report.left)
     if report.conflicts:
-        _explain(report.conflicts)
+        explain(report.conflicts, *_CURES)
         return
     if report.changed:
         files = plural(len(report.changed), "file")
@@ -143,10 +148,11 @@ def _stand(found: Status) -> None:
         ]
     )
     if found.conflicts:
-        _explain(found.conflicts)
+        explain(found.conflicts, *_CURES)
 
 
-def _explain(conflicts: tuple[Conflict, ...]) -> None:
+def explain(conflicts: tuple[Conflict, ...], *cures: str) -> None:
+    """Explains file by file what both sides did, and says what can be done."""
     emit(f"{plural(len(conflicts), 'file')} for you to decide; nothing was merged, here or there")
     for each in conflicts:
         emit()
@@ -159,8 +165,8 @@ def _explain(conflicts: tuple[Conflict, ...]) -> None:
                 for line in [*lines[:_SHOWN], *more]:
                     emit(f"    {name:<6} | {line}")
     emit()
-    emit("to decide: autopoiesis sync --take ours PATH…, or --take theirs PATH…")
-    emit("or edit a file here until it says what you want, and take ours")
+    for cure in cures:
+        emit(cure)
 
 
 def _did(found: Did) -> list[str]:

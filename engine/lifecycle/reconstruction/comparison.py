@@ -1,4 +1,4 @@
-"""Two states of knowledge side by side: a branch and the current one, or two branches (spec 8.7)."""
+"""Two states of the memory side by side: a branch and the current one, or two branches (spec 8.7)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engine.commits.kinds import OWN
 from engine.history import diffs
 from engine.history.model import ChangedFile, FileDiff
 from engine.knowledge.category_files import entries
@@ -36,7 +37,7 @@ class Comparison:
 
     left: Commit
     right: Commit
-    files: tuple[ChangedFile, ...]  # below ``knowledge/``
+    files: tuple[ChangedFile, ...]  # of knowledge, topics and what else is committed at intervals
     diffs: tuple[FileDiff, ...]  # in the same order
     counts: tuple[Count, ...]  # of all kinds that either side has
 
@@ -69,13 +70,13 @@ def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Comm
 
 
 def compare(repository: Repository, left: Commit, right: Commit) -> Comparison:
-    """Compares the knowledge of two commits.
+    """Compares two commits: what differs, and how many lines of knowledge each has.
 
     Raises:
         RepositoryError: Git failed, or one of them is damaged.
     """
     git = repository.git
-    files, found = diffs.compare(git, left.revision, right.revision, ["knowledge"])
+    files, found = diffs.compare(git, left.revision, right.revision, OWN)
     counts = [_counts(repository, each.revision) for each in (left, right)]
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(
