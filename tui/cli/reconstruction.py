@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from tui.cli.search import progress
 from tui.render.figures import dollars, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engine.engine import Engine
     from engine.history.model import FileDiff
@@ -40,6 +41,7 @@ _SHOWN = 20
 @click.option("--extractor", "names", metavar="NAME", multiple=True, help="Only this one; may be repeated.")
 @click.option("--provider", type=click.Choice(_PROVIDERS), help="In place of extraction.provider.")
 @click.option("--model", metavar="MODEL", default="", help="In place of extraction.model.")
+@click.option("--batch", is_flag=True, help="Ask the model in batches: half the price, within a day.")
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
 @click.option("--partial", is_flag=True, help="Make the branch though sessions could not be read.")
 @click.option("--anew", is_flag=True, help="Begin again, whatever an earlier run has done.")
@@ -50,6 +52,7 @@ def reconstruct(
     names: tuple[str, ...],
     provider: str | None,
     model: str,
+    batch: bool,
     is_applied: bool,
     partial: bool,
     anew: bool,
@@ -61,18 +64,19 @@ def reconstruct(
     those that these extractors wrote), reads every session in order of time, and commits the result as
     extract/NAME. Files, index and branch of the workspace stay as they are. What you wrote yourself, and what
     came from elsewhere, stays on the branch too. A run that was stopped or killed goes on with the same
-    command. --merge shows what a branch would change here; with --apply it is merged as one commit, and the
-    branch goes.
+    command. With --batch (anthropic and openai) all questions go at once and the command waits for the
+    replies; ctrl+c leaves it, and the same command takes up the same batch. --merge shows what a branch would
+    change here; with --apply it is merged as one commit, and the branch goes.
     """
     if (branch is None) == (merge is None):
         raise click.UsageError("give either --branch or --merge")
     if merge is not None:
-        if names or provider or model or partial or anew:
+        if names or provider or model or batch or partial or anew:
             raise click.UsageError("--merge goes with --apply alone")
         return _merge(engine, merge, is_applied, as_json)
     from engine.lifecycle.reconstruction.reconstruction import Request  # noqa: PLC0415 — `--help` loads no engine
 
-    request = Request(branch or "", names, provider or "", model)
+    request = Request(branch or "", names, provider or "", model, batch)
     if is_applied:
         return _apply(engine, request, partial, anew, as_json)
     found = engine.reconstruction.estimate(request)
@@ -80,11 +84,11 @@ def reconstruct(
         tokens = {"tokens": found.survey.tokens, "questions": found.survey.questions}
         emit_json({**plain(found), **tokens})
     else:
-        _print_estimate(engine, found)
+        _print_estimate(engine, found, batch=batch)
     return 0
 
 
-def _print_estimate(engine: Engine, found: Estimate) -> None:
+def _print_estimate(engine: Engine, found: Estimate, *, batch: bool) -> None:
     survey = found.survey
     due = survey.due
     readings = sum(len(each.due) for each in due)
@@ -97,7 +101,8 @@ def _print_estimate(engine: Engine, found: Estimate) -> None:
     else:
         about = "price unknown" if found.usd is None else f"about {dollars(found.usd)} and the replies"
         asked = f"{survey.provider} {survey.model}"
-        emit(f"{plural(survey.questions, 'question')}, ~{survey.tokens:,} tokens to {asked}, {about}")
+        how = " in a batch, for half the price" if batch else ""
+        emit(f"{plural(survey.questions, 'question')}{how}, ~{survey.tokens:,} tokens to {asked}, {about}")
     if found.is_begun:
         emit("an earlier run has done a part of it, and is gone on with")
     dirty = engine.repository.changed("knowledge")
@@ -107,12 +112,24 @@ def _print_estimate(engine: Engine, found: Estimate) -> None:
 
 
 def _apply(engine: Engine, request: Request, partial: bool, anew: bool, as_json: bool) -> int:
-    with progress("reading sessions") as report:
+    with ExitStack() as shown:
+        bars: dict[str, Callable[[int, int], None]] = {}
+
+        def report(label: str, done: int, total: int) -> None:
+            if label not in bars:
+                shown.close()
+                bars[label] = shown.enter_context(progress(label))
+            bars[label](done, total)
+
+        def waited(names: tuple[str, ...], done: int, total: int) -> None:
+            emit_problems([f"waiting for {', '.join(names)} of {plural(total, 'question')}, a day at most;"
+                           " ctrl+c leaves it, and the same command takes it up"])  # fmt: skip
+            report("answered", done, total)
 
         def told(_result: Result, done: int, total: int) -> None:
-            report(done, total)
+            report("reading sessions", done, total)
 
-        done = engine.reconstruction.run(request, told, partial=partial, anew=anew)
+        done = engine.reconstruction.run(request, told, partial=partial, anew=anew, on_wait=waited)
     if as_json:
         emit_json(done)
     else:
