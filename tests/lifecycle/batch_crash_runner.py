@@ -98,10 +98,11 @@ def in_child(root: Path, fault: str) -> bool:
             faults.arm_from(fault)
         for _ in range(4):
             try:
-                with Engine.open(root) as engine:
+                with Engine.open(root) as engine:  # closed in the end: a bill that could not be written may wait
                     engine.reconstruction.pause = lambda _seconds: None
-                    if engine.reconstruction.run(Request("anew", batch=True)).commit:
-                        os._exit(0)
+                    done = engine.reconstruction.run(Request("anew", batch=True))
+                if done.commit:
+                    os._exit(0)
             except RepositoryError as error:
                 if "extract/anew exists already" in str(error):
                     os._exit(0)
@@ -118,7 +119,7 @@ def in_child(root: Path, fault: str) -> bool:
 def kept(root: Path) -> dict[str, str]:
     """The workspace but for its bill."""
     return {
-        name: found for name, found in live(root).items() if not name.startswith(("logs/costs", "scratch/"))
+        name: found for name, found in live(root).items() if not name.startswith(("logs/", "scratch/"))
     }
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from engine.lifecycle.reconstruction.comparison import Comparison, Recall
     from engine.lifecycle.reconstruction.merging import Merge
     from engine.lifecycle.reconstruction.reconstruction import Estimate, Report, Request
-    from engine.probes.model import Run
-    from engine.store.repository import Commit
 
 _PROVIDERS = ("none", "anthropic", "openai", "gemini", "claude-code")
 _SHOWN = 20
@@ -239,15 +237,12 @@ def show_compared(
 
 
 def _recalled(engine: Engine, compared: Comparison) -> Recall:
-    from engine.lifecycle.reconstruction.comparison import recall  # noqa: PLC0415 — only with probes
+    from engine.lifecycle.reconstruction.comparison import recalled  # noqa: PLC0415 — only with probes
 
-    def probed(commit: Commit) -> Run:
-        with laying_out() as report, engine.revisions.opened(commit, report) as past:
-            found = engine.probes.recall(past)
-        emit_problems((*found.problems, *found.notes))
-        return found.run
-
-    return recall(probed(compared.left), probed(compared.right))
+    with laying_out() as report:
+        found, told = recalled(engine, compared, report)
+    emit_problems(told)
+    return found
 
 
 def _print_comparison(compared: Comparison, names: tuple[str, str], no_diff: bool) -> None:

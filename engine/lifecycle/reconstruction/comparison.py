@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from engine.commits.kinds import OWN
 from engine.history import diffs
@@ -18,8 +18,16 @@ from engine.store import revisions
 from engine.store.repository import Commit, commit_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engine.context.revisions import Revisions
     from engine.probes.model import Run
+    from engine.probes.probes import Probes
     from engine.store.repository import Repository
+
+
+_WHOLE_BYTES = 4 * 1024 * 1024
+"""Of a file's diff that are kept with all lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,16 @@ class Recall:
     gained: tuple[Turned, ...]  # found on the right alone
 
 
+class Probed(Protocol):
+    """What is needed of the engine to run probes against the past."""
+
+    @property
+    def revisions(self) -> Revisions: ...
+
+    @property
+    def probes(self) -> Probes: ...
+
+
 def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Commit:
     """The commit that a side is: a branch, with or without ``extract/``, or whatever else names one.
 
@@ -69,19 +87,41 @@ def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Comm
     return commit
 
 
-def compare(repository: Repository, left: Commit, right: Commit) -> Comparison:
+def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool = False) -> Comparison:
     """Compares two commits: what differs, and how many lines of knowledge each has.
+
+    Args:
+        whole: As ``diffs.compare``.
 
     Raises:
         RepositoryError: Git failed, or one of them is damaged.
     """
     git = repository.git
-    files, found = diffs.compare(git, left.revision, right.revision, OWN)
+    most = _WHOLE_BYTES if whole else diffs.DIFF_BYTES
+    files, found = diffs.compare(git, left.revision, right.revision, OWN, most=most, whole=whole)
     counts = [_counts(repository, each.revision) for each in (left, right)]
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(
         left, right, files, found, tuple(Count(kind, counts[0][kind], counts[1][kind]) for kind in kinds)
     )
+
+
+def recalled(
+    engine: Probed, compared: Comparison, progress: Callable[[int, int], None] | None = None
+) -> tuple[Recall, tuple[str, ...]]:
+    """What the probes of now find on both sides, and what is to be said of that, one line each.
+
+    Raises:
+        AutopoiesisError: As ``Revisions.opened`` and ``Probes.recall``.
+    """
+    runs: list[Run] = []
+    told: list[str] = []
+    for commit in (compared.left, compared.right):
+        with engine.revisions.opened(commit, progress) as past:
+            found = engine.probes.recall(past)
+        runs.append(found.run)
+        told += map(str, (*found.problems, *found.notes))
+    return recall(*runs), tuple(dict.fromkeys(told))
 
 
 def recall(left: Run, right: Run) -> Recall:

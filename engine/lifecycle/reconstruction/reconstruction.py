@@ -145,13 +145,13 @@ class Reconstruction:
 
     # What becomes of it.
 
-    def compare(self, left: str, right: str) -> Comparison:
-        """Two sides, each a branch with or without ``extract/``, or a revision."""
+    def compare(self, left: str, right: str, *, whole: bool = False) -> Comparison:
+        """Two sides, each a branch with or without ``extract/``, or a revision; see ``compare`` there."""
         from engine.lifecycle.reconstruction import comparison  # noqa: PLC0415 — only where it is asked
 
         repository, zone = self.repository(), self.extraction().config().days.time_zone
         sides = [comparison.side_of(repository, each, self.clock(), zone) for each in (left, right)]
-        return comparison.compare(repository, *sides)
+        return comparison.compare(repository, *sides, whole=whole)
 
     @property
     def merging(self) -> Merging:
