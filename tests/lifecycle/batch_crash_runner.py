@@ -98,7 +98,9 @@ def in_child(root: Path, fault: str) -> bool:
             faults.arm_from(fault)
         for _ in range(4):
             try:
-                with Engine.open(root) as engine:  # closed in the end: a bill that could not be written may wait
+                with Engine.open(
+                    root
+                ) as engine:  # closed in the end: a bill that could not be written may wait
                     engine.reconstruction.pause = lambda _seconds: None
                     done = engine.reconstruction.run(Request("anew", batch=True))
                 if done.commit:
@@ -118,9 +120,7 @@ def in_child(root: Path, fault: str) -> bool:
 
 def kept(root: Path) -> dict[str, str]:
     """The workspace but for its bill."""
-    return {
-        name: found for name, found in live(root).items() if not name.startswith(("logs/", "scratch/"))
-    }
+    return {name: found for name, found in live(root).items() if not name.startswith(("logs/", "scratch/"))}
 
 
 def bills(root: Path) -> list[str]:

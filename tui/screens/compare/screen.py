@@ -92,11 +92,6 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
         """Compare the selected state, as the right side."""
         self.choose(self.left, self.situation.side)
 
-    @command("x", title="Swap the sides", footer="swap", rank=12, needs=[BOTH])
-    def swap(self) -> None:
-        """Make the left side the right one."""
-        self.choose(self.right, self.left)
-
     @command("w", title="Whole texts, or changes alone", footer="whole", rank=6, needs=[BOTH])
     def toggle_whole(self) -> None:
         """Show all lines of both texts; again, only those around the changes."""

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.style import Style
 
 from tui.kit.panel import LinesPanel
-from tui.render.draw import Piece, Row, clip, wrap
+from tui.render.conflict_words import explained
+from tui.render.draw import Row, clip, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
+from tui.render.safe import visible
 from tui.screens.context.lists import sign_style
+from tui.screens.context.text import parts_of
 from tui.screens.history.commits import minute
 
 if TYPE_CHECKING:
     from engine.history.model import FileDiff
     from engine.lifecycle.reconstruction.comparison import Comparison, Recall
     from engine.lifecycle.reconstruction.merging import Merge
-    from engine.sync.model import Conflict
 
 Draw = Callable[[int, Roles], list[Row]]
 Names = tuple[str, str]
@@ -29,6 +31,7 @@ MOST = 4_000
 """Lines of a file that are looked at."""
 _BETWEEN = " │ "
 _MOST_TURNED = 100
+_INDENT = 2
 
 
 class Pair(NamedTuple):
@@ -111,13 +114,12 @@ def _beside(pairs: Sequence[Pair], names: Names | None, width: int, roles: Roles
         return Row().extend(left).to(half).add(_BETWEEN, roles.line).extend(right)
 
     if names is not None:
-        left, right = (Row((clip(name, half), roles.strong)) for name in names)
+        left, right = (Row((clip(f"  {name}", half), roles.strong)) for name in names)
         return [joined(left, right), Row(("─" * half + "─┼─" + "─" * half, roles.line))]
     rows: list[Row] = []
     for pair in pairs:
-        styles = (_style("-", roles), _style("+", roles)) if pair.differ else (roles.muted, roles.muted)
-        texts = zip((pair.left, pair.right), styles, strict=True)
-        sides = [wrap([(text, style)], half) if text is not None else [] for text, style in texts]
+        signs = ("−", "+") if pair.differ else (" ", " ")
+        sides = [_broken(*each, half, roles) for each in zip((pair.left, pair.right), signs, strict=True)]
         rows += [joined(a or Row(), b or Row()) for a, b in zip_longest(*sides)]
     return rows
 
@@ -126,19 +128,25 @@ def _below(pairs: Sequence[Pair], names: Names | None, width: int, roles: Roles)
     """Lines of the left text, then those of the right one, where they differ."""
     if names is not None:
         pairs = [Pair(*names, differ=True)]
+    lefts, rights = [each.left for each in pairs], [each.right for each in pairs]
     differ = bool(pairs) and pairs[0].differ
-    sides = [("−", [each.left for each in pairs]), ("+", [each.right for each in pairs])]
     rows: list[Row] = []
-    for sign, lines in sides if differ else [(" ", [each.left for each in pairs])]:
-        style = _style(sign, roles)
-        for text in lines:
-            if text is not None:
-                rows += wrap([(f"{sign} ", style), (text, style)], width, indent=2)
+    for sign, lines in (("−", lefts), ("+", rights)) if differ else ((" ", lefts),):
+        rows += [row for text in lines for row in _broken(text, sign, width, roles)]
     return rows
 
 
+def _broken(text: str | None, sign: str, width: int, roles: Roles) -> list[Row]:
+    """A line of a file behind its sign, in as many rows as it takes; none where there is no line."""
+    shown = [visible(text)] if text is not None else []
+    return [
+        Row((f"{' ' if start else sign} {shown[0][start:end]}", _style(sign, roles)))
+        for _, start, end in parts_of(shown, width - 2)
+    ]
+
+
 def _style(sign: str, roles: Roles) -> Style:
-    return sign_style("+", roles) if sign == "+" else sign_style("-", roles) if sign in "-−" else roles.muted
+    return sign_style("+", roles) if sign == "+" else sign_style("-", roles) if sign == "−" else roles.muted
 
 
 def draw_overview(
@@ -146,47 +154,47 @@ def draw_overview(
 ) -> list[Row]:
     """Which commits they are, how many lines of each kind they have, and what the probes find in each."""
     rows: list[Row] = []
-    for name, commit in zip(names, (compared.left, compared.right), strict=True):
-        about = f"  {commit.revision[:8]}  {minute(commit.at)}  "
+    for name, each in zip(names, (compared.left, compared.right), strict=True):
+        about = f"  {each.revision[:8]}  {minute(each.at)}  "
         rows += wrap(
-            [(name, roles.strong), (about, roles.muted), (commit.subject, roles.normal)], width, indent=2
+            [(name, roles.strong), (about, roles.muted), (each.subject, roles.normal)], width, indent=2
         )
-    heads = ("lines", 14), ("left", 7), ("right", 8)
-    rows += [Row(), Row()]
-    for text, cells in heads:
-        rows[-1].fit(text, cells, roles.faint, "left" if text == "lines" else "right")
-    for each in compared.counts:
-        more = each.right - each.left
-        style = roles.active if more > 0 else roles.trouble if more else roles.faint
-        row = Row().fit(each.kind, 14, roles.normal).fit(count(each.left), 7, roles.muted, "right")
-        row.fit(count(each.right), 8, roles.normal, "right").fit(
-            f"{more:+,}" if more else "", 8, style, "right"
-        )
-        rows.append(row)
-    return [*rows, Row(), *_recall(recall, names, width, roles)]
-
-
-def _recall(recall: Recall | None, names: Names, width: int, roles: Roles) -> list[Row]:
+    rows += [Row(), _columns("lines", "left", "right", "", roles.faint)]
+    for kind in compared.counts:
+        more = f"{kind.right - kind.left:+,}" if kind.right != kind.left else ""
+        rows.append(_columns(kind.kind, count(kind.left), count(kind.right), more, roles.normal))
     if recall is None:
-        return [Row(("p", roles.accent), (" runs your probes against both", roles.muted))]
-    if not recall.left.results:
-        return wrap([("There are no probes: ", roles.muted), ("autopoiesis probe add", roles.normal)], width)
-    rows = [
-        Row().fit(name, 30, roles.strong).fit(f"{run.recall:.0%}", 6, roles.active, "right")
-        .add(f"  {run.found} of {run.expectations} found", roles.muted).cut(width)
-        for name, run in zip(names, (recall.left, recall.right), strict=True)
-    ]  # fmt: skip
+        return [*rows, Row(), Row(("p", roles.accent), (" runs your probes against both", roles.muted))]
+    left, right = recall.left, recall.right
+    if not left.results:
+        return [*rows, Row(), Row(("There are no probes: autopoiesis probe add", roles.muted))]
+    found = [f"{each.found}/{each.expectations}" for each in (left, right)]
+    rows += [Row(), _columns("recall", f"{left.recall:.0%}", f"{right.recall:.0%}", "", roles.strong)]
+    rows.append(_columns("found", found[0], found[1], "", roles.muted))
     for sign, turned in (("−", recall.lost), ("+", recall.gained)):
-        style = _style(sign, roles)
-        for each in turned[:_MOST_TURNED]:
-            rows += wrap([(f"{sign} ", style), (f"{each.id}  {each.expect}", roles.normal)], width, indent=2)
+        for one in turned[:_MOST_TURNED]:
+            rows += wrap([(f"{sign} {one.id}  {one.expect}", _style(sign, roles))], width, indent=2)
     return rows
+
+
+def _columns(name: str, left: str, right: str, more: str, style: Style) -> Row:
+    row = Row().fit(name, 14, style)
+    for text, cells in ((left, 7), (right, 8), (more, 8)):
+        row.fit(text, cells, style, "right")
+    return row
 
 
 def draw_merge(merge: Merge, key: str, width: int, roles: Roles) -> list[Row]:
     """What a merge would change here, or why there can be none, file by file."""
-    if merge.conflicts:
-        return [row for each in merge.conflicts for row in _conflict(each, width, roles)]
+    rows: list[Row] = []
+    for conflict in merge.conflicts:
+        first, *rest = explained(conflict)
+        rows += wrap([("! ", roles.trouble), (first, roles.strong)], width, indent=2)
+        for line in rest:
+            room = width - _INDENT
+            rows += [Row().gap(_INDENT).extend(row) for row in wrap([(line, roles.normal)], room, indent=9)]
+    if rows:
+        return rows
     added, removed = (sum(getattr(each, way) for each in merge.diffs) for way in ("added", "removed"))
     files = f"{plural(len(merge.diffs), 'file')} change here, +{count(added)} −{count(removed)}; "
     what = "all of it is here already; " if merge.is_merged else files
@@ -197,23 +205,3 @@ def draw_merge(merge: Merge, key: str, width: int, roles: Roles) -> list[Row]:
         rows += [Row(), Row((diff.path, roles.strong)).cut(width)]
         rows += draw_diff(diff, ("now", "merged"), False, width, roles)
     return rows
-
-
-def _conflict(conflict: Conflict, width: int, roles: Roles) -> list[Row]:
-    rows = wrap(
-        [("! ", roles.trouble), (conflict.path, roles.strong), (f": {conflict.why}", roles.normal)], width
-    )
-    for name, did in (("here", conflict.ours), ("there", conflict.theirs)):
-        rows += wrap([(f"  {name:<6}", roles.muted), (f"{did.what}  {did.revision[:8]}  {did.subject}",
-                                                       roles.normal)], width, indent=8)  # fmt: skip
-    for piece in conflict.pieces:
-        told: tuple[tuple[str, str, Style], ...] = (
-            ("before", piece.before, roles.muted),
-            ("here", piece.ours, _style("-", roles)),
-            ("there", piece.theirs, _style("+", roles)),
-        )
-        for name, text, style in told:
-            for at, line in enumerate(text.splitlines() or ["(nothing)"]):
-                pieces: list[Piece] = [(f"  {'' if at else name:<6}", roles.muted), (line, style)]
-                rows += wrap(pieces, width, indent=8)
-    return [*rows, Row()]
