@@ -13,6 +13,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, ChangeRefused, ConfigError
 from engine.lifecycle.reconstruction.bench import Bench
 from engine.lifecycle.reconstruction.reconstruction import Report, Request
+from tests.cli.conftest import Command, apo  # noqa: F401 — a fixture
 from tests.lifecycle.extraction_support import SESSION, Space, rows
 from tests.lifecycle.test_reconstruction import SECOND, TALK, git
 from tests.providers import batch_service
@@ -109,6 +110,33 @@ def test_a_run_that_was_left_takes_up_the_same_batch(root: Path, fake: BatchServ
     assert run(root, batch=False).commit  # whether or not --batch is given again
     assert len(fake.taken) == 1 and fake.singles == [TRIAL]
     assert [each.discussion for each in bills(root)] == ["", "batch b0"]
+
+
+def test_a_batch_whose_acceptance_was_not_heard_is_found_again(root: Path, fake: BatchService) -> None:
+    fake.fails_after_taking = [503]
+    with pytest.raises(AutopoiesisError, match="the service failed"):
+        run(root)
+    state = Bench.of(root, "v2").state()
+    assert state is not None and [each.id for each in state.batches] == [""] and len(fake.taken) == 1
+    assert run(root).commit and len(fake.taken) == 1 and fake.singles == [TRIAL]
+
+
+def test_the_command_says_what_it_costs_and_that_it_can_be_left(
+    root: Path,
+    fake: BatchService,
+    apo: Command,  # noqa: F811
+) -> None:
+    dry = apo("-C", root, "reconstruct", "--branch", "v2", "--batch")
+    assert dry.code == 0 and "2 questions in a batch, for half the price, ~" in dry.out and not fake.taken
+    done = apo("-C", root, "reconstruct", "--branch", "v2", "--batch", "--apply")
+    assert done.code == 0 and "extract/v2 is " in done.out
+    assert done.err == (
+        "waiting for b0 of 2 questions, a day at most; ctrl+c leaves it, and the same command takes it up\n"
+    )
+    assert "batch b0" in apo("-C", root, "costs", "--by", "discussion").out
+    assert apo("-C", root, "reconstruct", "--merge", "v2", "--batch").code == 2
+    none = apo("-C", root, "reconstruct", "--branch", "v3", "--provider", "none", "--batch")
+    assert none.code == 1 and "no model is asked; use anthropic or openai" in none.err
 
 
 def test_what_expires_is_asked_in_another_batch_and_what_is_refused_one_by_one(

@@ -60,9 +60,8 @@ def refuse_without(asker: Asker | None) -> None:
         ConfigError: There is none.
     """
     if asker is None or batches_of(asker.completer) is None:
-        name = "no model" if asker is None else asker.completer.name
         raise ConfigError(
-            f"{name} has no batches",
+            "no model is asked" if asker is None else f"{asker.completer.name} has no batches",
             where="extraction.provider",
             cure="use anthropic or openai, or no --batch",
         )
