@@ -152,7 +152,7 @@ async def test_two_states_the_files_that_differ_both_texts_and_their_recall(
 async def test_a_branch_is_taken_over_once_a_person_says_so(root: Path) -> None:
     head = git(root, "rev-parse", "HEAD")
     async with opened(root) as driven:
-        await driven.press("m")
+        await driven.press("m", "ctrl+r")  # which changes nothing
         assert "2 files change here, +3 −2; nothing is done yet: m asks for your word" in driven.flat()
         await driven.press("m", "enter")  # Cancel has the focus
         assert git(root, "rev-parse", "HEAD") == head

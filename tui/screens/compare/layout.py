@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -107,10 +108,11 @@ class CompareLayout(ListDetail):
         return left.revision if left else "", right.revision if right else ""
 
     def choose(self, left: str, right: str) -> None:
-        """Compares two states."""
-        self.left, self.right, self.merge = left, right, None
+        """Compares two states; what a merge would change stays in view while they are the same."""
+        if (left, right) != (self.left, self.right):
+            self.left, self.right, self.merge = left, right, None
         if self.compared is None or self.pair != (self.compared.left.revision, self.compared.right.revision):
-            self.compared = None
+            self.compared = self.merge = None
             if all(self.pair):
                 self._compares.ask(self.pair)
         self.show()
@@ -118,19 +120,16 @@ class CompareLayout(ListDetail):
     def show(self) -> None:
         """Hands the state to the panels; each draws only what is different."""
         recall, compared = self.recalls.get(self.pair), self.compared
-        found = (
-            (f"{recall.left.recall:.0%}", f"{recall.right.recall:.0%}")
-            if recall and recall.left.results
-            else ("", "")
-        )
+        runs = (recall.left, recall.right) if recall is not None and recall.left.results else ()
+        shares = {name: f"{run.recall:.0%}" for name, run in zip((self.left, self.right), runs, strict=False)}
         sides = [
-            SideItem(
-                each.name, each.revision, each.told, each.branch,
-                LEFT * (each.name == self.left) + RIGHT * (each.name == self.right),
-                found[0] if each.name == self.left else found[1] if each.name == self.right else "",
+            replace(
+                each,
+                sides=LEFT * (each.name == self.left) + RIGHT * (each.name == self.right),
+                recall=shares.get(each.name, ""),
             )
             for each in self.items or ()
-        ]  # fmt: skip
+        ]
         self.sides.show_sides(sides, self._note, (self.problem, self.items is None))
         files = [FileItem(), *(
             FileItem(file.path, file.letter, diff.added, diff.removed, diff.binary)
