@@ -6,7 +6,7 @@ It gives accounts: code that asks a model for one purpose learns whether it may,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,9 @@ class Costs:
 
     ``on_problem`` is called with problems that stop nothing.
     """
+
+    batch_share = pricing.BATCH_SHARE
+    """What a call costs in a batch, as a share of what it costs alone."""
 
     def __init__(
         self,
@@ -78,13 +81,21 @@ class Account:
         Raises:
             AutopoiesisError: ``error``: the budget is spent; it says which, where and what to do.
         """
+        self._allow(None if usage is None else self.price_of(usage))
+
+    def allow_batch(self, calls: Sequence[Usage]) -> None:
+        """As ``allow`` for calls that are made in a batch."""
+        price = self.costs.prices.price(self.model, elsewhere=bool(self.address))
+        self._allow(None if price is None else pricing.BATCH_SHARE * sum(map(price.cost, calls)))
+
+    def _allow(self, usd: float | None) -> None:
         if self.provider in FREE:
             return
         if self.address and self.costs.prices.price(self.model, elsewhere=True) is None:
             return
         refused: CostLimit | None = None
         try:
-            self.costs.guard.allow(None if usage is None else self.price_of(usage))
+            self.costs.guard.allow(usd)
         except CostLimit as error:
             refused = error
         if refused is not None:
@@ -129,6 +140,23 @@ class Account:
             estimated=estimated,
         )
         return None if record is None else record.cost_usd
+
+    def billed(self, batch: str, replies: Sequence[ChatReply]) -> None:
+        """Records what a batch has taken, as one; of one that is recorded already, nothing."""
+        name = f"batch {batch}"
+        if not replies or any(record.discussion == name for record in self.costs.log.records()):
+            return
+        costs = [each.cost_usd for each in replies]
+        self.costs.log.record(
+            self.operation,
+            self.provider,
+            self.priced_name(replies[0].model),
+            Usage(*map(sum, zip(*(astuple(each.usage) for each in replies), strict=True))),
+            cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
+            address=self.address,
+            discussion=name,
+            batched=True,
+        )
 
     def priced_name(self, model: str) -> str:
         """The name that the service gives, or the one it was asked by where only that has a price."""

@@ -69,6 +69,7 @@ class CostLog:
         topics: Sequence[str] = (),
         discussion: str = "",
         estimated: bool = False,
+        batched: bool = False,
     ) -> CostRecord | None:
         """Writes a call down. Takes half a second at most and never raises.
 
@@ -78,6 +79,7 @@ class CostLog:
                 prices count.
             topics: The topics that it was about.
             estimated: The tokens were counted here.
+            batched: It was many calls, which ``cost_usd`` is the sum of, by the table.
 
         Returns:
             The record; ``None`` where something went wrong before there was one, which is reported.
@@ -96,6 +98,7 @@ class CostLog:
                     estimated=estimated,
                 ),
                 elsewhere=bool(address),
+                batched=batched,
             )
             with self._guard:
                 self._waiting.append(record)
@@ -130,19 +133,20 @@ class CostLog:
         """What calls have cost, by one key; see ``records``."""
         return sums(self.records(since), by)
 
-    def _priced(self, record: CostRecord, *, elsewhere: bool) -> CostRecord:
+    def _priced(self, record: CostRecord, *, elsewhere: bool, batched: bool) -> CostRecord:
         if record.provider in FREE:
             return replace(record, cost_usd=0.0, price_from="free")
         table = self._prices()
         for problem in table.problems:
             self._tell(str(problem))
         price = table.price(record.model, elsewhere=elsewhere)
-        saved = 0.0 if price is None else price.saved(record.usage)
+        saved = 0.0 if price is None or batched else price.saved(record.usage)
         if record.cost_usd is not None:
-            # Storage is charged by time, so the caller calculates it, by the table.
-            source = price.source if price is not None and record.operation == "cache" else BY_SERVICE
+            # Storage is charged by time, and of a batch each call is, so the caller calculates, by the table.
+            by_table = price is not None and (batched or record.operation == "cache")
+            source = price.source if price is not None and by_table else BY_SERVICE
             return replace(record, price_from=source, saved_usd=saved)
-        if price is None:
+        if price is None or batched:
             return record
         return replace(record, cost_usd=price.cost(record.usage), price_from=price.source, saved_usd=saved)
 

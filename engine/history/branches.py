@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from engine.history import explorations
+from engine.history.explorations import HEADS, PREFIX, work_trees
 from engine.history.log import RAW, raw_files
 from engine.history.model import ChangedFile
 from engine.store.git import Git
 from engine.store.revisions import ENVIRONMENT
 
 PRUNED_AFTER = timedelta(days=7)
-FOLDERS = ("explore", "extract")
-
-_HEADS = "refs/heads/"
+FOLDERS = ("explore/", "extract/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,10 @@ class Branch:
     ahead: int  # commits that the current branch lacks
     files: tuple[ChangedFile, ...]  # what it changes, beside where it left the current branch
     in_use: str  # where it is checked out; empty for nowhere
-    due: bool  # it is to go: an ``explore/*`` branch, in use nowhere, older than ``PRUNED_AFTER``
+    uncommitted: int  # files in the folder that was made for it whose changes are in no commit
+    due: bool
+    """It is to go: an ``explore/*`` branch, older than ``PRUNED_AFTER``, in use nowhere but in the folder
+    that was made for it, where all is committed."""
 
 
 def branches(git: Git, head: str, now: datetime) -> tuple[Branch, ...]:
@@ -39,32 +42,29 @@ def branches(git: Git, head: str, now: datetime) -> tuple[Branch, ...]:
     """
     used = work_trees(git)
     spec = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)%00"
-    places = [f"{_HEADS}{folder}/" for folder in FOLDERS]
+    places = [f"{HEADS}{folder}" for folder in FOLDERS]
     listed = git.run("for-each-ref", spec, *places, environment=ENVIRONMENT)
     fields = listed.output.decode("utf-8", "replace").split("\0")
     found: list[Branch] = []
     for place in range(0, len(fields) - 4, 4):
         reference, revision, seconds, subject = fields[place : place + 4]
         reference = reference.strip("\n")
-        name = reference.removeprefix(_HEADS)
+        name = reference.removeprefix(HEADS)
         at = datetime.fromtimestamp(max(int(seconds), _moved_at(git, reference), 0), UTC)
-        in_use = used.get(reference, "")
-        due = name.startswith("explore/") and not in_use and now - at > PRUNED_AFTER
+        folder = used.get(reference)
+        is_free = folder is None or explorations.is_own(folder)
+        open_files = len(explorations.uncommitted(folder)) if folder is not None and is_free else 0
+        due = name.startswith(PREFIX) and is_free and not open_files and now - at > PRUNED_AFTER
         ahead = int(git.run("rev-list", "--count", f"{head}..{revision}", environment=ENVIRONMENT).text)
         files = _files(git, head, revision) if ahead else ()
-        found.append(Branch(name, revision, at, subject, ahead, files, in_use, due))
+        found.append(Branch(name, revision, at, subject, ahead, files, str(folder or ""), open_files, due))
     return tuple(sorted(found, key=lambda each: (each.at, each.name), reverse=True))
 
 
 def prune(git: Git, due: Sequence[Branch]) -> None:
-    """Removes branches that have not moved since they were listed; ``git branch NAME REVISION`` brings one
-    back as long as git keeps its commits.
-
-    Raises:
-        RepositoryError: One was moved meanwhile, or git failed.
-    """
+    """Removes branches that have not moved since they were listed; see ``explorations.remove``."""
     for each in due:
-        git.run("update-ref", "-d", f"{_HEADS}{each.name}", each.revision, reading=False)
+        explorations.remove(git, each.name, each.revision)
 
 
 def _files(git: Git, head: str, revision: str) -> tuple[ChangedFile, ...]:
@@ -79,16 +79,3 @@ def _moved_at(git: Git, reference: str) -> int:
     answer = git.run("log", *options, reference, accept=(0, 128), environment=ENVIRONMENT)
     seconds = answer.text.rpartition("@{")[2].removesuffix("}")
     return int(seconds) if not answer.code and seconds.isdigit() else 0
-
-
-def work_trees(git: Git) -> dict[str, str]:
-    """The work trees by the branch that they are on."""
-    found: dict[str, str] = {}
-    place = ""
-    for line in git.run("worktree", "list", "--porcelain").text.split("\n"):
-        name, _, value = line.partition(" ")
-        if name == "worktree":
-            place = value
-        elif name == "branch":
-            found[value] = place
-    return found

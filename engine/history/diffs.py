@@ -16,6 +16,7 @@ from engine.store.revisions import ENVIRONMENT
 DIFF_BYTES = 256 * 1024
 """What is shown of one file's diff."""
 
+_WHOLE = 1_000_000
 _FILE = re.compile(rb"^diff --git ", re.MULTILINE)
 _HUNK = re.compile(rb"^@@ ", re.MULTILINE)
 _BINARY = re.compile(rb"^(?:Binary files .* differ|GIT binary patch)$", re.MULTILINE)
@@ -28,13 +29,20 @@ def empty_tree(revision: str) -> str:
 
 
 def compare(
-    git: Git, old: str, new: str, paths: Sequence[str] = (), *, most: int = DIFF_BYTES
+    git: Git,
+    old: str,
+    new: str,
+    paths: Sequence[str] = (),
+    *,
+    most: int = DIFF_BYTES,
+    whole: bool = False,
 ) -> tuple[tuple[ChangedFile, ...], tuple[FileDiff, ...]]:
     """The files that differ between two trees or commits, and how; in the same order.
 
     Args:
         paths: Files and folders; all where there are none.
         most: Bytes of a file's diff that are kept, to a whole line.
+        whole: The lines that are the same stand in the diffs too, and not a few around each change alone.
 
     Raises:
         RepositoryError: Git failed.
@@ -43,7 +51,7 @@ def compare(
     files, _ = raw_files(listed.output.split(b"\0"))
     if not files:
         return (), ()
-    shown = ("-r", "-M", "-l400", "--no-color", "--patch")
+    shown = ("-r", "-M", "-l400", "--no-color", f"--unified={_WHOLE if whole else 3}")
     patch = git.run("diff-tree", *shown, old, new, paths=paths, environment=ENVIRONMENT).output
     pieces = _pieces(patch)
     return files, tuple(_diff(file, pieces, most) for file in files)

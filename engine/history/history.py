@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.views import LEDGER_PATH
 from engine.errors import RepositoryError
-from engine.history import branches, diffs, log, snapshots
+from engine.history import branches, diffs, explorations, log, snapshots
 from engine.history.model import Changed, ChangedFile, Changes, FileDiff, Timeline, Undone, UndoPlan
 from engine.store import moments, revisions
 from engine.store.paths import shown, split_relative
@@ -20,6 +20,7 @@ from engine.store.revisions import ENVIRONMENT
 
 if TYPE_CHECKING:
     from engine.history.branches import Branch
+    from engine.history.explorations import Exploration
     from engine.history.model import Blame, Entry, Learned
     from engine.history.snapshots import Snapshot, SnapshotKind
     from engine.history.teachers import Teachers
@@ -218,6 +219,34 @@ class History:
     def branches(self) -> tuple[Branch, ...]:
         """The branches ``explore/*`` and ``extract/*``, the one that was used last first."""
         return branches.branches(self.repository.git, self.head(), self.clock())
+
+    def explore(self, name: str, revision: str = "") -> Exploration:
+        """Makes a branch to try something on, with its files in a folder outside the workspace, or says where
+        they are; see ``explorations.make``. Files, index and branch of the workspace stay as they are.
+
+        Args:
+            revision: What it begins with; of a new branch the newest commit when left out.
+        """
+        with self.files.lock():
+            found = self.resolve(revision) if revision else ""
+            return explorations.make(self.repository.git, name, found, self.head())
+
+    def branch(self, name: str) -> Branch:
+        """The branch ``explore/NAME``, its name given with or without that."""
+        wanted = explorations.full_name(name)
+        found = next((each for each in self.branches() if each.name == wanted), None)
+        if found is None:
+            raise RepositoryError(
+                f"there is no branch {wanted}",
+                where=str(self.repository.git.root),
+                cure="list them: autopoiesis history explore --list",
+            )
+        return found
+
+    def drop(self, branch: Branch) -> None:
+        """Removes a branch that has not moved since it was listed; see ``explorations.remove``."""
+        with self.files.lock():
+            explorations.remove(self.repository.git, branch.name, branch.revision)
 
     def prune(self) -> tuple[Branch, ...]:
         """Removes the branches that are due, and gives them; what they held is told by their revisions."""

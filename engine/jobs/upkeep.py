@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from engine.history.branches import FOLDERS
 from engine.lifecycle.schedule.job import Job, Task
 from engine.store.cron import OFF
 
@@ -102,6 +103,8 @@ def _snapshot(parts: Parts, task: Task) -> str:
     history, today = parts.history, task.day
     if not parts.repository.has_commits:
         return "nothing is committed yet"
+    if parts.repository.branch().startswith(FOLDERS):
+        return "days are not named on a branch to try things on"
     history.tag_daily(today - timedelta(days=1))  # takes in what was committed after its own run
     made = [history.tag_daily(today), history.tag_weekly(today) if today.weekday() == _SUNDAY else ""]
     return ", ".join(filter(None, made)) or "there is no commit of this day"

@@ -7,19 +7,23 @@ The stable prefix goes into system blocks, each marked as the end of a cache (``
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.providers.attempts import ServiceFailure, refusal
+from engine.providers.attempts import ServiceFailure, quoted, refusal
+from engine.providers.batches import CANCELED, EXPIRED, BatchService, Outcome, Standing
 from engine.providers.chat import ChatRequest
 from engine.providers.outgoing import guarded
 from engine.providers.reply import Told, count_of, tool_use, usage_of
-from engine.providers.transport import CLIENT_TIMEOUT_S, ChatForm, ChatService
+from engine.providers.transport import CLIENT_TIMEOUT_S, ChatForm
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from anthropic import AsyncAnthropic
     from anthropic.types import ContentBlock, RawContentBlockDelta
+    from anthropic.types.messages import MessageBatch
 
 BREAKPOINTS = 3
 """Caches that a request may end, at most; the service allows four."""
@@ -50,7 +54,7 @@ class Form(ChatForm):
     marks: Literal["ttl", "plain", "none"] = "ttl"
 
 
-class Anthropic(ChatService["AsyncAnthropic", Form]):
+class Anthropic(BatchService["AsyncAnthropic", Form]):
     """Anthropic's server, or one with its interface. The key is read from ``ANTHROPIC_API_KEY``."""
 
     name = "anthropic"
@@ -93,23 +97,15 @@ class Anthropic(ChatService["AsyncAnthropic", Form]):
         from anthropic import omit  # noqa: PLC0415 — imported with the client
 
         create: Any = client.messages.create
-        asked = {"model": self.model, "max_tokens": form.tokens(request), "messages": _messages(request)}
         if request.at_once:
-            message = await create(
-                **asked,
-                system="".join(request.prefix) or omit,
-                thinking={"type": "disabled"} if form.thinking_off else omit,
-                # The client has no such parameter any more; older models still take it.
-                extra_body={"temperature": 0.0} if form.temperature else None,
-            )
-            text = "".join(block.text for block in message.content if block.type == "text")
-            _end(message.stop_reason, told)
-            _begin(message, {}, told)
-            told.has_ended = True
-            yield text
+            # The client has no such parameter any more; older models still take it.
+            extra = {"temperature": 0.0} if form.temperature else None
+            yield _whole(await create(**self._body(form, request), extra_body=extra), told)
             return
         stream = await create(
-            **asked,
+            model=self.model,
+            max_tokens=form.tokens(request),
+            messages=_messages(request),
             system=_system(request, _mark(form, request)) or omit,
             tools=_tools(request) if form.offers(request) else omit,
             stream=True,
@@ -133,6 +129,53 @@ class Anthropic(ChatService["AsyncAnthropic", Form]):
                         told.has_ended = True
                         blocks.tell(told)
                         return
+
+    def _body(self, form: Form, request: ChatRequest) -> dict[str, Any]:
+        """What asks for a reply that comes as one, but for a temperature."""
+        return {
+            "model": self.model,
+            "max_tokens": form.tokens(request),
+            "messages": _messages(request),
+            **({"system": "".join(request.prefix)} if request.prefix else {}),
+            **({"thinking": {"type": "disabled"}} if form.thinking_off else {}),
+        }
+
+    async def _submit(
+        self, client: AsyncAnthropic, form: Form, requests: Mapping[str, ChatRequest], label: str
+    ) -> str:
+        more = {"temperature": 0.0} if form.temperature else {}
+        wanted: list[Any] = [
+            {"custom_id": key, "params": {**self._body(form, request), **more}}
+            for key, request in requests.items()
+        ]
+        return (await self._once(client.messages.batches.create(requests=wanted))).id
+
+    async def _find(
+        self, client: AsyncAnthropic, label: str, since: datetime, size: int, known: Collection[str]
+    ) -> str:
+        # A batch has no name here: it is known by its age and size, and its replies by what they answer.
+        for each in (await client.messages.batches.list(limit=100)).data:
+            if each.id not in known and each.created_at >= since and _size(each) == size:
+                return each.id
+        return ""
+
+    async def _standing(self, client: AsyncAnthropic, batch: str) -> Standing:
+        found = await client.messages.batches.retrieve(batch)
+        total = _size(found)
+        return Standing(total - found.request_counts.processing, total, found.processing_status == "ended")
+
+    async def _outcomes(self, client: AsyncAnthropic, batch: str) -> dict[str, Outcome]:
+        outcomes: dict[str, Outcome] = {}
+        async for each in await client.messages.batches.results(batch):
+            match each.result.type:
+                case "succeeded":
+                    told = Told()
+                    outcomes[each.custom_id] = self._reply(_whole(each.result.message, told), told)
+                case "errored":
+                    outcomes[each.custom_id] = quoted(f"refused ({each.result.error.error.type})")
+                case other:
+                    outcomes[each.custom_id] = EXPIRED if other == "expired" else CANCELED
+        return outcomes
 
     def _adapt(self, form: Form, failure: ServiceFailure, request: ChatRequest) -> Form | None:
         said = failure.said.lower()
@@ -212,6 +255,19 @@ class _Blocks:
                 block["input"] = call.arguments if isinstance(call.arguments, dict) else {}
                 told.calls.append(call)
         told.items = [block for block in self._blocks if block["type"] != "text" or block["text"]]
+
+
+def _size(batch: MessageBatch) -> int:
+    counts = batch.request_counts
+    return sum((counts.processing, counts.succeeded, counts.errored, counts.canceled, counts.expired))
+
+
+def _whole(message: Any, told: Told) -> str:
+    """The text of a reply that came as one; all else goes to ``told``."""
+    _end(message.stop_reason, told)
+    _begin(message, {}, told)
+    told.has_ended = True
+    return "".join(block.text for block in message.content if block.type == "text")
 
 
 def _begin(message: Any, seen: dict[str, int], told: Told) -> None:

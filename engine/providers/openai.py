@@ -14,25 +14,35 @@ follows changes with every message.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.providers.attempts import ServiceFailure, refusal, told_within
-from engine.providers.chat import ChatRequest, Tool, Usage
-from engine.providers.outgoing import guarded
-from engine.providers.reply import Told, tool_use, usage_of
-from engine.providers.transport import (
-    CLIENT_TIMEOUT_S,
-    LIMIT_SAID,
-    ChatForm,
-    ChatService,
-    Form,
-    Service,
+from engine.providers.attempts import ServiceFailure, quoted, refusal, told_within
+from engine.providers.batches import CANCELED, EXPIRED, BatchService, Outcome, Standing
+from engine.providers.chat import ChatRequest
+from engine.providers.openai_form import (
+    NEXT_EFFORT,
+    OpenAIForm,
+    add_piece,
+    called,
+    function,
+    functions,
+    items_of,
+    limit,
+    messages_of,
+    take_item,
+    usage_said,
 )
+from engine.providers.outgoing import guarded
+from engine.providers.reply import Told
+from engine.providers.transport import CLIENT_TIMEOUT_S, LIMIT_SAID, Form, Service
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from openai import AsyncOpenAI
 
 _REASONING = re.compile(r"gpt-[5-9]|o\d")
@@ -40,6 +50,12 @@ _MARKED = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
 """Models that take breakpoints."""
 _TOO_FEW_SAID = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
 _KEPT_THOUGHTS: Any = ["reasoning.encrypted_content"]
+_COMPLETIONS: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+_LABEL = "autopoiesis"
+_FILE_S = 2 * 24 * 3600
+"""How long the service keeps what it was asked: a batch takes a day at most."""
+_ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
+_UNDONE = {"batch_expired": EXPIRED, "batch_cancelled": CANCELED}
 _STATUS = {
     "rate_limit_exceeded": 429,
     "insufficient_quota": 402,
@@ -47,23 +63,6 @@ _STATUS = {
     "context_length_exceeded": 400,
 }
 """The statuses of errors within a reply by their codes; all others are the service's own."""
-
-Effort = Literal["none", "minimal", "low"]
-_NEXT_EFFORT: dict[Effort, Effort | None] = {"none": "minimal", "minimal": "low", "low": None}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAIForm(ChatForm):
-    """The parameters that models and servers differ in."""
-
-    api: Literal["responses", "completions"]
-    limit: Literal["max_tokens", "max_completion_tokens"]
-    effort: Effort | None
-    marked: bool
-    keyed: bool
-    thoughts: bool
-    with_usage: bool = True
-    swapped: bool = False
 
 
 class OpenAIServer(Service["AsyncOpenAI", Form]):
@@ -103,7 +102,7 @@ class OpenAIServer(Service["AsyncOpenAI", Form]):
         return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)
 
 
-class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
+class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
     """Asks a model of OpenAI, or of a compatible server. Tokens are not counted by it beforehand."""
 
     def _first_form(self) -> OpenAIForm:
@@ -131,23 +130,18 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
             yield text
 
     async def _at_once(self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, told: Told) -> str:
-        from openai import omit  # noqa: PLC0415 — imported with the client
-
         create: Any = client.chat.completions.create
-        reply = await create(
-            model=self.model,
-            messages=_messages(form, request),
-            temperature=0.0 if form.temperature else omit,
-            reasoning_effort=form.effort or omit,
-            **_limit(form, request),
-        )
-        choice = reply.choices[0]
-        text = choice.message.content
-        told.usage = _usage(reply.usage, "prompt", "completion")
-        told.model = str(reply.model or "")
-        told.cut = choice.finish_reason == "length"
-        told.has_ended = True
-        return text if isinstance(text, str) else ""
+        return _whole(await create(**self._body(form, request)), told)
+
+    def _body(self, form: OpenAIForm, request: ChatRequest) -> dict[str, Any]:
+        """What asks for a reply that comes as one, by chat completions."""
+        return {
+            "model": self.model,
+            "messages": messages_of(form, request),
+            **({"temperature": 0.0} if form.temperature else {}),
+            **({"reasoning_effort": form.effort} if form.effort else {}),
+            **limit(form, request),
+        }
 
     async def _responses(
         self, client: AsyncOpenAI, form: OpenAIForm, request: ChatRequest, told: Told
@@ -158,12 +152,12 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
         # Of what a model may say there are some sixty kinds of events.
         stream: Any = await client.responses.create(
             model=self.model,
-            input=_input(form, request),
+            input=items_of(form, request),
             max_output_tokens=form.tokens(request),
             prompt_cache_key=(request.cache_key or omit) if form.keyed else omit,
             # Without a breakpoint this means: keep nothing.
             prompt_cache_options={"mode": "explicit"} if form.marked else omit,
-            tools=_functions(request) if offered else omit,
+            tools=functions(request) if offered else omit,
             # What is not stored there has to come back with the answers of tools.
             include=_KEPT_THOUGHTS if offered and form.thoughts else omit,
             store=False,
@@ -178,16 +172,16 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
                     case "response.output_text.delta" | "response.refusal.delta":
                         yield event.delta
                     case "response.output_item.done":
-                        _item(event.item.to_dict(), told)
+                        take_item(event.item.to_dict(), told)
                     case "response.completed" | "response.incomplete":
                         why = getattr(event.response.incomplete_details, "reason", None)
-                        told.usage = _usage(event.response.usage, "input", "output")
+                        told.usage = usage_said(event.response.usage, "input", "output")
                         told.has_ended = True
                         told.cut = why == "max_output_tokens"
                         told.declined = "content filter" if why == "content_filter" else ""
                         return
                     case "response.failed":
-                        told.usage = _usage(event.response.usage, "input", "output")
+                        told.usage = usage_said(event.response.usage, "input", "output")
                         raise _failed(event.response.error, stream.response.request.headers)
                     case "error":
                         raise _failed(event, stream.response.request.headers)
@@ -198,23 +192,23 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
         from openai import omit  # noqa: PLC0415 — imported with the client
 
         create: Any = client.chat.completions.create
-        functions = [{"type": "function", "function": _function(tool)} for tool in request.tools]
+        nested = [{"type": "function", "function": function(tool)} for tool in request.tools]
         stream = await create(
             model=self.model,
-            messages=_messages(form, request),
+            messages=messages_of(form, request),
             prompt_cache_key=(request.cache_key or omit) if form.keyed else omit,
             prompt_cache_options={"mode": "explicit"} if form.marked else omit,  # as above
-            tools=functions if form.offers(request) else omit,
+            tools=nested if form.offers(request) else omit,
             stream=True,
             stream_options={"include_usage": True} if form.with_usage else omit,
-            **_limit(form, request),
+            **limit(form, request),
         )
         said, calls = "", list[dict[str, Any]]()
         async with stream:
             async for chunk in stream:
                 usage = getattr(chunk, "usage", None)
                 if usage is not None:
-                    told.usage = _usage(usage, "prompt", "completion")
+                    told.usage = usage_said(usage, "prompt", "completion")
                 for choice in getattr(chunk, "choices", None) or ():
                     told.has_begun = True
                     told.model = str(chunk.model or "")
@@ -223,15 +217,74 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
                             said += text
                             yield text
                     for piece in choice.delta.tool_calls or ():
-                        _add(calls, piece)
+                        add_piece(calls, piece)
                     if choice.finish_reason:
                         told.has_ended = True
                         told.cut = choice.finish_reason == "length"
                         if choice.finish_reason == "content_filter":
                             told.declined = "content filter"
-                        _called(said, calls, told)
+                        called(said, calls, told)
                 if told.has_ended and (usage is not None or not form.with_usage):
                     return
+
+    # Batches: a file of requests, and files of what came of them.
+
+    async def _submit(
+        self, client: AsyncOpenAI, form: OpenAIForm, requests: Mapping[str, ChatRequest], label: str
+    ) -> str:
+        lines = [
+            {"custom_id": key, "method": "POST", "url": _COMPLETIONS, "body": self._body(form, request)}
+            for key, request in requests.items()
+        ]
+        data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
+        file = await client.files.create(
+            file=(f"{label}.jsonl", data, "application/jsonl"),
+            purpose="batch",
+            expires_after={"anchor": "created_at", "seconds": _FILE_S},
+        )
+        made = await self._once(
+            client.batches.create(
+                input_file_id=file.id,
+                endpoint=_COMPLETIONS,
+                completion_window="24h",
+                metadata={_LABEL: label},
+            )
+        )
+        return made.id
+
+    async def _find(
+        self, client: AsyncOpenAI, label: str, since: datetime, size: int, known: Collection[str]
+    ) -> str:
+        found = (await client.batches.list(limit=100)).data
+        ours = [each for each in found if (each.metadata or {}).get(_LABEL) == label]
+        return next((each.id for each in ours if each.id not in known and each.status != "failed"), "")
+
+    async def _standing(self, client: AsyncOpenAI, batch: str) -> Standing:
+        found = await client.batches.retrieve(batch)
+        counts = found.request_counts
+        done, total = (counts.completed + counts.failed, counts.total) if counts is not None else (0, 0)
+        why = [each.message or each.code or "" for each in (found.errors and found.errors.data) or ()]
+        refused = (quoted("; ".join(why[:3])) or "it does not say why") if found.status == "failed" else ""
+        return Standing(done, total, found.status in _ENDED, refused)
+
+    async def _outcomes(self, client: AsyncOpenAI, batch: str) -> dict[str, Outcome]:
+        from openai.types.chat import ChatCompletion  # noqa: PLC0415 — imported with the client
+
+        found = await client.batches.retrieve(batch)
+        outcomes: dict[str, Outcome] = {}
+        for name in filter(None, (found.output_file_id, found.error_file_id)):
+            for line in (await client.files.content(name)).text.splitlines():
+                each = json.loads(line)
+                response, error = each.get("response") or {}, each.get("error") or {}
+                key, status = str(each["custom_id"]), response.get("status_code")
+                if status == 200:
+                    told = Told()
+                    outcomes[key] = self._reply(
+                        _whole(ChatCompletion.construct(**response["body"]), told), told
+                    )
+                else:
+                    outcomes[key] = _UNDONE.get(str(error.get("code")), f"refused ({status})")
+        return outcomes
 
     def _adapt(self, form: OpenAIForm, failure: ServiceFailure, request: ChatRequest) -> OpenAIForm | None:
         said = failure.said.lower()
@@ -244,7 +297,7 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
         if not_there:
             return None
         if request.at_once and form.effort is not None and "reasoning" in said:
-            return replace(form, effort=_NEXT_EFFORT[form.effort])
+            return replace(form, effort=NEXT_EFFORT[form.effort])
         if form.with_usage and ("stream_options" in said or "include_usage" in said):
             return replace(form, with_usage=False)
         if form.marked and ("prompt_cache_options" in said or "breakpoint" in said):
@@ -263,101 +316,18 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
         return other
 
 
-def _limit(form: OpenAIForm, request: ChatRequest) -> dict[str, int]:
-    return {form.limit: form.tokens(request)}
-
-
-def _function(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.input_schema),
-        "strict": False,
-    }
-
-
-def _functions(request: ChatRequest) -> list[Any]:
-    return [{"type": "function", **_function(tool)} for tool in request.tools]
-
-
-def _system(form: OpenAIForm, request: ChatRequest, kind: str) -> list[Any]:
-    """The prefix as a message; none where there is none."""
-    if not request.prefix:
-        return []
-    if form.marked and request.cache_key:
-        mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
-        parts = [{"type": kind, "text": piece, **mark} for piece in request.prefix]
-        return [{"role": "system", "content": parts}]
-    return [{"role": "system", "content": "".join(request.prefix)}]
-
-
-def _input(form: OpenAIForm, request: ChatRequest) -> list[Any]:
-    items = [*_system(form, request, "input_text"), {"role": "user", "content": request.rest}]
-    for each in request.rounds:
-        items += each.items
-        items += [
-            {"type": "function_call_output", "call_id": call.id, "output": answer}
-            for call, answer in each.answers
-        ]
-    return items
-
-
-def _messages(form: OpenAIForm, request: ChatRequest) -> list[Any]:
-    messages = [*_system(form, request, "text"), {"role": "user", "content": request.rest}]
-    for each in request.rounds:
-        messages += each.items
-        messages += [
-            {"role": "tool", "tool_call_id": call.id, "content": answer} for call, answer in each.answers
-        ]
-    return messages
-
-
-def _item(item: dict[str, Any], told: Told) -> None:
-    """Takes over a finished item of a reply; a thought that cannot come back is left out."""
-    if item["type"] == "function_call":
-        told.calls.append(tool_use(item["name"], item["arguments"], item["call_id"]))
-    if item["type"] != "reasoning" or item.get("encrypted_content"):
-        told.items.append(item)
-
-
-def _add(calls: list[dict[str, Any]], piece: Any) -> None:
-    """Puts a piece of a call to those before it; some servers number all calls alike and name each."""
-    place = piece.index or 0
-    call = next((each for each in reversed(calls) if each["place"] == place), None)
-    if call is None or (piece.id and call["id"] and piece.id != call["id"]):
-        call = {"place": place, "id": "", "name": "", "arguments": ""}
-        calls.append(call)
-    call["id"] = piece.id or call["id"]
-    if piece.function is not None:
-        call["name"] = piece.function.name or call["name"]
-        call["arguments"] += piece.function.arguments or ""
-
-
-def _called(said: str, calls: list[dict[str, Any]], told: Told) -> None:
-    """Takes over the calls of a reply that has ended."""
-    told.calls = [tool_use(call["name"], call["arguments"], call["id"]) for call in calls]
-    functions = [
-        {
-            "type": "function",
-            "id": call["id"],
-            "function": {"name": call["name"], "arguments": call["arguments"]},
-        }
-        for call in calls
-    ]
-    told.items = [{"role": "assistant", "content": said or None, "tool_calls": functions}]
+def _whole(reply: Any, told: Told) -> str:
+    """The text of a reply that came as one; all else goes to ``told``."""
+    choice = reply.choices[0]
+    text = choice.message.content
+    told.usage = usage_said(reply.usage, "prompt", "completion")
+    told.model = str(reply.model or "")
+    told.cut = choice.finish_reason == "length"
+    told.has_ended = True
+    return text if isinstance(text, str) else ""
 
 
 def _failed(error: object, sent: Mapping[str, str]) -> ServiceFailure:
     """An error that was told within a response."""
     code = str(getattr(error, "code", ""))
     return told_within({"message": getattr(error, "message", "") or code}, _STATUS.get(code), sent)
-
-
-def _usage(usage: object, sent: str, written: str) -> Usage:
-    details = getattr(usage, f"{sent}_tokens_details", None)
-    return usage_of(
-        getattr(usage, f"{sent}_tokens", None),
-        getattr(usage, f"{written}_tokens", None),
-        getattr(details, "cached_tokens", None),
-        getattr(details, "cache_write_tokens", None),
-    )

@@ -7,13 +7,18 @@ command, which is asked through a pipe, gets its text from ``sendable`` too.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from engine.redaction.detect import redacted, without_secrets
 
 if TYPE_CHECKING:
     import httpx2
+
+_JSON_LINE = re.compile(r"^(\{.*\})$", re.MULTILINE)
+"""As in the file of a batch of requests."""
 
 
 def sendable(text: str) -> str:
@@ -43,7 +48,7 @@ async def _cleaned(request: httpx2.Request) -> httpx2.Request:
         changed = b"" if clean == said else json.dumps(clean, ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, RecursionError):
         text = body.decode("utf-8", "replace")
-        shown = redacted(text)
+        shown = "".join(map(_line_cleaned, _JSON_LINE.split(text)))
         changed = b"" if shown == text else shown.encode()
     if not changed:
         return request
@@ -57,3 +62,13 @@ async def _cleaned(request: httpx2.Request) -> httpx2.Request:
     return Request(
         request.method, request.url, headers=headers, content=changed, extensions=request.extensions
     )
+
+
+def _line_cleaned(text: str) -> str:
+    """A text without secrets. A line of JSON stays one: what it holds is written with escapes."""
+    if _JSON_LINE.fullmatch(text):
+        with contextlib.suppress(ValueError, RecursionError):
+            said = json.loads(text)
+            clean = without_secrets(said)
+            return text if clean == said else json.dumps(clean, ensure_ascii=False)
+    return redacted(text)

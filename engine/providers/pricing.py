@@ -46,6 +46,9 @@ ALIASES = {
 LEAST_CACHEABLE = {"anthropic": 1024, "openai": 1024, "gemini": 1024}
 """Tokens below which a provider keeps nothing, for models that the table does not know."""
 
+BATCH_SHARE = 0.5
+"""What a call costs in a batch, as a share of what it costs alone, with all services that have batches."""
+
 _SHIPPED = Path(__file__).parent / "data" / PRICES_FILE
 _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 _LIMIT = 256 * 1024

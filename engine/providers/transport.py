@@ -256,7 +256,7 @@ class ChatService(Service[Client, F]):
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
     ) -> ChatReply:
         """As ``ChatProvider.chat``."""
-        sent = _sendable(request)
+        sent = without_surrogates(request)
         pieces = Pieces(on_text)
         failed: AutopoiesisError
         try:
@@ -352,7 +352,7 @@ def lower_limit(said: str, asked: int) -> int | None:
     return allowed - 1 if allowed is not None and "exclusive" in said else allowed
 
 
-def _sendable(request: ChatRequest) -> ChatRequest:
+def without_surrogates(request: ChatRequest) -> ChatRequest:
     """The request without lone surrogates, which no service takes."""
     rounds = (
         replace(each, answers=tuple((call, _characters(answer)) for call, answer in each.answers))

@@ -23,24 +23,29 @@ _OTHERS_WRITE = 0o022
 
 def settings_folder() -> Path:
     """The folder, as the system likes it (``$XDG_CONFIG_HOME/autopoiesis``); it need not exist."""
-    if sys.platform != "linux":
-        from platformdirs import user_config_path  # noqa: PLC0415 — takes 4 ms
-
-        return user_config_path(_NAME, appauthor=False)
-    # What platformdirs says, without the time that its import takes of every traced message; but a relative
-    # folder would be one of whatever folder the program runs in.
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".config") / _NAME  # noqa: PTH117
+    return _folder("config", ".config")
 
 
 def cache_folder() -> Path:
     """Where what can be made again is kept (``$XDG_CACHE_HOME/autopoiesis``); it need not exist."""
-    if sys.platform != "linux":
-        from platformdirs import user_cache_path  # noqa: PLC0415 — takes 4 ms
+    return _folder("cache", ".cache")
 
-        return user_cache_path(_NAME, appauthor=False)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / _NAME  # noqa: PTH117
+
+def data_folder() -> Path:
+    """Where a person's own work is kept (``$XDG_DATA_HOME/autopoiesis``); it need not exist."""
+    return _folder("data", ".local/share")
+
+
+def _folder(kind: str, place: str) -> Path:
+    if sys.platform != "linux":
+        import platformdirs  # noqa: PLC0415 — takes 4 ms
+
+        found: Path = getattr(platformdirs, f"user_{kind}_path")(_NAME, appauthor=False)
+        return found
+    # What platformdirs says, without the time that its import takes of every traced message; but a relative
+    # folder would be one of whatever folder the program runs in.
+    base = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / place) / _NAME  # noqa: PTH117
 
 
 def read_own(path: Path, *, secret: bool = False) -> bytes | None:

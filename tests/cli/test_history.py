@@ -94,3 +94,39 @@ def test_snapshots_and_branches(apo: Command, past: Path) -> None:
     assert apo("-C", past, "history", "branches").out.startswith("explore/a  ")
     assert apo("-C", past, "history", "branches", "--prune").out == "no branch is due to be removed\n"
     assert apo("-C", past, "history", "branches", "--apply").code == 2
+
+
+def test_something_is_tried_on_a_branch_outside_and_taken_over_or_dropped(
+    apo: Command, past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    explore = ("-C", past, "history", "explore")
+    assert "there is none yet" in apo(*explore).out
+    made = apo(*explore, "tone", "--json").json
+    folder = Path(made["folder"])
+    assert made["branch"] == "explore/tone" and folder.is_relative_to(tmp_path / "data")
+    assert f"  {folder}\n" in apo(*explore, "tone").out
+    assert "0 days old" in apo(*explore, "--list").out and "0 commits ahead" in apo(*explore).out
+    (folder / "knowledge/facts.md").write_text("# Facts\n\n- \x1b[2JThe house is blue.\n")
+    left = apo(*explore, "tone", "--delete", "--apply")
+    assert left.code == 1 and "knowledge/facts.md is in no commit" in left.err and folder.exists()
+    assert apo("-C", folder, "commit").code == 0
+    shown = apo(*explore, "tone", "--diff")
+    assert "M  knowledge/facts.md  +1 −" in shown.out and "facts  " in shown.out and "\x1b" not in shown.out
+    head = git(past, "rev-parse", "HEAD")
+    dry = apo(*explore, "tone", "--merge")
+    assert dry.code == 0 and "would change 1 file; dry run" in dry.out
+    assert git(past, "rev-parse", "HEAD") == head
+    text = (past / "knowledge/facts.md").read_text()
+    (past / "knowledge/facts.md").write_text(text.replace("The house is red", "The house is green"))
+    git(past, "commit", "-q", "-a", "--no-verify", "-m", "memory: green")
+    torn = apo(*explore, "tone", "--merge", "--apply")
+    assert torn.code == 1 and "1 file for you to decide; nothing was merged" in torn.out
+    assert f"git -C {folder} merge main" in torn.out and "\x1b" not in torn.out
+    assert "theirs | - ␛[2JThe house is blue." in torn.out.replace("  ", " ") and folder.exists()
+    assert "1 commit ahead" in apo(*explore, "tone", "--delete").out
+    gone = apo(*explore, "tone", "--delete", "--apply")
+    assert gone.code == 0 and "git branch explore/tone" in gone.out and not folder.exists()
+    for wrong in (("tone", "--list"), ("tone", "--diff", "--merge"), ("tone", "--apply"), ("--merge",)):
+        assert apo(*explore, *wrong).code == 2, wrong
+    assert "there is no branch explore/tone" in apo(*explore, "tone", "--merge").err

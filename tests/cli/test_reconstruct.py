@@ -137,6 +137,33 @@ def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
     assert not list((tmp_path / "cache/autopoiesis/reconstructions").glob("*[!k]/"))
 
 
+def test_what_a_branch_and_the_person_both_changed_is_explained_file_by_file_and_nothing_is_merged(
+    root: Path, apo: Command
+) -> None:
+    (root / SECOND_PATH).write_text(SECOND.replace("on Fridays at noon", "on Mondays at six"))
+    assert apo("-C", root, "reconstruct", "--branch", "mondays", "--apply").code == 0
+    corrected = PRINTED.replace("on Fridays at noon", "on Sundays")
+    page = (root / PAGE).read_text()
+    assert PRINTED in page
+    (root / PAGE).write_text(page.replace(PRINTED, corrected))
+    (root / "knowledge/facts.md").write_text("# Facts\n\n- Mine alone.\n")
+    git(root, "commit", "-q", "-a", "--no-verify", "-m", "memory: on Sundays")
+    before, tip = everything(root), git(root, "rev-parse", "extract/mondays", "memory/extract/mondays")
+    for more in ((), ("--apply",)):
+        torn = apo("-C", root, "reconstruct", "--merge", "mondays", *more)
+        assert torn.code == 1 and everything(root) == before, torn
+        assert f"{PAGE}: " in torn.out and "on Sundays" in torn.out and "on Mondays at six" in torn.out
+        assert (
+            "theirs" in torn.out and "memory: on Sundays" in torn.out and "then reconstruct anew" in torn.out
+        )
+        assert "nothing was merged" in torn.out
+    tree = apo("-C", root, "reconstruct", "--merge", "mondays", "--json")
+    assert (
+        tree.code == 1 and tree.json["commit"] == "" and PAGE in [e["path"] for e in tree.json["conflicts"]]
+    )
+    assert git(root, "rev-parse", "extract/mondays", "memory/extract/mondays") == tip
+
+
 def test_a_name_that_is_no_branch_is_refused_before_anything_is_read(root: Path, apo: Command) -> None:
     before = git(root, "for-each-ref")
     for name in ("", "..", "a..b", "-d", "--all", "a/b", "a.lock", "x y", "x\ny", "a^", "é" * 101, "\x1b[2J"):

@@ -18,6 +18,11 @@ POINTS = {
     "replace:folder-fsync", "append:open", "append:write", "append:fsync", "remove:unlink", "commit:blobs",
     "commit:tree", "commit:object", "commit:reference",
 }  # fmt: skip
+BATCH_SWEEPS = [
+    pytest.param(400, ("batch:note",), id="some"),
+    pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
+]
+BATCH_POINTS = {"batch:submit", "batch:note", "batch:poll", "batch:results"}
 
 
 @pytest.mark.timeout(2_400)
@@ -25,3 +30,10 @@ POINTS = {
 def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
     reached = reached_by("tests.lifecycle.reconstruction_crash_runner", tmp_path, step, points, timeout=2_000)
     assert reached.keys() >= (set(points) or POINTS)
+
+
+@pytest.mark.timeout(4_800)
+@pytest.mark.parametrize(("step", "points"), BATCH_SWEEPS)
+def test_in_a_batch_that_is_paid_once(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
+    reached = reached_by("tests.lifecycle.batch_crash_runner", tmp_path, step, points, timeout=4_500)
+    assert reached.keys() >= (set(points) or POINTS | BATCH_POINTS)

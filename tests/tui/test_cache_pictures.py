@@ -47,10 +47,13 @@ async def test_an_error_and_nothing_sent_yet(run: Run, picture: Picture) -> None
         "cannot be read (Input/output error)", where="logs/costs-2026-06.jsonl", cure="check the disk"
     )
     async with caching(run, SIZES["80x24"], failing={"overview": broken}) as driven:
-        picture(driven, "cache/error-80x24")
+        assert "The caches cannot be looked at." in driven.text and "check the" in driven.text
+        assert driven.text.count("not known") == 3 and "ctrl+r tries again" in driven.text
         driven.engine.failing.clear()
         for provider in ("local", "anthropic"):
             driven.engine.caches = FakeCaches.none(provider)
             driven.engine.publish(CacheGivenUp(NOW, "ses_other", "x changed"))
             await driven.settle()
-            picture(driven, f"cache/empty-{provider}-80x24")
+            if provider == "local":
+                picture(driven, "cache/empty-local-80x24")
+        assert "▸ anthropic" in driven.text and "Anthropic then keeps the stable prefix" in driven.text

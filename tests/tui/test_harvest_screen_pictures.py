@@ -25,7 +25,8 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
         )
         looking.set()
         await driven.settle()
-        picture(driven, "harvest/error-80x24")
+        assert "! conversations: cannot be read (Input/output error); check the disk" in driven.text
+        assert "ctrl+r tries again" in driven.text
         driven.engine.failing.clear()
         found, driven.ledger.surveyed = driven.ledger.surveyed, Survey((), "markers", "")
         await driven.press("ctrl+r")

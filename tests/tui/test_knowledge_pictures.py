@@ -20,7 +20,7 @@ async def test_full_and_every_group(run: Run, picture: Picture) -> None:
             assert TITLES[group] in driven.text
             if group == "decisions":
                 await driven.press("G")
-            if group in ("decisions", "questions", "skills", "notes", "digest"):
+            if group in ("decisions", "skills", "notes", "digest"):
                 picture(driven, f"knowledge/{group}-80x24-dark")
         await driven.group("notes")
         await driven.press("space", "b")

@@ -11,9 +11,7 @@ from tests.tui.conftest import SIZES, SNAPSHOTS
 VALUES = {
     "size": "|".join([*SIZES, "60x16"]),
     "theme": "light|high-contrast|colour-blind",
-    "group": "decisions|questions|skills|notes|digest",
-    "provider": "local|anthropic",
-    "number": "2|5",
+    "group": "decisions|skills|notes|digest",
     "name": "why|ledger-entry|prompt|gate-said-no|steering",
 }
 """What stands in the braces of a name."""

@@ -59,9 +59,10 @@ async def test_nothing_waits_then_what_could_do_harm(run: Run, picture: Picture)
         picture(driven, "review/risky-120x40")
 
 
-async def test_error(run: Run, picture: Picture) -> None:
+async def test_error(run: Run) -> None:
     broken = AutopoiesisError(
         "cannot be read (Input/output error)", where="logs/review-2026-06.jsonl", cure="check the disk"
     )
     async with reviewing(run, SIZES["80x24"], failing={"review all": broken}) as driven:
-        picture(driven, "review/error-80x24")
+        assert "What waits cannot be read." in driven.text and "ctrl+r tries again" in driven.text
+        assert "Input/output error" in driven.text and "no item is selected" in driven.text

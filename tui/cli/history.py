@@ -23,6 +23,7 @@ _LATE = {
     "snapshot": "tui.cli.history_back:history_snapshot",
     "snapshots": "tui.cli.history_back:history_snapshots",
     "branches": "tui.cli.history_back:history_branches",
+    "explore": "tui.cli.exploring:history_explore",
 }
 _SHOWN = 20
 _TEXT = 400
@@ -34,6 +35,7 @@ _TEXT = 400
     "autopoiesis history blame knowledge/facts.md:12",
     "autopoiesis history changed --since yesterday",
     "autopoiesis history undo",
+    "autopoiesis history explore other-tone",
     late=_LATE,
     invoke_without_command=True,
 )

@@ -11,9 +11,11 @@ from tui.cli.history import entry_tree, print_diff, when_of
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
-    from datetime import date
+    from collections.abc import Sequence
+    from datetime import date, datetime
 
     from engine.engine import Engine
+    from engine.history.branches import Branch
     from engine.history.model import UndoPlan
 
 
@@ -141,24 +143,28 @@ def history_branches(engine: Engine, prune: bool, apply: bool, as_json: bool) ->
     if as_json:
         emit_json({"branches": shown, "removed": apply})
         return
-    now = engine.clock()
-    table(
-        [
-            [
-                each.name,
-                each.revision[:8],
-                plural((now - each.at).days, "day"),
-                plural(each.ahead, "commit"),
-                ", ".join(f"{file.letter} {file.path}" for file in each.files[:5])
-                + (f" and {len(each.files) - 5:,} more" if len(each.files) > 5 else ""),
-                f"checked out in {each.in_use}" if each.in_use else "to be removed" if each.due else "",
-            ]
-            for each in shown
-        ]
-    )
+    print_branches(shown, engine.clock())
     if not shown:
         emit("no branch is due to be removed" if prune else "no branches explore/* or extract/*")
     elif apply:
         emit("removed; one comes back with: git branch NAME REVISION")
     elif prune:
         emit("nothing was removed; do it with: autopoiesis history branches --prune --apply")
+
+
+def print_branches(shown: Sequence[Branch], now: datetime) -> None:
+    """Prints branches, each with its age, what it is ahead by, what it changes, and where it is."""
+    table([[each.name, each.revision[:8], *_branch(each, now)] for each in shown])
+
+
+def _branch(each: Branch, now: datetime) -> tuple[str, ...]:
+    more = f" and {len(each.files) - 5:,} more" if len(each.files) > 5 else ""
+    place = f"in {each.in_use}" if each.in_use else ""
+    left = f"{plural(each.uncommitted, 'file')} not committed" if each.uncommitted else ""
+    due = "to be removed" if each.due else ""
+    return (
+        f"{plural((now - each.at).days, 'day')} old",
+        f"{plural(each.ahead, 'commit')} ahead",
+        ", ".join(f"{file.letter} {file.path}" for file in each.files[:5]) + more,
+        "; ".join(filter(None, (due, left, place))),
+    )

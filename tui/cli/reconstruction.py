@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from tui.cli.search import progress
 from tui.render.figures import dollars, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engine.engine import Engine
     from engine.history.model import FileDiff
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from engine.lifecycle.reconstruction.comparison import Comparison, Recall
     from engine.lifecycle.reconstruction.merging import Merge
     from engine.lifecycle.reconstruction.reconstruction import Estimate, Report, Request
-    from engine.probes.model import Run
-    from engine.store.repository import Commit
 
 _PROVIDERS = ("none", "anthropic", "openai", "gemini", "claude-code")
 _SHOWN = 20
@@ -40,6 +39,7 @@ _SHOWN = 20
 @click.option("--extractor", "names", metavar="NAME", multiple=True, help="Only this one; may be repeated.")
 @click.option("--provider", type=click.Choice(_PROVIDERS), help="In place of extraction.provider.")
 @click.option("--model", metavar="MODEL", default="", help="In place of extraction.model.")
+@click.option("--batch", is_flag=True, help="Ask the model in batches: half the price, within a day.")
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
 @click.option("--partial", is_flag=True, help="Make the branch though sessions could not be read.")
 @click.option("--anew", is_flag=True, help="Begin again, whatever an earlier run has done.")
@@ -50,6 +50,7 @@ def reconstruct(
     names: tuple[str, ...],
     provider: str | None,
     model: str,
+    batch: bool,
     is_applied: bool,
     partial: bool,
     anew: bool,
@@ -61,18 +62,19 @@ def reconstruct(
     those that these extractors wrote), reads every session in order of time, and commits the result as
     extract/NAME. Files, index and branch of the workspace stay as they are. What you wrote yourself, and what
     came from elsewhere, stays on the branch too. A run that was stopped or killed goes on with the same
-    command. --merge shows what a branch would change here; with --apply it is merged as one commit, and the
-    branch goes.
+    command. With --batch (anthropic and openai) all questions go at once and the command waits for the
+    replies; ctrl+c leaves it, and the same command takes up the same batch. --merge shows what a branch would
+    change here; with --apply it is merged as one commit, and the branch goes.
     """
     if (branch is None) == (merge is None):
         raise click.UsageError("give either --branch or --merge")
     if merge is not None:
-        if names or provider or model or partial or anew:
+        if names or provider or model or batch or partial or anew:
             raise click.UsageError("--merge goes with --apply alone")
         return _merge(engine, merge, is_applied, as_json)
     from engine.lifecycle.reconstruction.reconstruction import Request  # noqa: PLC0415 — `--help` loads no engine
 
-    request = Request(branch or "", names, provider or "", model)
+    request = Request(branch or "", names, provider or "", model, batch)
     if is_applied:
         return _apply(engine, request, partial, anew, as_json)
     found = engine.reconstruction.estimate(request)
@@ -80,11 +82,11 @@ def reconstruct(
         tokens = {"tokens": found.survey.tokens, "questions": found.survey.questions}
         emit_json({**plain(found), **tokens})
     else:
-        _print_estimate(engine, found)
+        _print_estimate(engine, found, batch=batch)
     return 0
 
 
-def _print_estimate(engine: Engine, found: Estimate) -> None:
+def _print_estimate(engine: Engine, found: Estimate, *, batch: bool) -> None:
     survey = found.survey
     due = survey.due
     readings = sum(len(each.due) for each in due)
@@ -97,7 +99,8 @@ def _print_estimate(engine: Engine, found: Estimate) -> None:
     else:
         about = "price unknown" if found.usd is None else f"about {dollars(found.usd)} and the replies"
         asked = f"{survey.provider} {survey.model}"
-        emit(f"{plural(survey.questions, 'question')}, ~{survey.tokens:,} tokens to {asked}, {about}")
+        how = " in a batch, for half the price" if batch else ""
+        emit(f"{plural(survey.questions, 'question')}{how}, ~{survey.tokens:,} tokens to {asked}, {about}")
     if found.is_begun:
         emit("an earlier run has done a part of it, and is gone on with")
     dirty = engine.repository.changed("knowledge")
@@ -107,12 +110,24 @@ def _print_estimate(engine: Engine, found: Estimate) -> None:
 
 
 def _apply(engine: Engine, request: Request, partial: bool, anew: bool, as_json: bool) -> int:
-    with progress("reading sessions") as report:
+    with ExitStack() as shown:
+        bars: dict[str, Callable[[int, int], None]] = {}
+
+        def report(label: str, done: int, total: int) -> None:
+            if label not in bars:
+                shown.close()
+                bars[label] = shown.enter_context(progress(label))
+            bars[label](done, total)
+
+        def waited(names: tuple[str, ...], done: int, total: int) -> None:
+            emit_problems([f"waiting for {', '.join(names)} of {plural(total, 'question')}, a day at most;"
+                           " ctrl+c leaves it, and the same command takes it up"])  # fmt: skip
+            report("answered", done, total)
 
         def told(_result: Result, done: int, total: int) -> None:
-            report(done, total)
+            report("reading sessions", done, total)
 
-        done = engine.reconstruction.run(request, told, partial=partial, anew=anew)
+        done = engine.reconstruction.run(request, told, partial=partial, anew=anew, on_wait=waited)
     if as_json:
         emit_json(done)
     else:
@@ -143,10 +158,20 @@ def _print_report(done: Report) -> None:
 
 
 def _merge(engine: Engine, name: str, is_applied: bool, as_json: bool) -> int:
+    cure = "to decide: change the file here to what you want and commit it, then reconstruct anew from that"
+    return merge(engine, name, is_applied, as_json, cure)
+
+
+def merge(engine: Engine, name: str, is_applied: bool, as_json: bool, cure: str) -> int:
+    """Merges a branch, or shows what that would change; ``cure`` says what to do about conflicts."""
     merging = engine.reconstruction.merging
     found = merging.apply(name) if is_applied else merging.plan(name)
     if as_json:
         emit_json(found)
+    elif found.conflicts:
+        from tui.cli.sync import explain  # noqa: PLC0415 — only where there are any
+
+        explain(found.conflicts, cure)
     else:
         _print_merge(found, is_applied)
     return 1 if found.conflicts else 0
@@ -156,17 +181,15 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
     _print_diffs(found.diffs)
     for note in found.notes:
         emit(note)
-    if found.conflicts:
-        emit_problems(f"autopoiesis: {each.path}: {each.why}" for each in found.conflicts)
-        emit_problems(["autopoiesis: nothing was merged; reconstruct anew from the newest commit"])
-    elif not is_applied:
+    gone = f"stays: it is checked out in {found.stays}" if found.stays else "is gone"
+    if not is_applied:
         what = "is merged already" if found.is_merged else f"would change {plural(len(found.diffs), 'file')}"
         emit(f"{found.branch} {what}; dry run; pass --apply to merge it and remove the branch")
     elif found.commit:
         changed = plural(len(found.diffs), "file")
-        emit(f"merged as {found.commit[:8]}, {changed} changed; {found.branch} is gone")
+        emit(f"merged as {found.commit[:8]}, {changed} changed; {found.branch} {gone}")
     else:
-        emit(f"{found.branch} was merged already, and is gone")
+        emit(f"{found.branch} was merged already, and {gone}")
 
 
 @verb(
@@ -178,7 +201,7 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
 @click.option("--probes", "is_probed", is_flag=True, help="Run the probes against both sides.")
 @click.option("--no-diff", is_flag=True, help="Leave the diff out.")
 def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bool, as_json: bool) -> int:
-    """Show how the knowledge on a branch differs from that of the current one, or that of two branches.
+    """Show how the memory on a branch differs from that of the current one, or that of two branches.
 
     Without BRANCH: the newest extract/ branch. Only what is committed is compared. Exit code 0 whatever
     differs.
@@ -191,35 +214,42 @@ def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bo
             emit_problems(["autopoiesis: there is no branch extract/: autopoiesis reconstruct --branch NAME"])
             return 1
         names = (found[0],)
-    left, right = names if len(names) == 2 else ("HEAD", names[0])
-    compared = engine.reconstruction.compare(left, right)
-    recalled = _recalled(engine, compared) if is_probed else None
-    if as_json:
-        emit_json({**plain(compared), "probes": plain(recalled)})
-        return 0
-    _print_comparison(compared, (left, right), no_diff)
-    if recalled is not None:
-        _print_recall(recalled, (left, right))
+    show_compared(engine, (names[-2] if len(names) == 2 else "HEAD", names[-1]), is_probed, no_diff, as_json)
     return 0
 
 
+def show_compared(
+    engine: Engine,
+    names: tuple[str, str],
+    is_probed: bool = False,
+    no_diff: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Prints how two states differ, and what the probes find in each."""
+    compared = engine.reconstruction.compare(*names)
+    recalled = _recalled(engine, compared) if is_probed else None
+    if as_json:
+        emit_json({**plain(compared), "probes": plain(recalled)})
+        return
+    _print_comparison(compared, names, no_diff)
+    if recalled is not None:
+        _print_recall(recalled, names)
+
+
 def _recalled(engine: Engine, compared: Comparison) -> Recall:
-    from engine.lifecycle.reconstruction.comparison import recall  # noqa: PLC0415 — only with probes
+    from engine.lifecycle.reconstruction.comparison import recalled  # noqa: PLC0415 — only with probes
 
-    def probed(commit: Commit) -> Run:
-        with laying_out() as report, engine.revisions.opened(commit, report) as past:
-            found = engine.probes.recall(past)
-        emit_problems((*found.problems, *found.notes))
-        return found.run
-
-    return recall(probed(compared.left), probed(compared.right))
+    with laying_out() as report:
+        found, told = recalled(engine, compared, report)
+    emit_problems(told)
+    return found
 
 
 def _print_comparison(compared: Comparison, names: tuple[str, str], no_diff: bool) -> None:
     for name, commit in zip(names, (compared.left, compared.right), strict=True):
         emit(f"{name}: {commit.revision[:8]} {commit.subject}")
     if not compared.files:
-        emit("the knowledge is the same")
+        emit("both are the same")
         return
     changed = [
         [each.letter, each.path, f"+{diff.added} −{diff.removed}"]

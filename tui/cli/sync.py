@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from tui.cli.base import Group, emit, emit_json, emit_problems, group, invocation, minute, table
+from tui.render.conflict_words import explained
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.sync.model import Conflict, Did, Report, Side, Status
+    from engine.sync.model import Conflict, Report, Side, Status
 
 _SHOWN = 12
-"""Lines of one side that a conflict's explanation shows, and files that a report lists."""
+"""Files that a report lists."""
+
+_CURES = (
+    "to decide: autopoiesis sync --take ours PATH…, or --take theirs PATH…",
+    "or edit a file here until it says what you want, and take ours",
+)
 
 
 class _SyncGroup(Group):
@@ -108,7 +114,7 @@ def _say(report: Report, *, dry_run: bool) -> None:
         emit(f"{plural(len(report.committed), 'file')} committed before")
     emit_problems(f"autopoiesis: {each.path}: {each.why}" for each in report.left)
     if report.conflicts:
-        _explain(report.conflicts)
+        explain(report.conflicts, *_CURES)
         return
     if report.changed:
         files = plural(len(report.changed), "file")
@@ -143,28 +149,16 @@ def _stand(found: Status) -> None:
         ]
     )
     if found.conflicts:
-        _explain(found.conflicts)
+        explain(found.conflicts, *_CURES)
 
 
-def _explain(conflicts: tuple[Conflict, ...]) -> None:
+def explain(conflicts: tuple[Conflict, ...], *cures: str) -> None:
+    """Explains file by file what both sides did, and says what can be done."""
     emit(f"{plural(len(conflicts), 'file')} for you to decide; nothing was merged, here or there")
     for each in conflicts:
         emit()
-        emit(f"{each.path}: {each.why}")
-        table([["  ours", *_did(each.ours)], ["  theirs", *_did(each.theirs)]])
-        for piece in each.pieces:
-            for name, text in (("before", piece.before), ("ours", piece.ours), ("theirs", piece.theirs)):
-                lines = text.splitlines() or ["(nothing)"]
-                more = [f"({len(lines) - _SHOWN} lines more)"] if len(lines) > _SHOWN else []
-                for line in [*lines[:_SHOWN], *more]:
-                    emit(f"    {name:<6} | {line}")
+        for line in explained(each):
+            emit(line)
     emit()
-    emit("to decide: autopoiesis sync --take ours PATH…, or --take theirs PATH…")
-    emit("or edit a file here until it says what you want, and take ours")
-
-
-def _did(found: Did) -> list[str]:
-    when = f"{found.at:%Y-%m-%d %H:%M}" if found.at else ""
-    who = f"{found.author} on {found.machine}" if found.machine else found.author
-    more = f" and {plural(found.commits - 1, 'commit')} before" if found.commits > 1 else ""
-    return [found.what, when, found.revision[:8], f"{who}: {found.subject}{more}" if found.revision else ""]
+    for cure in cures:
+        emit(cure)

@@ -63,8 +63,8 @@ class Asker:
         self.completer = completer
         self.limits = limits
         self.setting = setting
-        self._system = system
-        self._spending = spending
+        self.system = system
+        self.spending = spending
         self._guard = threading.Lock()
         self._stopped = False
         self._under_way: Question | None = None
@@ -86,15 +86,15 @@ class Asker:
         """
         from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most runs ask no model
 
-        if self._spending is not None:
-            self._spending.allow()
+        if self.spending is not None:
+            self.spending.allow()
         with self._guard:
             if self._stopped:
                 raise Failed(_STOPPED)
             limits = self.limits
             question = Question(
                 self.completer,
-                self._system,
+                self.system,
                 prompt,
                 max_tokens=limit or limits.max_tokens,
                 deadline_s=limits.deadline_s,
@@ -107,8 +107,8 @@ class Asker:
                 self._under_way = None
         if answer.completed is None and self._stopped:
             raise Failed(_STOPPED)
-        if answer.completed is not None and self._spending is not None:
-            self._spending.spent(answer.completed, (), session)
+        if answer.completed is not None and self.spending is not None:
+            self.spending.spent(answer.completed, (), session)
         return answer
 
 

@@ -117,13 +117,14 @@ class Extraction:
             f"there is no session {name!r:.80}", cure="list them: autopoiesis session list"
         )
 
-    def price_of(self, survey: Survey) -> float | None:
+    def price_of(self, survey: Survey, *, batched: bool = False) -> float | None:
         """About what a run would cost, US dollars: what is sent; ``None`` where no price is known."""
         completer = self.model(self.config().extraction)
         if completer is None or not survey.tokens:
             return 0.0
         price = self.costs().prices.price(completer.model, elsewhere=bool(completer.address))
-        return None if price is None else survey.tokens * price.input / 1e6
+        share = self.costs().batch_share if batched else 1.0
+        return None if price is None else share * survey.tokens * price.input / 1e6
 
     def due(self, now: datetime) -> bool:
         """Whether an hourly extraction is due (``lifecycle.extraction_trigger``)."""

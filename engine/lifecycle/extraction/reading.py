@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.inquiry import Failed, Inquiry
 from engine.knowledge.harvest.parts import MOST_IN_A_ROW, SourcePart, parts_of
-from engine.knowledge.harvest.prompt import without_secrets
+from engine.knowledge.harvest.prompt import prompt_of, without_secrets
 from engine.knowledge.harvest.reply import Reply, once, read_rows
 from engine.lifecycle.extraction.log import By, digest_of
 from engine.provenance.hold import voice_of
+from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.inquiry import Asker
@@ -83,6 +84,13 @@ def tokens_of(windows: Sequence[SourcePart]) -> int:
     return -(-size // _BYTES_PER_TOKEN) + len(windows) * _QUESTION_TOKENS
 
 
+def questions_of(extractor: Extractor, session: Session, files: Files) -> list[str]:
+    """What ``read`` asks a model first about each window, word for word."""
+    wanted = _wanted(extractor.task(files), session)
+    name = redacted(session.source.name)
+    return [prompt_of([window.text], wanted, name=name) for window in windows_of(session)]
+
+
 def read(extractor: Extractor, session: Session, asker: Asker | None, files: Files) -> Reading:
     """What an extractor finds in a session; what fails stands in ``error``.
 
@@ -102,7 +110,7 @@ def read(extractor: Extractor, session: Session, asker: Asker | None, files: Fil
 
 def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: str) -> Reading:
     inquiry = Inquiry(asker, session.source.name, session.source.session, asker.completer.model)
-    wanted = f"{task}\n\n{_surroundings(session)}".strip()
+    wanted = _wanted(task, session)
     windows = windows_of(session)
     found: list[Item] = []
     refused: list[str] = []
@@ -136,6 +144,10 @@ def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: s
         "; ".join(errors),
         lasting,
     )
+
+
+def _wanted(task: str, session: Session) -> str:
+    return f"{task}\n\n{_surroundings(session)}".strip()
 
 
 def _surroundings(session: Session) -> str:

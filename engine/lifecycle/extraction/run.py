@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -24,7 +24,7 @@ from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import ReviewQueue, waiting_for
 from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, done_in
-from engine.lifecycle.extraction.reading import Reading, by_of, read, tokens_of, windows_of
+from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
 from engine.lifecycle.extraction.session import Known, Session, known_in, read_session
 from engine.lifecycle.extraction.settle import Commit, Finding, Settled, Settler
 from engine.lifecycle.extraction.unaided import ASKED
@@ -233,6 +233,18 @@ class Runner:
             self._settler.commit_record(empty)
         named = [Result(each.path, "skipped", error=each.why) for each in survey.candidates if not each.due]
         return Report((*results, *(named if paths else ())), recovered, stopped)
+
+    def questions(self) -> Iterator[str]:
+        """What ``run`` asks a model first about the sessions that are due, word for word; raises as that."""
+        known = known_in(self.source)
+        for candidate in self.survey(sized=False).due:
+            names = {by.extractor for by in candidate.due if by.provider}
+            with contextlib.suppress(AutopoiesisError, FileNotFoundError):  # the run says why
+                session = read_session(self.source, candidate.path, known, self.zone)
+                if session.source.state in ("read", "empty"):
+                    for extractor in self.extractors:
+                        if extractor.name in names:
+                            yield from questions_of(extractor, session, self.source)
 
     def stop(self) -> None:
         """Ends a run after the session that is under way; a question to a model is given up."""

@@ -49,6 +49,15 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """Questions that a model was asked together."""
+
+    id: str  # as the service names it; empty: it was asked for, and may have been accepted
+    keys: tuple[str, ...]  # of the questions
+    at: str  # when it was asked for, ISO 8601, UTC
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """How far it has come."""
 
@@ -56,6 +65,7 @@ class State:
     base: str  # full object name of the commit that it builds on
     begun: str  # ISO 8601, UTC
     commit: str = ""  # that it came to; empty while sessions are read
+    batches: tuple[Batch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

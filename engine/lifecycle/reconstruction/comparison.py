@@ -1,12 +1,13 @@
-"""Two states of knowledge side by side: a branch and the current one, or two branches (spec 8.7)."""
+"""Two states of the memory side by side: a branch and the current one, or two branches (spec 8.7)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from engine.commits.kinds import OWN
 from engine.history import diffs
 from engine.history.model import ChangedFile, FileDiff
 from engine.knowledge.category_files import entries
@@ -17,8 +18,16 @@ from engine.store import revisions
 from engine.store.repository import Commit, commit_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engine.context.revisions import Revisions
     from engine.probes.model import Run
+    from engine.probes.probes import Probes
     from engine.store.repository import Repository
+
+
+_WHOLE_BYTES = 4 * 1024 * 1024
+"""Of a file's diff that are kept with all lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,7 @@ class Comparison:
 
     left: Commit
     right: Commit
-    files: tuple[ChangedFile, ...]  # below ``knowledge/``
+    files: tuple[ChangedFile, ...]  # of knowledge, topics and what else is committed at intervals
     diffs: tuple[FileDiff, ...]  # in the same order
     counts: tuple[Count, ...]  # of all kinds that either side has
 
@@ -49,6 +58,16 @@ class Recall:
     right: Run
     lost: tuple[Turned, ...]  # found on the left alone
     gained: tuple[Turned, ...]  # found on the right alone
+
+
+class Probed(Protocol):
+    """What is needed of the engine to run probes against the past."""
+
+    @property
+    def revisions(self) -> Revisions: ...
+
+    @property
+    def probes(self) -> Probes: ...
 
 
 def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Commit:
@@ -68,19 +87,41 @@ def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Comm
     return commit
 
 
-def compare(repository: Repository, left: Commit, right: Commit) -> Comparison:
-    """Compares the knowledge of two commits.
+def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool = False) -> Comparison:
+    """Compares two commits: what differs, and how many lines of knowledge each has.
+
+    Args:
+        whole: As ``diffs.compare``.
 
     Raises:
         RepositoryError: Git failed, or one of them is damaged.
     """
     git = repository.git
-    files, found = diffs.compare(git, left.revision, right.revision, ["knowledge"])
+    most = _WHOLE_BYTES if whole else diffs.DIFF_BYTES
+    files, found = diffs.compare(git, left.revision, right.revision, OWN, most=most, whole=whole)
     counts = [_counts(repository, each.revision) for each in (left, right)]
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(
         left, right, files, found, tuple(Count(kind, counts[0][kind], counts[1][kind]) for kind in kinds)
     )
+
+
+def recalled(
+    engine: Probed, compared: Comparison, progress: Callable[[int, int], None] | None = None
+) -> tuple[Recall, tuple[str, ...]]:
+    """What the probes of now find on both sides, and what is to be said of that, one line each.
+
+    Raises:
+        AutopoiesisError: As ``Revisions.opened`` and ``Probes.recall``.
+    """
+    runs: list[Run] = []
+    told: list[str] = []
+    for commit in (compared.left, compared.right):
+        with engine.revisions.opened(commit, progress) as past:
+            found = engine.probes.recall(past)
+        runs.append(found.run)
+        told += map(str, (*found.problems, *found.notes))
+    return recall(*runs), tuple(dict.fromkeys(told))
 
 
 def recall(left: Run, right: Run) -> Recall:

@@ -1,7 +1,8 @@
 """Takes the knowledge of a branch over into the current one, as one merge commit (spec 10.4).
 
 By the rules of a sync: what the branch has not changed stays as it is now, so the person's lines do, and what
-both sides changed in other ways is told and keeps all of it from being merged.
+both sides changed in other ways is told and keeps all of it from being merged. A branch ``extract/*`` brings
+knowledge alone; one ``explore/*`` whatever was tried on it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import ChangeRefused, RepositoryError
-from engine.history import branches, diffs, snapshots
+from engine.history import diffs, explorations, snapshots
+from engine.history.explorations import HEADS
 from engine.history.model import FileDiff
-from engine.lifecycle.reconstruction.bench import PREFIX
 from engine.store.commit_message import commit_message
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
@@ -22,6 +23,7 @@ from engine.sync.arrival import Moved, arrive, finish
 from engine.sync.contents import Contents
 
 if TYPE_CHECKING:
+    from engine.store.commit_message import CommitType
     from engine.store.files import Files
     from engine.store.repository import Repository
     from engine.sync.model import Conflict
@@ -42,6 +44,7 @@ class Merge:
     conflicts: tuple[Conflict, ...] = ()
     notes: tuple[str, ...] = ()
     is_merged: bool = False
+    stays: str = ""  # where the branch is checked out, which keeps it from going
 
 
 @dataclass(eq=False)
@@ -54,46 +57,55 @@ class Merging:
     def plan(self, name: str) -> Merge:
         """What a merge would do. Its commit is made to be shown; no branch and no file knows of it.
 
+        Args:
+            name: ``explore/NAME``, or a name with or without ``extract/``.
+
         Raises:
-            RepositoryError: There is no such branch, or no commit can be made now.
+            RepositoryError: There is no such branch, its folder holds what is in no commit, or no commit can
+                be made now.
         """
         repository = self.repository()
-        short = name.removeprefix(PREFIX)
+        kind: CommitType = "explore" if name.startswith(explorations.PREFIX) else "extract"
+        short = name.removeprefix(f"{kind}/")
+        branch = f"{kind}/{short}"
         snapshots.refuse_unfit(short)
         repository.require()
         git, ours = repository.git, repository.revision()
-        tip = commit_of(git, f"refs/heads/{PREFIX}{short}", ENVIRONMENT)
+        tip = commit_of(git, HEADS + branch, ENVIRONMENT)
         if tip is None or ours is None:
             raise RepositoryError(
-                f"there is no branch {PREFIX}{short}",
+                f"there is no branch {branch}",
                 where=str(git.root),
                 cure="list them: autopoiesis history branches",
             )
+        folder = explorations.work_trees(git).get(HEADS + branch)
+        stays = "" if folder is None or explorations.is_own(folder) else str(folder)
+        if folder is not None and not stays:
+            explorations.refuse_uncommitted(folder)
         base = git.run("merge-base", ours, tip, accept=(0, 1), environment=ENVIRONMENT).text
         if not base:
-            raise RepositoryError(f"{PREFIX}{short} shares nothing with the current branch")
+            raise RepositoryError(f"{branch} shares nothing with the current branch")
         if base == tip:
-            return Merge(PREFIX + short, tip, ours, "", (), is_merged=True)
+            return Merge(branch, tip, ours, "", (), is_merged=True, stays=stays)
         if base == ours:
             made = plan.forward(git, ours, tip)
         else:
             with transport.beside(repository) as (apart, _):
                 made = plan.merge(repository, Contents(apart), base, ours, tip, {})
         odd = sorted(path for path in made.puts if not path.startswith("knowledge/"))
-        if odd:
+        if odd and kind == "extract":
             raise RepositoryError(
-                f"{PREFIX}{short} changes more than knowledge: {', '.join(odd[:3])}",
+                f"{branch} changes more than knowledge: {', '.join(odd[:3])}",
                 where=str(git.root),
                 cure="merge it with git",
             )
         if made.conflicts:
-            return Merge(PREFIX + short, tip, ours, "", (), tuple(made.conflicts), tuple(made.notes))
-        message = commit_message(
-            "extract", f"take over knowledge of {short}", "\n".join(made.notes), trailers=[("Branch", tip)]
-        )
+            return Merge(branch, tip, ours, "", (), tuple(made.conflicts), tuple(made.notes))
+        what = "take over knowledge of" if kind == "extract" else "take over"
+        message = commit_message(kind, f"{what} {short}", "\n".join(made.notes), trailers=[("Branch", tip)])
         commit = plan.commit_of(repository, made, ours, tip, message)
         _, found = diffs.compare(git, ours, commit)
-        return Merge(PREFIX + short, tip, ours, commit, found, notes=tuple(made.notes))
+        return Merge(branch, tip, ours, commit, found, notes=tuple(made.notes), stays=stays)
 
     def apply(self, name: str) -> Merge:
         """Does it, and removes the branch unless a work tree is on it; the tag stays. With conflicts nothing
@@ -115,6 +127,6 @@ class Merging:
                 arrive(self.files, repository, merge.ours, merge.commit, _SUBJECT)
             except Moved:
                 raise ChangeRefused("something was committed meanwhile", cure="try again") from None
-        if f"refs/heads/{merge.branch}" not in branches.work_trees(repository.git):
-            repository.git.run("update-ref", "-d", f"refs/heads/{merge.branch}", merge.tip, reading=False)
+        if not merge.stays:
+            explorations.remove(repository.git, merge.branch, merge.tip)
         return replace(merge, is_merged=True)

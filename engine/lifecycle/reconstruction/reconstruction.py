@@ -4,6 +4,7 @@ design 3.8).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from engine.knowledge.category_files import Entry
     from engine.lifecycle.extraction.extraction import Extraction
     from engine.lifecycle.extraction.run import Runner, Survey
+    from engine.lifecycle.reconstruction.batching import Waited
     from engine.lifecycle.reconstruction.comparison import Comparison
     from engine.lifecycle.reconstruction.merging import Merging
     from engine.settings.trust import Counting
@@ -52,6 +54,7 @@ class Request:
     extractors: tuple[str, ...] = ()  # all that are set where none is named
     provider: str = ""  # in place of ``extraction.provider``
     model: str = ""  # likewise
+    batch: bool = False  # ask the model in a batch
 
     @property
     def plain(self) -> str:
@@ -95,6 +98,7 @@ class Reconstruction:
     counting: Callable[[], Counting]
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
+    pause: Callable[[float], object] = time.sleep
 
     def estimate(self, request: Request) -> Estimate:
         """What it would do.
@@ -112,7 +116,7 @@ class Reconstruction:
             self._refuse_name(request.plain)
         survey = runner.survey()
         names = tuple(each.name for each in runner.extractors)
-        usd = extraction.price_of(survey)
+        usd = extraction.price_of(survey, batched=request.batch)
         return Estimate(PREFIX + request.plain, base, names, survey, usd, state is not None)
 
     def run(
@@ -122,10 +126,12 @@ class Reconstruction:
         *,
         partial: bool = False,
         anew: bool = False,
+        on_wait: Waited = lambda _names, _done, _all: None,
     ) -> Report:
         """Does it, or goes on with what was begun.
 
         Args:
+            on_wait: Called while batches are worked on.
             partial: Come to the end though sessions could not be read.
             anew: Begin again, whatever was done.
 
@@ -135,17 +141,17 @@ class Reconstruction:
         self.files.refuse_read_only(".git")
         bench = self._bench(request)
         with bench.held():
-            return self._run(request, bench, on_result, partial=partial, anew=anew)
+            return self._run(request, bench, on_result, on_wait, partial=partial, anew=anew)
 
     # What becomes of it.
 
-    def compare(self, left: str, right: str) -> Comparison:
-        """Two sides, each a branch with or without ``extract/``, or a revision."""
+    def compare(self, left: str, right: str, *, whole: bool = False) -> Comparison:
+        """Two sides, each a branch with or without ``extract/``, or a revision; see ``compare`` there."""
         from engine.lifecycle.reconstruction import comparison  # noqa: PLC0415 — only where it is asked
 
         repository, zone = self.repository(), self.extraction().config().days.time_zone
         sides = [comparison.side_of(repository, each, self.clock(), zone) for each in (left, right)]
-        return comparison.compare(repository, *sides)
+        return comparison.compare(repository, *sides, whole=whole)
 
     @property
     def merging(self) -> Merging:
@@ -159,6 +165,7 @@ class Reconstruction:
         request: Request,
         bench: Bench,
         on_result: Callable[[Result, int, int], None],
+        on_wait: Waited,
         *,
         partial: bool,
         anew: bool,
@@ -180,7 +187,16 @@ class Reconstruction:
         read: Read | None = None
         left: list[str] = []
         if not state.commit:
-            _, runner = self._runner(request, bench)
+            extraction, runner = self._runner(request, bench)
+            if (request.batch or state.batches) and runner.asker is not None:
+                from engine.lifecycle.reconstruction.batching import Batching  # noqa: PLC0415 — likewise
+
+                account = extraction.costs().account("extract", runner.asker.completer)
+                batching = Batching(
+                    bench, runner, runner.asker, account, self.clock, self.pause, on_wait, self.on_problem
+                )
+                runner = replace(runner, asker=batching.answered(state, submit=request.batch))
+                state = bench.state() or state
             read = runner.run((), on_result)
             failed = [each for each in read.results if each.outcome in ("failed", "changed")]
             if read.stopped or (failed and not partial):
@@ -222,6 +238,10 @@ class Reconstruction:
         since = self.clock().astimezone(UTC).isoformat(timespec="microseconds") if bench is None else ""
         target = None if bench is None else bench.files
         runner = extraction.runner(request.extractors, target=target, since=since)
+        if request.batch:
+            from engine.lifecycle.reconstruction.batching import refuse_without  # noqa: PLC0415 — likewise
+
+            refuse_without(runner.asker)
         # One commit holds all of it, on the branch.
         return extraction, replace(runner, commit=lambda _paths, _message: ChangeCommit(why=_TAKES))
 

@@ -73,6 +73,12 @@ OPENINGS = (
         screen="tui.screens.history.screen:HistoryScreen",
     ),
     Opening(
+        command="open_compare", key="B", title="Compare branches", footer="branches", rank=36,
+        help="Compare two branches or snapshots: the files that differ side by side, what the probes find in "
+        "each; take a branch over.",
+        screen="tui.screens.compare.screen:CompareScreen",
+    ),
+    Opening(
         command="open_jobs", key="J", title="Look at the jobs", footer="jobs", rank=33,
         help="Look at the jobs: what is done by the clock, when next, and what came of it last; run one now.",
         screen="tui.screens.jobs.screen:JobsScreen",

@@ -1,0 +1,213 @@
+"""The comparison over the real engine: two states beside each other, their recall, and taking one over."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.store.history import commit, git
+from tests.tui.conftest import SIZES, Driven, Run
+from tests.tui.fake_engine import FakeEngine
+from tests.tui.screen_driven import ScreenDriven
+from tests.tui.test_history_screen import NOW, write
+from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tests.tui.test_ledger_engine import StillEngine
+from tui.app import WorkbenchApp
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
+from tui.screens.compare.screen import CompareScreen
+
+FACTS = "knowledge/facts.md"
+LINES = [f"- Gauge {number} stands at pier {number}.\n" for number in range(1, 31)]
+TOPIC = """---
+type: topic
+description: How mail is written.
+activation: manual
+priority: low
+---
+
+# Mail
+
+"""
+PROBE = """- question: Where do the harbour tables come from?
+  expect:
+    - text: from the mill
+"""
+
+
+class Compared(ScreenDriven[CompareScreen]):
+    """A running comparison and the hand that drives it."""
+
+    kind = CompareScreen
+
+    def flat(self) -> str:
+        """What stands on the screen, free of frames and line ends."""
+        return " ".join(self.text.replace("│", " ").split())
+
+    def names(self) -> list[str]:
+        """What can be compared."""
+        return [each.name for each in self.screen.sides.items]
+
+
+@asynccontextmanager
+async def opened(
+    root: Path, size: tuple[int, int] = (120, 40), *, read_only: bool = False
+) -> AsyncIterator[Compared]:
+    """The comparison of a workspace."""
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+        )
+        async with app.run_test(size=size, notifications=True) as pilot:
+            driven = Compared(app, pilot, cast("FakeEngine", engine))
+            await driven.settle()
+            await driven.press("B")
+            yield driven
+
+
+@pytest.fixture(scope="module")
+def _memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("compared") / "memory"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(root.parent))
+        root.parent.joinpath(".gitconfig").write_text("[user]\nname = Robin\nemail = robin@example.org\n")
+        write(root, "memory-config.yaml", "days:\n  time_zone: UTC\n")
+        write(root, ".gitignore", "scratch/\nlogs/\nmemory.db*\n")
+        write(root, "probes.yaml", PROBE)
+        write(root, FACTS, "# Facts\n\n" + "".join(LINES))
+        write(root, "topics/mail.md", f"{TOPIC}Write at length.\n")
+        git(root, "init", "-q", "-b", "main")
+        commit(root, "maintenance: a new memory", "2026-06-01T08:00:00Z")
+        git(root, "tag", "memory/milestone/begun")
+        git(root, "checkout", "-q", "-b", "explore/tone")
+        brief = "".join(LINES).replace("Gauge 20 stands at pier 20.", "Gauge 20 has moved to the outer mole.")
+        write(root, FACTS, f"# Facts\n\n{brief}- The harbour tables come from the mill.\n")
+        write(root, "topics/mail.md", f"{TOPIC}Write briefly.\n")
+        commit(root, "explore: a briefer tone", "2026-06-11T08:00:00Z")
+        git(root, "checkout", "-q", "-b", "extract/clash", "main")
+        write(root, FACTS, "# Facts\n\n" + "".join(LINES).replace("at pier 3.", "at pier 33."))
+        commit(root, "extract: anew", "2026-06-10T08:00:00Z")
+        git(root, "checkout", "-q", "main")
+        write(root, FACTS, "# Facts\n\n" + "".join(LINES).replace("at pier 3.", "at the lock."))
+        commit(root, "memory: the lock", "2026-06-12T08:00:00Z")
+    return root
+
+
+@pytest.fixture
+def root(_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory in the person's home folder."""
+    (tmp_path / ".gitconfig").write_text("[user]\nname = Robin\nemail = robin@example.org\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return Path(shutil.copytree(_memory, tmp_path / "memory"))
+
+
+async def test_two_states_the_files_that_differ_both_texts_and_their_recall(
+    root: Path, picture: Callable[[Driven, str], None]
+) -> None:
+    shutil.rmtree(root / ".git/logs")  # or the age of branches is that of the test's own run
+    async with opened(root) as driven:
+        assert driven.names() == ["main", "explore/tone", "extract/clash", "memory/milestone/begun"]
+        assert "◂  main" in driven.line("◂") and "▸  explore/tone" in driven.line("1 d +1")
+        assert "M  knowledge/facts.md" in driven.text and "+3 −2" in driven.text
+        assert "facts 30 31 +1" in driven.flat() and "p runs your probes against both" in driven.text
+        await driven.press("p")
+        assert "recall 0% 100%" in driven.flat() and "found 0/1 1/1" in driven.flat()
+        assert "100% 1 d +1" in driven.line("explore/tone ")
+        assert "+ " in driven.line("“from the mill”")
+        await driven.press("2", "j")
+        driven.app.clear_notifications()
+        await driven.settle()
+        left, _, right = driven.line("outer mole").strip("│").partition(" │ ")
+        assert (
+            "− - Gauge 20 stands at pier 20." in left and "+ - Gauge 20 has moved to the outer mole." in right
+        )
+        assert "⋯ 10 lines the same" in driven.text and "Gauge 9 " not in driven.text
+        picture(driven, "compare/120x40")
+        await driven.press("w")
+        assert "lines the same" not in driven.text and "Gauge 9 " in driven.text
+        await driven.press("w", "1", "G", "l")
+        assert "◂  memory/milestone/begun" in driven.text and "+1 −1" not in driven.line("2 differ")
+        await driven.resize(*SIZES["80x24"])
+        await driven.press("g", "l", "2", "j", "3")
+        assert "−  - Gauge 20" not in driven.text
+        lines = [line.strip("│ ") for line in driven.lines]
+        await driven.press("1")
+        picture(driven, "compare/80x24")
+        at = next(at for at, line in enumerate(lines) if line.startswith("− - Gauge 3 stands at the lock."))
+        assert lines[at + 1].startswith("+ - Gauge 3 stands at pier 3.")
+        await driven.resize(80, 18)  # one panel at a time
+        await driven.press("2", "enter")
+        assert driven.in_use() == "text" and not driven.screen.files.display
+        await driven.press("escape", "escape", "escape")
+        assert not driven.is_open()
+
+
+async def test_a_branch_is_taken_over_once_a_person_says_so(root: Path) -> None:
+    head = git(root, "rev-parse", "HEAD")
+    async with opened(root) as driven:
+        await driven.press("m", "ctrl+r")  # which changes nothing
+        assert "2 files change here, +3 −2; nothing is done yet: m asks for your word" in driven.flat()
+        await driven.press("m", "enter")  # Cancel has the focus
+        assert git(root, "rev-parse", "HEAD") == head
+        await driven.press("m", "right", "enter")
+        await driven.until(lambda: "is taken over: commit " in driven.said and not driven.pending())
+        assert git(root, "log", "-1", "--format=%s") == "explore: take over tone"
+        text = (root / FACTS).read_text()
+        assert "outer mole" in text and "at the lock." in text and git(root, "status", "-s") == ""
+        assert driven.names() == ["main", "extract/clash", "memory/milestone/begun"]
+
+        head = git(root, "rev-parse", "HEAD")
+        await driven.press("m")
+        assert "extract/clash: both sides changed these" in driven.text
+        for words in ("ours | - Gauge 3 stands at the lock.", "theirs | - Gauge 3 stands at pier 33."):
+            assert words in driven.flat()
+        await driven.press("m")
+        assert "nothing can be merged while both sides changed the same" in driven.said
+        assert git(root, "rev-parse", "HEAD") == head and git(root, "branch", "--list", "extract/clash")
+        await driven.press("escape", "1", "G", "r", "m")
+        assert "the right side is no branch explore/ or extract/" in driven.said
+        await driven.press("k", "l", "m")
+        assert driven.screen.merge is None
+    async with opened(root, read_only=True) as driven:
+        await driven.press("m")
+        assert "the workspace is read-only" in driven.said
+
+
+async def test_text_of_others_is_no_markup_and_no_terminal_sequence(root: Path) -> None:
+    bad = [each.replace("\0", "") for each in HOSTILE if each.replace("\0", "").strip()]
+    git(root, "checkout", "-q", "explore/tone")
+    (root / "knowledge/-rf [b]\x1b[31m\n\u202e.md").write_bytes("".join(bad).encode("utf-8", "surrogatepass"))
+    (root / FACTS).write_bytes("\n".join(bad).encode("utf-8", "surrogatepass"))
+    git(root, "add", "-A")
+    message = "explore: " + "\n\n".join(bad)
+    git(root, "commit", "-q", "--no-verify", "-F", "-", stdin=message.encode("utf-8", "surrogatepass"))
+    git(root, "checkout", "-q", "main")
+    async with opened(root, (80, 24)) as driven:
+        for keys in (["2", "j"], ["j"], ["3", "Y"], ["w"], ["m"], ["m"], ["escape"]):
+            await driven.press(*keys)
+            assert_harmless(driven)
+        for size in ((60, 16), (200, 60)):
+            await driven.resize(*size)
+            assert_harmless(driven)
+            assert driven.is_open()
+
+
+async def test_without_a_past_or_a_branch_it_says_why(run: Run, root: Path) -> None:
+    async with run((80, 24)) as workbench:
+        driven = Compared(workbench.app, workbench.pilot, workbench.engine)
+        await driven.press("B")
+        assert "The branches cannot be read." in driven.text and "run: git init, and commit" in driven.flat()
+        await driven.press("m", "p", "l", "r", "w", "enter")
+        assert "there is nothing to compare with" in driven.said and driven.is_open()
+    for name in ("explore/tone", "extract/clash"):
+        git(root, "branch", "-q", "-D", name)
+    git(root, "tag", "-d", "memory/milestone/begun")
+    async with opened(root) as driven:
+        assert "nothing to compare with yet: autopoiesis history explore NAME" in driven.flat()

@@ -1,0 +1,38 @@
+"""What both sides did with a file that a person has to decide about, as lines of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tui.render.figures import plural
+
+if TYPE_CHECKING:
+    from engine.sync.model import Conflict, Did
+
+_SHOWN = 12
+"""Lines of one side that are shown."""
+
+
+def explained(conflict: Conflict) -> Iterator[str]:
+    """The file and why, what each side did, and each place that both changed."""
+    yield f"{conflict.path}: {conflict.why}"
+    sides = (("ours", conflict.ours), ("theirs", conflict.theirs))
+    wide = max(len(did.what) for _, did in sides)
+    for name, did in sides:
+        yield f"  {name:<6}  {did.what:<{wide}}  {_did(did)}".rstrip()
+    for piece in conflict.pieces:
+        for name, text in (("before", piece.before), ("ours", piece.ours), ("theirs", piece.theirs)):
+            lines = text.splitlines() or ["(nothing)"]
+            more = [f"({len(lines) - _SHOWN} lines more)"] if len(lines) > _SHOWN else []
+            for line in [*lines[:_SHOWN], *more]:
+                yield f"    {name:<6} | {line}"
+
+
+def _did(found: Did) -> str:
+    if not found.revision:
+        return ""
+    when = f"{found.at:%Y-%m-%d %H:%M}  " if found.at else ""
+    who = f"{found.author} on {found.machine}" if found.machine else found.author
+    more = f" and {plural(found.commits - 1, 'commit')} before" if found.commits > 1 else ""
+    return f"{when}{found.revision[:8]}  {who}: {found.subject}{more}"

@@ -1,0 +1,1 @@
+"""Two branches side by side."""
