@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.lifecycle.extraction.extraction import Extraction
     from engine.lifecycle.reconstruction.reconstruction import Reconstruction
     from engine.lifecycle.retention.retention import Retention
+    from engine.lifecycle.rules.kept import KeptRules
     from engine.lifecycle.rules.rules import Rules
     from engine.probes.probes import Probes
     from engine.settings.editing import Configuration
@@ -111,6 +112,13 @@ class Parts(BasicParts):
             lambda: self.costs,
             completer_for,
         )
+
+    @part
+    def kept_rules(self) -> KeptRules:
+        """What becomes of these rules: elsewhere, since they were accepted, and where they are broken."""
+        from engine.lifecycle.rules.kept import KeptRules  # noqa: PLC0415 — only where somebody asks
+
+        return KeptRules(self.rules, lambda: self.conversations, lambda: self.injections, self.edited)
 
     @part
     def condenser(self) -> Condenser:

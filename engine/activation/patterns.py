@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,8 @@ class PatternMatcher:
 
         Args:
             message: Its direction decides which scopes count; its ``paths`` are what ``glob`` triggers
-                see, its ``event`` is what ``webhook`` and ``cron`` triggers see.
+                see, its ``event`` is what ``webhook`` and ``cron`` triggers see. Its ``calls`` are seen by
+                patterns that watch the output alone: what an agent runs is no talk about a subject.
 
         Returns:
             The hits of each topic that has any, topics sorted by name, hits in the order of the triggers
@@ -108,10 +110,20 @@ class PatternMatcher:
                 found = self._hits(rule, view)
                 if found:
                     hits.setdefault(rule.topic, []).extend(found)
+            if message.calls and message.direction == "output":
+                self._match_calls(message, hits)
             return {
                 topic: tuple(sorted(hits[topic], key=lambda hit: (hit.trigger, hit.start)))
                 for topic in sorted(hits)
             }
+
+    def _match_calls(self, message: Message, hits: dict[str, list[TriggerHit]]) -> None:
+        view = View(replace(message, text="\n".join(message.calls), paths=(), event=None))
+        for rule in self._index.candidates(view):
+            if rule.trigger.type == "pattern" and rule.trigger.scope == "output" and not rule.is_off:
+                found = [replace(hit, start=-1, end=-1) for hit in self._hits(rule, view)]
+                if found:
+                    hits.setdefault(rule.topic, []).extend(found)
 
     def corrections(
         self, message: Message, hits: Mapping[str, Sequence[TriggerHit]] | None = None

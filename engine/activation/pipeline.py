@@ -123,7 +123,7 @@ class WatcherPipeline:
         """
         message = message if isinstance(message, Message) else Message(message, direction)
         is_input = message.direction == "input"
-        is_empty = not message.text.strip() and message.event is None and not message.paths
+        is_empty = not message.text.strip() and message.event is None and not (message.paths or message.calls)
         deciding = self._scorer.deciding
         with self._guard:
             topics = self._refresh()

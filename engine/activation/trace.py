@@ -34,6 +34,8 @@ class Message:
     at: datetime = field(default_factory=lambda: datetime.now(UTC))  # UTC
     paths: tuple[str, ...] = ()  # file paths that tool calls of the turn named, for ``glob`` triggers
     event: Event | None = None  # set when the message comes from a webhook or a schedule
+    calls: tuple[str, ...] = ()
+    """What the tool calls of an agent's turn did, a line each, such as the command that was run."""
 
 
 @dataclass(frozen=True, slots=True)

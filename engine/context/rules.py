@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from engine.context import tokens
 from engine.context.budget import Candidate
 from engine.context.caps import Cap
-from engine.context.compiled import LeftOut
+from engine.context.compiled import LeftOut, Section
 from engine.context.delimiters import RULES, one_line, outside
 from engine.context.sources import Reader
 from engine.rules.alike import stems
 from engine.rules.rulebook import LONGEST, PATH, Rule, rules_of
 from engine.transcripts.turn import Turn
+
+CALLED = "rules:now"
+"""The label of the section with the rules that the message calls for."""
 
 IN_FORCE = "How I work; keep to it without being told:"
 SAID = "I have asked for this before, so expect it:"
@@ -77,9 +80,8 @@ def _fitting(rules: Sequence[Rule], most: int) -> list[Rule]:
     left = most - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
     for state in ("in force", "said"):
         for rule in sorted((each for each in rules if each.state == state), key=lambda each: -each.told):
-            cost = tokens.count(_line(rule)) + 1
-            if cost <= left:
-                left -= cost
+            if (taken := cost(rule)) <= left:
+                left -= taken
                 kept.append(rule)
     return kept
 
@@ -118,7 +120,7 @@ def _called(rules: Sequence[Rule], message: str, history: Sequence[Turn]) -> Can
         return None
     lines = [_line(rule) for _, _, rule in sorted(found, key=lambda each: each[:2])[:_MOST_CALLED]]
     return Candidate(
-        label="rules:now",
+        label=CALLED,
         layer=12,
         priority=1,
         slot="rules",
@@ -127,6 +129,17 @@ def _called(rules: Sequence[Rule], message: str, history: Sequence[Turn]) -> Can
         order=(-1,),
         wrap=RULES,
     )
+
+
+def held(rules: Iterable[Rule], sections: Iterable[Section]) -> tuple[str, ...]:
+    """The ids of the rules that stand in sections of a prompt."""
+    lines = {line for section in sections for line in section.text.split("\n")}
+    return tuple(rule.id for rule in rules if rule.counts and _line(rule) in lines)
+
+
+def cost(rule: Rule) -> int:
+    """Tokens that a rule takes in a prompt."""
+    return tokens.count(_line(rule)) + 1
 
 
 def _line(rule: Rule) -> str:

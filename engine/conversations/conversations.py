@@ -80,15 +80,16 @@ class Conversation:
     def message(self, ordinal: int) -> Message | None:
         """A turn as activation sees it; ``None`` for the system's, what is not dialogue, and missing turns.
 
-        An agent's turn carries the paths its own tool calls name; a person's those of the agent's turns
-        since the person last spoke, which are the files in play.
+        An agent's turn carries its own tool calls and the paths they name; a person's the paths of the
+        agent's turns since the person last spoke, which are the files in play.
         """
         turn = self.turn(ordinal)
         if turn is None or turn.role == "system" or not turn.is_dialogue:
             return None
         at = self.times[ordinal - self.first]
         if turn.role == "agent":
-            return Message(turn.text, "output", self.session_id, at, tool_paths([turn]))
+            calls = tuple(tool.summary for tool in turn.tools if tool.summary)
+            return Message(turn.text, "output", self.session_id, at, tool_paths([turn]), calls=calls)
         return self.said(turn.text, at, ordinal)
 
     def said(self, text: str, at: datetime, ordinal: int) -> Message:

@@ -122,9 +122,9 @@ class Turns:
         with self._guard:
             known = self._traces.get(key)
         if known is not None and (key.startswith(_SIGNAL) or known[0] == self._state()):
-            message = self._message(key)
+            message, before = self._message(key), known[1].message
             # The turn may have grown since.
-            if message is None or message.text == known[1].message.text:
+            if message is None or (message.text, message.calls) == (before.text, before.calls):
                 return known[1]
         return self.trace_turn(key, record=False, ask=False)
 

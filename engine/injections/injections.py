@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from engine.context.rules import CALLED, held
 from engine.errors import AutopoiesisError
 from engine.injections.log import InjectionLog
-from engine.injections.model import InjectedSection, Injection, message_hash
+from engine.injections.model import InjectedSection, Injection, RulesShown, message_hash
 from engine.injections.references import References
 from engine.injections.use import Shown, were_useful
+from engine.rules.rulebook import PATH, rules_in
 from engine.store.documents import parse
 from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
-    from engine.context.compiled import Compiled
+    from engine.context.compiled import Compiled, Section
     from engine.conversations.turns import Exchange, Turns
     from engine.store.files import Files
 
@@ -59,7 +61,8 @@ class Injections:
             Its id; empty when it could not be recorded, which is reported and stops nothing.
         """
         try:
-            return self.log.record(compiled, message, session_id=session_id, turn=turn).id
+            rules = self._rules(compiled.sections)
+            return self.log.record(compiled, message, session_id=session_id, turn=turn, rules=rules).id
         except AutopoiesisError as error:
             self._on_problem(f"the prompt was not recorded: {error}")
             return ""
@@ -100,6 +103,18 @@ class Injections:
         states = [sign or (False if exchange.finished else None) for sign in signs]
         noted = self.log.note(injection, exchange.key, states, finished=exchange.finished)
         return noted != injection
+
+    def _rules(self, sections: Sequence[Section]) -> RulesShown | None:
+        """The rules in a prompt; ``None`` where their file cannot be read."""
+        shown = [section for section in sections if section.slot == "rules"]
+        try:
+            known = rules_in(self._files.read(PATH)).rules
+        except FileNotFoundError:
+            known = ()
+        except AutopoiesisError:
+            return None
+        called = held(known, [section for section in shown if section.label == CALLED])
+        return RulesShown(held(known, shown), called, sum(section.tokens for section in shown))
 
     def _shown(self, sections: Sequence[InjectedSection]) -> list[Shown]:
         """The sections with their text, which the log does not hold, as their files have it today."""

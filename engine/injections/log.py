@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from engine.injections.model import (
     InjectedSection,
     Injection,
+    RulesShown,
     UseNote,
     entry_of,
     injected,
@@ -57,10 +58,18 @@ class InjectionLog:
         self._stamp: object = None
         self._waiting: tuple[Injection, ...] = ()
 
-    def record(self, compiled: Compiled, message: str, *, session_id: str = "", turn: str = "") -> Injection:
+    def record(
+        self,
+        compiled: Compiled,
+        message: str,
+        *,
+        session_id: str = "",
+        turn: str = "",
+        rules: RulesShown | None = None,
+    ) -> Injection:
         """Records a prompt that is being used.
 
-        ``turn`` is the key that its turn will have, where that is known.
+        ``turn`` is the key that its turn will have, ``rules`` are those it holds, where that is known.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -74,6 +83,7 @@ class InjectionLog:
             tokens=compiled.tokens,
             budget=compiled.budget,
             sections=injected(compiled.sections),
+            rules=rules,
         )
         self.months.append(record_of_injection(injection))
         return injection
@@ -121,6 +131,10 @@ class InjectionLog:
     def last(self, count: int) -> tuple[Injection, ...]:
         """The last injections, newest first, with what is known of them."""
         return tuple(self._last(count))
+
+    def every(self) -> tuple[Injection, ...]:
+        """Every injection, oldest first, with what is known of it; reads the whole log."""
+        return tuple(self._last(None)[::-1])
 
     def by_file(self) -> tuple[FileUse, ...]:
         """Every file that was injected, the most useful first; reads the whole log."""

@@ -33,6 +33,15 @@ class InjectedSection:
 
 
 @dataclass(frozen=True, slots=True)
+class RulesShown:
+    """Which of the person's rules a prompt held."""
+
+    held: tuple[str, ...]  # ids
+    called: tuple[str, ...]  # of these, those that the message called for
+    tokens: int  # that all of them took
+
+
+@dataclass(frozen=True, slots=True)
 class Injection:
     """A prompt that was used."""
 
@@ -46,6 +55,7 @@ class Injection:
     sections: tuple[InjectedSection, ...]  # in the order in which they stood in it
     finished: bool = False  # whether its exchange is over, so that nothing more will be known
     is_claimed: bool = False  # whether its exchange is known
+    rules: RulesShown | None = None  # ``None`` where it was not recorded
 
     @property
     def useful(self) -> tuple[InjectedSection, ...]:
@@ -88,6 +98,7 @@ def injected(sections: Iterable[Section]) -> tuple[InjectedSection, ...]:
 
 def record_of_injection(injection: Injection) -> Record:
     """The record of a new injection."""
+    rules = {} if injection.rules is None else {"rules": asdict(injection.rules)}
     return {
         "id": injection.id,
         "at": injection.at,
@@ -100,6 +111,7 @@ def record_of_injection(injection: Injection) -> Record:
             {key: value for key, value in asdict(section).items() if key != "was_useful"}
             for section in injection.sections
         ],
+        **rules,
     }
 
 
@@ -146,7 +158,13 @@ def _injection(record: Record) -> Injection:
             )
             for section in list_in(record["sections"])
         ),
+        rules=_rules(record["rules"]) if "rules" in record else None,
     )
+
+
+def _rules(tree: Record) -> RulesShown:
+    held, called = (tuple(map(text_in, list_in(tree[name]))) for name in ("held", "called"))
+    return RulesShown(held, called, whole_in(tree["tokens"]))
 
 
 def _note(record: Record) -> UseNote:

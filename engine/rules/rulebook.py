@@ -68,6 +68,7 @@ class Rule:
     by: str = ""  # id of the rule that replaced it
     worded: bool = False  # a model was asked about it, and may have worded it
     known: str = ""  # name of a file of the project's own in which it stands, such as ``CLAUDE.md``
+    crowded: bool = False  # it rests for lack of room alone, and not because the person lets it
 
     @property
     def counts(self) -> bool:
@@ -140,6 +141,7 @@ def _rule(match: re.Match[str], state: State) -> Rule:
         by=marks.get("by", ""),
         worded="worded" in marks,
         known=marks.get("known", ""),
+        crowded="crowded" in marks and state == "resting",
     )
 
 
@@ -155,6 +157,7 @@ def line_of(rule: Rule) -> str:
         "by": rule.by,
         "worded": "yes" if rule.worded else "",
         "known": rule.known,
+        "crowded": "yes" if rule.crowded and rule.state == "resting" else "",
     }
     shown = "".join(f" {name}={value}" for name, value in marks.items() if value)
     return f"- {rule.text} {{#{rule.id}{shown}}}"

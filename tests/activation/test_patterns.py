@@ -243,6 +243,16 @@ def test_an_output_watcher_tells_the_agent_its_hint() -> None:
     assert matcher.corrections(Message(message.text, "input")) == ()
 
 
+def test_tool_calls_are_seen_by_patterns_that_watch_the_output_alone() -> None:
+    triggers = hint("--amend", "Never amend"), hint("commit", "Both", "both"), hint("commit", "In", "input")
+    matcher = PatternMatcher([topic("t", *triggers, Trigger("keywords", scope="output", words=("git",)))])
+    message = Message("Done.", "output", calls=("ls", "git commit --amend"))
+    (found,) = matcher.match(message)["t"]
+    assert (found.trigger, found.matched, found.start, found.end) == (0, "--amend", -1, -1)
+    assert [told.hint for told in matcher.corrections(message)] == ["Never amend"]
+    assert matcher.match(Message("Done.", "input", calls=message.calls)) == {}
+
+
 def test_a_hint_is_told_once_whatever_called_for_it() -> None:
     triggers = (
         hint("xrange", "Use Python 3"),

@@ -67,7 +67,7 @@ def test_json_has_every_section(apo: Command, used: Path) -> None:
     newest, first = apo("-C", used, "injections", "list", "--json").json
     assert newest.keys() == {
         *("id", "at", "session_id", "turn", "message_hash", "tokens", "budget", "sections", "finished"),
-        "is_claimed",
+        *("is_claimed", "rules"),
     }
     assert first["sections"][0].keys() == {"path", "lines", "priority", "tokens", "score", "was_useful"}
     assert first["finished"] and not newest["finished"]

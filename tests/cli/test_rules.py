@@ -38,3 +38,36 @@ def test_from_an_import_to_rules_in_prompts(apo: Command, sample: Path, tmp_path
     wrong = apo("-C", sample, "rules", "accept", "fffffff")
     assert wrong.code == 1 and "list them: autopoiesis rules" in wrong.err
     assert apo("-C", sample, "rules", "learn").out.startswith("0 sessions read, 0 rules learned")
+
+
+def test_from_an_accepted_rule_to_other_files_and_topics(apo: Command, sample: Path, tmp_path: Path) -> None:
+    (sample / "knowledge/rules.md").unlink(missing_ok=True)
+    name = apo("-C", sample, "rules", "add", "Never amend commits.", "--json").json["rules"][0]["id"]
+    file = tmp_path / "AGENTS.md"
+    file.write_text("Be kind.\nDo not amend commits.\n")
+    known = apo("-C", sample, "rules", "known", file)
+    assert f"{file}:2" in known.out and "1 file read, 1 rule known there" in known.out
+    assert "accepted, also in AGENTS.md" in apo("-C", sample, "rules").out
+    assert apo("-C", sample, "rules", "known", file, "--json").json["found"][0]["id"] == name
+
+    left = apo("-C", sample, "rules", "export", "--to", file).out
+    assert f"{name} stands in line 2 already" in left and "nothing changes" in left
+    shown = apo("-C", sample, "rules", "export", name, "--to", file).out
+    assert "+- Never amend commits." in shown and "write it with --apply" in shown
+    done = apo("-C", sample, "rules", "export", name, "--to", file, "--apply", "--json").json
+    assert done["is_written"] and "data" not in done and "- Never amend commits." in file.read_text()
+    (tmp_path / "link").symlink_to(file)
+    refused = apo("-C", sample, "rules", "export", "--to", tmp_path / "link")
+    assert refused.code == 1 and f"name the file itself: {file}" in refused.err
+
+    assert "0 rules not needed for 60 days" in apo("-C", sample, "rules", "review").out
+    assert apo("-C", sample, "rules", "review", "--rest", "--json").json["rules"] == []
+    worth = apo("-C", sample, "rules", "worth").out
+    assert "too few weeks (0 in 0 weeks)" in worth and "no accepted rule has enough weeks" in worth
+    assert apo("-C", sample, "rules", "worth", "--json").json["rules"][0]["after"] == {"told": 0, "weeks": 0}
+    topic = apo("-C", sample, "rules", "trigger", name).out
+    assert f"topics/rule-{name}.md, which sees: git commit --amend" in topic and "--amend\\b" in topic
+    written = apo("-C", sample, "rules", "trigger", name, "--pattern", r"--amend\b", "--apply").out
+    assert "written, committed as" in written
+    assert name in apo("-C", sample, "topics", "show", f"rule-{name}").out
+    assert apo("-C", sample, "topics", "check").code == 0

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import ReadOnly, WriteFailed
 from engine.injections.log import WAITING_BYTES, InjectionLog, place_of, useful_places
-from engine.injections.model import message_hash
+from engine.injections.model import RulesShown, message_hash
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from tests.injections.conftest import JUNE, Log, prompt
@@ -32,6 +32,16 @@ def test_a_record_holds_places_scores_and_tokens_but_no_text(log: Log) -> None:
             for path in ("a.md", "b.md")
         ],
     }
+
+
+def test_the_rules_of_a_prompt_are_kept_and_old_records_have_none(log: Log) -> None:
+    log.use("a.md", useful=[True])
+    shown = RulesShown(("3f2a91c", "77be012"), ("77be012",), 41)
+    log.log.record(prompt("a.md"), "What is new?", rules=shown)
+    with log.month().open("a") as file:
+        file.write('{"id":"x","rules":{"held":[7],"called":[],"tokens":1}}\n')
+    assert [each.rules for each in log.log.every()] == [None, shown]
+    assert log.log.every()[0].useful
 
 
 def test_only_what_was_chosen_for_the_message_is_recorded(log: Log) -> None:

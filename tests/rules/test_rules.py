@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,33 +11,8 @@ from engine.engine import Engine
 from engine.errors import ChangeRefused
 from engine.rules.rulebook import PATH
 from tests.engine.flush_support import Provider
+from tests.rules.conftest import Say
 from tests.rules.planted import ROUTES, RULES, session
-
-Say = Callable[..., None]
-
-
-@pytest.fixture
-def say(sample: Path) -> Say:
-    """Writes a session in which the person says some things."""
-    (sample / PATH).unlink(missing_ok=True)
-    count = 0
-
-    def write(day: str, *texts: str, cwd: str = "/work/gauges", kind: str = "") -> None:
-        nonlocal count
-        count += 1
-        folder = sample / f"raw/conversations/{day.replace('-', '/')}"
-        folder.mkdir(parents=True, exist_ok=True)
-        mark = f" [{kind}]" if kind else ""
-        turns = "".join(
-            f"\n## 10:{number:02} — user{mark}\n\n{text}\n\n## 10:{number:02} — agent\n\nDone.\n"
-            for number, text in enumerate(texts)
-        )
-        (folder / f"1000-ses_{count:08x}-work.md").write_text(
-            f"---\nsession_id: ses_{count:08x}\nstarted: {day}T10:00:00Z\ncwd: {cwd}\n"
-            f"channel: claude-code\n---\n\n# Work\n{turns}"
-        )
-
-    return write
 
 
 def texts(engine: Engine, state: str = "") -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_json, group, invocation, kept, table
+from tui.cli.base import emit, emit_json, group, invocation, kept, plain, table
 from tui.cli.search import progress
 from tui.render.figures import plural
 
@@ -24,6 +24,13 @@ _SHOWN = 40
     "autopoiesis rules accept --told 3",
     "autopoiesis rules why 3f2a91c",
     invoke_without_command=True,
+    late={
+        "known": "tui.cli.rules_kept:known",
+        "export": "tui.cli.rules_kept:export",
+        "review": "tui.cli.rules_kept:review",
+        "worth": "tui.cli.rules_kept:worth",
+        "trigger": "tui.cli.rules_kept:trigger",
+    },
 )
 @click.option("--all", "every", is_flag=True, help="Also those that are turned down, replaced or at rest.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -42,8 +49,9 @@ def rules(context: click.Context, every: bool, as_json: bool) -> None:
 def _list(engine: Engine, every: bool, as_json: bool) -> None:
     found = [rule for rule in engine.rules.book().rules if every or rule.counts]
     found.sort(key=lambda rule: -rule.told)
+    since = engine.kept_rules.since()
     if as_json:
-        emit_json(found)
+        emit_json([{**plain(rule), "since": since.get(rule.id)} for rule in found])
         return
     if not found:
         emit("no rules are known yet; read the sessions for them: autopoiesis rules learn")
@@ -59,30 +67,39 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
     table(rows, ["rule", "told", "last", "where", "state", "in your words"])
     if len(shown) < len(found):
         emit(f"{len(shown)} of {len(found)} shown; --all has all")
+    for rule in found:
+        if rule.id in since and rule.counts:
+            emit(f"{rule.id} accepted, yet {since[rule.id].words}")
     if any(rule.state == _WAITING and rule.told > 1 for rule in found):
         emit("accept what you said in two sessions or more: autopoiesis rules accept --told 2")
 
 
 @rules.verb("learn", "autopoiesis rules learn")
 def rules_learn(engine: Engine, as_json: bool) -> None:
-    """Read the sessions that were not read yet for what you said about how to work.
+    """Read the sessions that were not read yet for what you said about how to work, and mark what agents' own
+    files say already.
 
     Only your own words count: nothing that was pasted or quoted, and nothing that a tool or an agent said.
     """
     with progress("reading") as report:
         done = engine.rules.learn(lambda read: report(read, max(read, 1)))
+    elsewhere = engine.kept_rules.known_elsewhere()
+    found, since = done.learned, engine.kept_rules.since()
     if as_json:
-        emit_json(done)
+        again = {rule.id: since.get(rule.id) for rule in found.again}
+        emit_json({**plain(done), "since": again, "elsewhere": elsewhere})
         return
-    found = done.learned
     emit(f"{plural(done.sessions, 'session')} read, {plural(len(found.new), 'rule')} learned")
     for rule in found.replaced:
         by = found.book.get(rule.by)
         emit(f"  {rule.text}: you have said otherwise since{f': {by.text}' if by else ''}")
     for rule in found.again:
-        emit(f"  {rule.text}: told again, although you had accepted it")
+        words = since[rule.id].words if rule.id in since else "told again"
+        emit(f"  {rule.text}: accepted, yet {words}")
     if found.book.rules != () and (done.commit.revision or done.commit.why):
         emit(kept(done.commit.revision, done.commit.why))
+    if elsewhere.found:
+        emit(f"agents' own files say {plural(len(elsewhere.found), 'rule')} already: autopoiesis rules known")
     if found.new:
         emit("see them: autopoiesis rules")
 
@@ -92,12 +109,14 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
 def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
     """Show where a rule was said: each time, with its day and its transcript."""
     found = engine.rules.rule(rule)
-    told = engine.rules.told(found)
+    told, since = engine.rules.told(found), engine.kept_rules.since().get(found.id)
     if as_json:
-        emit_json({"rule": found, "told": told})
+        emit_json({"rule": found, "told": told, "since": since})
         return
     emit(f"{found.text}")
     emit(f"{_state(found)}, told in {plural(found.told, 'session')}")
+    if since is not None:
+        emit(f"accepted on {found.accepted}, {since.words}")
     if found.by:
         by = engine.rules.book().get(found.by)
         emit(f"replaced by {found.by}{f': {by.text}' if by else ''}")
@@ -115,14 +134,14 @@ def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_jso
     """Put rules in force, also such that were turned down or replaced."""
     if not rule and told is None:
         raise click.UsageError("name a rule, or give --told N")
-    _emit(engine.rules.accept(rule, told=told or 0), "in force", as_json)
+    emit_change(engine.rules.accept(rule, told=told or 0), "in force", as_json)
 
 
 @rules.verb("drop", "autopoiesis rules drop 3f2a91c")
 @click.argument("rule", nargs=-1, required=True)
 def rules_drop(engine: Engine, rule: tuple[str, ...], as_json: bool) -> None:
     """Turn rules down: they stay in the file, and out of prompts."""
-    _emit(engine.rules.turn_down(rule), "turned down", as_json)
+    emit_change(engine.rules.turn_down(rule), "turned down", as_json)
 
 
 @rules.verb("reword", "autopoiesis rules reword 3f2a91c 'Open pull requests as drafts.'")
@@ -130,7 +149,7 @@ def rules_drop(engine: Engine, rule: tuple[str, ...], as_json: bool) -> None:
 @click.argument("text")
 def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
     """Say a rule in other words, and put it in force."""
-    _emit(engine.rules.reword(rule, text), "reworded", as_json)
+    emit_change(engine.rules.reword(rule, text), "reworded", as_json)
 
 
 @rules.verb("narrow", "autopoiesis rules narrow 3f2a91c --project gauges", "autopoiesis rules narrow 3f2a91c")
@@ -138,7 +157,7 @@ def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
 @click.option("--project", default="", help="The project in which it holds; everywhere when left out.")
 def rules_narrow(engine: Engine, rule: str, project: str, as_json: bool) -> None:
     """Have a rule hold in one project alone, or everywhere again."""
-    _emit(engine.rules.narrow(rule, project), f"holds in {project or 'all projects'}", as_json)
+    emit_change(engine.rules.narrow(rule, project), f"holds in {project or 'all projects'}", as_json)
 
 
 @rules.verb("merge", "autopoiesis rules merge 3f2a91c 77be012")
@@ -146,13 +165,13 @@ def rules_narrow(engine: Engine, rule: str, project: str, as_json: bool) -> None
 @click.argument("into")
 def rules_merge(engine: Engine, rule: str, into: str, as_json: bool) -> None:
     """Make two rules one: what was said of RULE counts for INTO, whose words stay."""
-    _emit(engine.rules.merge(rule, into), "merged", as_json)
+    emit_change(engine.rules.merge(rule, into), "merged", as_json)
 
 
 @rules.verb("word", "autopoiesis rules word")
 def rules_word(engine: Engine, as_json: bool) -> None:
     """Have a model (rules.provider) word the rules that wait; what it calls no rule rests in the file."""
-    _emit(engine.rules.word(), "worded", as_json)
+    emit_change(engine.rules.word(), "worded", as_json)
 
 
 @rules.verb("add", "autopoiesis rules add 'Answer in British English.'")
@@ -160,16 +179,17 @@ def rules_word(engine: Engine, as_json: bool) -> None:
 @click.option("--project", default="", help="The project in which it holds; everywhere when left out.")
 def rules_add(engine: Engine, text: str, project: str, as_json: bool) -> None:
     """Give a rule of your own."""
-    _emit(engine.rules.add(text, project), "added", as_json)
+    emit_change(engine.rules.add(text, project), "added", as_json)
 
 
 @rules.verb("undo", "autopoiesis rules undo")
 def rules_undo(engine: Engine, as_json: bool) -> None:
     """Take the last change of the rules back; again: the one before it."""
-    _emit(engine.rules.undo(), "as before", as_json)
+    emit_change(engine.rules.undo(), "as before", as_json)
 
 
-def _emit(change: Change, what: str, as_json: bool) -> None:
+def emit_change(change: Change, what: str, as_json: bool) -> None:
+    """Prints rules as a decision of the person has left them."""
     if as_json:
         emit_json(change)
         return
@@ -186,6 +206,9 @@ def _times(rule: Rule) -> str:
 
 
 def _state(rule: Rule) -> str:
+    state: str = rule.state
     if rule.state == _WAITING:
-        return "said, not confirmed"
-    return "accepted" if rule.accepted and rule.state == "in force" else rule.state
+        state = "said, not confirmed"
+    elif rule.accepted and rule.state == "in force":
+        state = "accepted"
+    return f"{state}, also in {rule.known}" if rule.known else state

@@ -13,6 +13,7 @@ from engine.rules.rulebook import LONGEST, rule_id
 
 if TYPE_CHECKING:
     from engine.lifecycle.rules.sessions import Said, SessionRead
+    from engine.rules.rulebook import Rule
 
 _AGAIN = 0.8
 """What a rule gains in weight each time the number of its sessions doubles."""
@@ -84,6 +85,13 @@ class Group:
         if self.sessions < _OFTEN or not short:
             return ""
         return f" / {min(short, key=lambda text: (-texts[text], len(text)))}"
+
+
+def told_of(rule: Rule, groups: Iterable[Group]) -> tuple[Told, ...]:
+    """Every time that a rule was said, oldest first."""
+    names = {rule.id, *rule.also}
+    found = [each for group in groups if group.id in names for each in group.told]
+    return tuple(sorted(found, key=lambda each: each.said.day))
 
 
 def grouped(sessions: Iterable[SessionRead], known: Mapping[str, str]) -> list[Group]:

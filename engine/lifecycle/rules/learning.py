@@ -38,7 +38,8 @@ class Learned:
 def learned(book: Rulebook, groups: Sequence[Group], written: Mapping[str, str]) -> Learned:
     """What groups of sayings make of a book.
 
-    What the person has accepted, worded or turned down stays so; only how often it was said changes.
+    What the person has accepted, worded or turned down stays so; only how often it was said changes. What
+    they let rest comes back when they say it again.
 
     Args:
         written: Every rule that was ever in the book, by its id: of these, what is not there any more was
@@ -58,7 +59,7 @@ def learned(book: Rulebook, groups: Sequence[Group], written: Mapping[str, str])
             deleted = name in written
             rule = None if deleted or weights[name] < LEAST else _new(mine[0])
         if rule is not None:
-            found[name] = _told(rule, mine)
+            found[name] = _told(_woken(rule, mine), mine)
     for name, rule in found.items():
         taker = next((group.replaced for group in by_rule[name] if group.replaced), "")
         taker = alias.get(taker, taker)
@@ -95,6 +96,14 @@ def _new(group: Group) -> Rule:
     return Rule(group.id, group.wording, state)
 
 
+def _woken(rule: Rule, groups: Sequence[Group]) -> Rule:
+    """A rule that the person lets rest, but has said again on a later day, counts again."""
+    is_asleep = rule.state == "resting" and not (rule.crowded or rule.worded)
+    if not is_asleep or max(group.last for group in groups) <= rule.last:
+        return rule
+    return replace(rule, state="in force" if rule.accepted or rule.own else "said")
+
+
 def _told(rule: Rule, groups: Sequence[Group]) -> Rule:
     sessions = {each.session.path for group in groups for each in group.told}
     projects = {each.session.project for group in groups for each in group.told}
@@ -119,20 +128,20 @@ def _in_order(rules: Iterable[Rule], weights: Mapping[str, float]) -> list[Rule]
 
 def _rested(rules: Sequence[Rule], weights: Mapping[str, float]) -> list[Rule]:
     """Has the least plain of too many rest, and those come back for which there is room again."""
-    fixed = {
-        rule.id for rule in rules if rule.accepted or rule.own or (rule.worded and rule.state == "resting")
-    }
-    open_ = [rule for rule in rules if rule.id not in fixed and rule.state in ("in force", "said", "resting")]
-    room = MOST - sum(rule.counts for rule in rules if rule.id in fixed)
+    open_ = [
+        rule
+        for rule in rules
+        if not (rule.accepted or rule.own) and (rule.counts or (rule.state == "resting" and rule.crowded))
+    ]
+    ids = {rule.id for rule in open_}
+    room = MOST - sum(rule.counts for rule in rules if rule.id not in ids)
     open_.sort(key=lambda rule: (rule.state != "in force", -weights.get(rule.id, 0.0)))
     kept = {rule.id for rule in open_[: max(0, room)]}
     return [
         rule
-        if rule.id in fixed or rule.state not in ("in force", "said", "resting")
-        else replace(rule, state="resting")
-        if rule.id not in kept
-        else replace(rule, state="said")
-        if rule.state == "resting"
-        else rule
+        if rule.id not in ids or (rule.counts and rule.id in kept)
+        else replace(rule, state="said", crowded=False)
+        if rule.id in kept
+        else replace(rule, state="resting", crowded=True)
         for rule in rules
     ]

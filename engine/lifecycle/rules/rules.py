@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from engine.context.replies import BadReply
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.harvest.inquiry import Asker
-from engine.lifecycle.rules.grouping import Group, Told, grouped
+from engine.lifecycle.rules.grouping import Group, Told, grouped, told_of
 from engine.lifecycle.rules.learning import Learned, learned
-from engine.lifecycle.rules.sessions import Known, RuleLog, SessionRead, Written, read_session, unread
+from engine.lifecycle.rules.sessions import Known, RuleLog, SessionRead, Written, read_session, there, unread
 from engine.lifecycle.rules.wording import SYSTEM, open_rules, question, worded
 from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
 from engine.store.change import ChangeCommit, commit_change
@@ -120,16 +120,11 @@ class Rules:
 
     def told(self, rule: Rule) -> tuple[Told, ...]:
         """Every time that a rule was said, oldest first."""
-        known = self.log.known()
-        names = {rule.id, *rule.also}
-        found = [each for group in self._groups(known) if group.id in names for each in group.told]
-        return tuple(sorted(found, key=lambda each: each.said.day))
+        return told_of(rule, self._groups(self.log.known()))
 
     def _groups(self, known: Known) -> list[Group]:
         """The sayings of the sessions that there are, by rule."""
-        root = self.files.workspace.root
-        there = [session for session in known.sessions.values() if (root / session.path).is_file()]
-        return grouped(sorted(there, key=lambda session: session.path), known.written)
+        return grouped(there(self.files, known), known.written)
 
     def rule(self, name: str, book: Rulebook | None = None) -> Rule:
         """The rule with an id, or with one that begins so.
@@ -150,7 +145,7 @@ class Rules:
         Args:
             told: Also every rule that was said in so many sessions or more; 0 for none.
         """
-        day = self._today()
+        day = self.today()
 
         def change(book: Rulebook) -> list[Rule]:
             wanted = [self.rule(name, book) for name in names]
@@ -161,7 +156,7 @@ class Rules:
             ]
             return [replace(rule, state="in force", accepted=day, by="") for rule in wanted]
 
-        return self._change(change, "accepted")
+        return self.change(change, "accepted")
 
     def turn_down(self, names: Iterable[str]) -> Change:
         """Takes rules out of prompts for good; they stay in the file."""
@@ -169,17 +164,26 @@ class Rules:
         def change(book: Rulebook) -> list[Rule]:
             return [replace(self.rule(name, book), state="turned down", accepted="") for name in names]
 
-        return self._change(change, "turned down")
+        return self.change(change, "turned down")
+
+    def rest(self, names: Iterable[str]) -> Change:
+        """Takes rules out of prompts until they are said again, or accepted."""
+
+        def change(book: Rulebook) -> list[Rule]:
+            found = [self.rule(name, book) for name in names]
+            return [replace(rule, state="resting", crowded=False, worded=False) for rule in found]
+
+        return self.change(change, "left to rest")
 
     def reword(self, name: str, text: str) -> Change:
         """Says a rule in other words, and puts it in force."""
-        line, day = self._line(text), self._today()
+        line, day = self._line(text), self.today()
 
         def change(book: Rulebook) -> list[Rule]:
             rule = self.rule(name, book)
             return [replace(rule, text=line, own=True, state="in force", accepted=rule.accepted or day)]
 
-        return self._change(change, "reworded")
+        return self.change(change, "reworded")
 
     def narrow(self, name: str, project: str) -> Change:
         """Has a rule hold in one project alone; everywhere where ``project`` is empty."""
@@ -187,7 +191,7 @@ class Rules:
         def change(book: Rulebook) -> list[Rule]:
             return [replace(self.rule(name, book), project=project, own=True)]
 
-        return self._change(change, f"narrowed to {project}" if project else "made to hold everywhere")
+        return self.change(change, f"narrowed to {project}" if project else "made to hold everywhere")
 
     def merge(self, name: str, into: str) -> Change:
         """Makes two rules one: what was said of either counts for the second."""
@@ -204,7 +208,7 @@ class Rules:
                 replace(rule, state="replaced", by=kept.id),
             ]
 
-        return self._change(change, "merged")
+        return self.change(change, "merged")
 
     def word(self) -> Change:
         """Has the model that is set word the rules that wait, and tell them from requests, which then rest.
@@ -240,7 +244,7 @@ class Rules:
             # One that was changed while the model was asked stays as it is.
             return [found[rule.id] for rule in book.rules if rule.id in found and rule in rules]
 
-        return self._change(change, "worded")
+        return self.change(change, "worded")
 
     def add(self, text: str, project: str = "") -> Change:
         """Adds a rule that the person gives.
@@ -248,14 +252,14 @@ class Rules:
         Raises:
             ChangeRefused: It stands there already, or is no line.
         """
-        line, day = self._line(text), self._today()
+        line, day = self._line(text), self.today()
 
         def change(book: Rulebook) -> list[Rule]:
             if any(rule.id == rule_id(line) for rule in book.rules):
                 raise ChangeRefused("this rule stands there already", where=PATH)
             return [Rule(rule_id(line), line, "in force", accepted=day, own=True, project=project)]
 
-        return self._change(change, "added")
+        return self.change(change, "added")
 
     def undo(self) -> Change:
         """Takes the last change of the book back; again: the one before it.
@@ -291,7 +295,8 @@ class Rules:
             return Change(changed, self._commit("rules as they were", trailers=[(_UNDONE, commit.revision)]))
         raise ChangeRefused("no change of the rules stands in the history", where=PATH)
 
-    def _change(self, change: Callable[[Rulebook], Sequence[Rule]], what: str) -> Change:
+    def change(self, change: Callable[[Rulebook], Sequence[Rule]], what: str) -> Change:
+        """Puts the rules that ``change`` makes of the book into it; the commit says ``what`` was done."""
         with self.files.lock():
             book = self.book()
             rules = change(book)
@@ -323,5 +328,6 @@ class Rules:
             raise ChangeRefused(f"a rule is one line of at most {LONGEST} characters", where=PATH)
         return line
 
-    def _today(self) -> str:
+    def today(self) -> str:
+        """The day where the person is."""
         return local_day(self.clock(), self.config().days.time_zone).isoformat()

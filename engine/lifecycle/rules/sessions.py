@@ -161,6 +161,13 @@ def unread(files: Files, known: Known) -> Iterator[tuple[str, int]]:
                 yield path, size
 
 
+def there(files: Files, known: Known) -> list[SessionRead]:
+    """The sessions that were read and are still there, oldest first."""
+    root = files.workspace.root
+    found = [session for session in known.sessions.values() if (root / session.path).is_file()]
+    return sorted(found, key=lambda session: session.path)
+
+
 def read_session(files: Files, path: str) -> SessionRead:
     """What a session has of rules.
 

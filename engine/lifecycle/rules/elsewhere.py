@@ -1,0 +1,156 @@
+"""Rules in the agents' own files of a project: found there, and exported there."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, ChangeRefused
+from engine.rules.agent_files import NAMES, Place, sections_of, standing_in
+from engine.rules.rulebook import PATH
+from engine.store.change import ChangeCommit
+from engine.store.named_file import NamedFile, read_below, read_named
+from engine.store.paths import slugify
+from engine.transcripts.places import head_fields, read_head, session_files
+
+if TYPE_CHECKING:
+    from engine.rules.rulebook import Rule, Rulebook
+    from engine.store.paths import Workspace
+
+_NO_NAME = re.compile(r"[\s{}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Which rules stand in agents' files."""
+
+    read: tuple[str, ...]  # the files that were read
+    found: tuple[Place, ...]  # of each rule the first place
+    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of their marks in the book
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What an export makes of a file."""
+
+    path: str
+    rules: tuple[Rule, ...]  # that stand in its section, in their order
+    taken_out: tuple[str, ...]  # ids of those that stood there before
+    known: tuple[Place, ...]  # other rules that somebody's own text there says
+    diff: str  # unified; empty where nothing changes
+    data: bytes = field(default=b"", repr=False)
+    is_written: bool = False
+    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of their marks in the book
+
+
+def look(
+    workspace: Workspace,
+    rules: Iterable[Rule],
+    given: Sequence[Path],
+    on_problem: Callable[[str], None],
+) -> Elsewhere:
+    """Reads the agents' files of the folders in which sessions were held, as far as they are on this machine,
+    and those given by hand. A rule that holds in one project is looked for in the files of that project
+    alone, and in those given.
+
+    Raises:
+        ChangeRefused: A file that was given is not there.
+        PathRefused, DocumentError: It cannot be read.
+    """
+    rules = [rule for rule in rules if rule.counts or rule.state == "resting"]
+    read: list[str] = []
+    found: dict[str, Place] = {}
+    for path, project, data in (*_given(given), *_of_projects(workspace, on_problem)):
+        read.append(path)
+        here = [rule for rule in rules if not project or rule.project in ("", project)]
+        for place in standing_in(data.decode("utf-8", "replace"), path, here):
+            found.setdefault(place.id, place)
+    return Elsewhere(tuple(read), tuple(found.values()))
+
+
+def name_of(path: str) -> str:
+    """What the book calls an agents' file."""
+    found = next((name for name in NAMES if path.endswith(f"/{name}")), Path(path).name)
+    return _NO_NAME.sub("-", found)
+
+
+def _given(paths: Sequence[Path]) -> Iterator[tuple[str, str, bytes]]:
+    for path in paths:
+        file = read_named(path)
+        if file.seen is None:
+            raise ChangeRefused("there is no such file", where=str(path))
+        yield str(file.path), "", file.data
+
+
+def _of_projects(workspace: Workspace, on_problem: Callable[[str], None]) -> Iterator[tuple[str, str, bytes]]:
+    """Path, slug of the project, and what is in it."""
+    heads = (head_fields(read_head(path), ("cwd",))["cwd"] for path in session_files(workspace))
+    for folder in map(Path, dict.fromkeys(cwd for cwd in heads if os.path.isabs(cwd))):  # noqa: PTH117
+        for name in NAMES:
+            path = str(folder / name)
+            try:
+                found = read_below(folder, name.split("/"))
+            except (OSError, AutopoiesisError) as error:
+                # A link to another of these files is common, and that one is read itself.
+                if not os.path.islink(path):  # noqa: PTH114
+                    on_problem(f"{path} was not read for rules: {error}")
+                continue
+            if found is not None:
+                yield path, slugify(folder.name), found[0]
+
+
+def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
+    """What an export would make of a file.
+
+    Args:
+        chosen: Besides those that stand in it and still count; none for every accepted rule that holds in the
+            file's project and that no text there says.
+
+    Raises:
+        ChangeRefused: A chosen rule does not count, or the file cannot be taken apart.
+    """
+    path = str(file.path)
+    idle = next((rule for rule in chosen if not rule.counts), None)
+    if idle is not None:
+        raise ChangeRefused(
+            f"the rule {idle.id} is {idle.state}",
+            where=PATH,
+            cure=f"put it in force first: autopoiesis rules accept {idle.id}",
+        )
+    parts = sections_of(file.data, path)
+    folder = file.path.parents[name_of(path).count("/")]
+    rules = {rule.id: rule for rule in book.rules if rule.counts}
+    here = [rule for rule in rules.values() if rule.project in ("", slugify(folder.name))]
+    known = {place.id: place for place in standing_in(parts.own, path, here)}
+    chosen = chosen or [rule for rule in here if rule.accepted and rule.id not in known]
+    ids = dict.fromkeys((*(name for name in parts.ids if name in rules), *(rule.id for rule in chosen)))
+    kept = tuple(rules[name] for name in ids)
+    new = parts.with_rules(kept)
+    old = file.data.decode("utf-8", "surrogateescape")
+    return Export(
+        path,
+        kept,
+        tuple(name for name in parts.ids if name not in ids),
+        tuple(place for place in known.values() if place.id not in ids),
+        "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="")),
+        new.encode("utf-8", "surrogateescape"),
+    )
+
+
+def marked(book: Rulebook, found: Mapping[str, str], lost: Container[str]) -> list[Rule]:
+    """The rules with their marks of where they are known.
+
+    Args:
+        found: The file that says a rule, by the rule's id.
+        lost: Ids of those that lose their mark where they are not found.
+    """
+    return [
+        replace(rule, known=name_of(found[rule.id]) if rule.id in found else "")
+        for rule in book.rules
+        if rule.id in found or rule.id in lost
+    ]

@@ -1,0 +1,121 @@
+"""The agents' own files of a project, such as ``CLAUDE.md``: which rules stand in one, and the section of it
+that holds exported rules.
+
+What stands between the two comments belongs to the program, and the first of them names the rules. Everything
+else is somebody's own text and stays as it is, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.errors import ChangeRefused
+from engine.rules.alike import SAME, Rarity, contradicts, stems
+from engine.rules.rulebook import Rule
+
+NAMES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".github/copilot-instructions.md", ".cursorrules")
+
+_BEGIN = re.compile(r"<!-- autopoiesis rules export:(?P<ids>(?: [0-9a-f]{7})*) -->")
+_END = "<!-- end of autopoiesis rules export -->"
+_HEADING = "## How I work"
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+_MARKS = re.compile(r"^[\s>#*+-]*(?:\d+[.)]\s+)?|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}")
+_SENTENCES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """A file with its section of exported rules."""
+
+    before: str
+    ids: tuple[str, ...] = ()  # of the rules in it, in their order; empty also where there is no section
+    after: str = ""
+    has_section: bool = False
+    newline: str = "\n"
+
+    @property
+    def own(self) -> str:
+        """What is somebody's own; of the section nothing but its lines."""
+        return f"{self.before}{self.after}"
+
+    def with_rules(self, rules: Sequence[Rule]) -> str:
+        """The file with these rules in its section: where it stands, else at the end."""
+        before, after = self.before, self.after
+        if not rules:
+            return f"{before.removesuffix(self.newline) if self.has_section and not after else before}{after}"
+        if not self.has_section and before:
+            before += self.newline * (1 if before.endswith("\n") else 2)
+        ids = " ".join(rule.id for rule in rules)
+        lines = [f"- {_harmless(rule.text)}" for rule in rules]
+        section = (f"<!-- autopoiesis rules export: {ids} -->", _HEADING, "", *lines, _END, "")
+        return f"{before}{self.newline.join(section)}{after}"
+
+
+def sections_of(data: bytes, path: str) -> Sections:
+    """Takes a file apart.
+
+    Raises:
+        ChangeRefused: The comments around the section are not one pair, or it is no text.
+    """
+    if b"\0" in data:
+        raise ChangeRefused("is no text", where=path)
+    text = data.decode("utf-8", "surrogateescape")
+    newline = "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
+    lines = text.splitlines(keepends=True)
+    marks = [
+        (number, line.strip()) for number, line in enumerate(lines) if "autopoiesis rules export" in line
+    ]
+    marks = [(number, line) for number, line in marks if line == _END or _BEGIN.fullmatch(line)]
+    if not marks:
+        return Sections(text, newline=newline)
+    begin = _BEGIN.fullmatch(marks[0][1])
+    if len(marks) != 2 or begin is None or marks[1][1] != _END:
+        raise ChangeRefused(
+            "the comments around the exported rules are not one pair",
+            where=f"{path}:{marks[-1][0] + 1}",
+            cure="delete all of them, and export again",
+        )
+    (first, _), (last, _) = marks
+    before, after = "".join(lines[:first]), "".join(lines[last + 1 :])
+    return Sections(before, tuple(begin["ids"].split()), after, has_section=True, newline=newline)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a rule stands."""
+
+    id: str
+    path: str
+    line: int  # from 1
+    text: str  # the sentence that says it
+
+
+def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
+    """The rules that a text says, each with the sentence most like it."""
+    sentences = [
+        (number, sentence)
+        for number, line in enumerate(text.splitlines(), 1)
+        for sentence in _SENTENCE.split(_MARKS.sub("", line))
+        if stems(sentence)
+    ][:_SENTENCES]
+    rules = tuple(rules)
+    rarity = Rarity([*(sentence for _, sentence in sentences), *(rule.text for rule in rules)])
+    for rule in rules:
+        wordings = rule.text.split(" / ")
+        best, most = None, SAME
+        for number, sentence in sentences:
+            for wording in wordings:
+                if not stems(wording) & stems(sentence):
+                    continue
+                likeness = rarity.likeness(wording, sentence)
+                if likeness > most and not contradicts(wording, sentence):
+                    best, most = Place(rule.id, path, number, sentence), likeness
+        if best is not None:
+            yield best
+
+
+def _harmless(text: str) -> str:
+    """A rule as a line of Markdown that begins no comment."""
+    return " ".join(text.split()).replace("<!--", "<\\!--")

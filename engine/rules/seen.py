@@ -1,0 +1,97 @@
+"""What breaking a rule looks like in an agent's words or commands, as an expression for an output trigger.
+
+It is seen where a rule forbids words in back quotes, an identifier or an option, or where the table knows the
+command that the rule is about. Everything that is taken from the rule is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_MARK = re.compile(
+    r"(?P<off>\b(?:do(?:n['’]?t| not)(?! forget)|never|no longer|no more|no|not|stop|without|avoid"
+    r"|shouldn['’]t|instead of|rather than|over|niemals|nie|nicht|kein\w*|jamais|nunca|nooit)\b"
+    r"(?:\s+(?:ever\s+)?us(?:e|ing)\b)?)"
+    r"|\b(?:us(?:e|ing)|prefer|always|must|only|but|instead|with|as)\b",
+    re.IGNORECASE,
+)
+"""What forbids the words behind it, or asks for them."""
+_OFF_BEHIND = re.compile(r"\b(?:isn['’]t|aren['’]t|not|never) (?:ok\w*|allowed|wanted|used)\b", re.IGNORECASE)
+_LITERAL = re.compile(
+    r"`(?P<quoted>[^`\n]{1,80})`|(?<![\w./-])(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b(?!/)|--[a-z][\w-]+)"
+)
+_FILE = re.compile(
+    r".*\.(?:go|py|ts|js|jsx|tsx|rs|md|json|sh|ya?ml|toml|txt|com|org|net|io|dev)", re.IGNORECASE
+)
+
+_GAP = r"[^\n;&|]"
+"""A character of the same command."""
+_GIT = rf"\bgit\b{_GAP}{{0,60}} "
+_ALONE = r"\b(?=[ .!;]*(?:$|any|directly))"
+"""What follows sets no condition: whether that was met would not be seen."""
+
+_NEVER = {
+    r"amend": ("git commit --amend", rf"{_GIT}commit\b{_GAP}{{0,160}} --amend\b"),
+    r"force[- ]?push|push --force": ("git push --force", rf"{_GIT}push\b{_GAP}{{0,160}} (?:--force|-f)\b"),
+    r"push\w*\b.*\b(?:main|master)\b": ("git push … main", rf"{_GIT}push\b{_GAP}{{0,80}}\b(?:main|master)\b"),
+    rf"(?<!force[- ])push{_ALONE}": ("git push", rf"{_GIT}push\b"),
+    rf"commit{_ALONE}": ("git commit", rf"{_GIT}commit\b"),
+    r"squash": ("merging with --squash", rf"\b(?:gh pr|git) merge\b{_GAP}{{0,160}} --squash\b"),
+    r"rebas": ("git rebase", rf"{_GIT}(?:rebase\b|pull\b{_GAP}{{0,80}} --rebase\b)"),
+    r"stash": ("git stash", rf"{_GIT}stash\b"),
+    r"(?:skip|bypass|disabl)\w*\b.*\bhooks?\b": ("--no-verify", r" --no-verify\b"),
+    r"(?:hard )?reset": ("git reset --hard", rf"{_GIT}reset\b{_GAP}{{0,80}} --hard\b"),
+    r"co-?author\w*|generated (?:with|by)": (
+        "Co-Authored-By",
+        r"\bCo-Authored-By:|\bGenerated with \[?Claude",
+    ),
+    r"emojis?": ("emojis", r"[\U0001f300-\U0001faff\u2705\u274c\u26a0\u2728\u2b50]"),
+}
+"""By what names it in a rule that forbids it: what is seen, in words and as an expression."""
+_ALWAYS = {
+    r"drafts?": ("gh pr create without --draft", r"\bgh pr create\b(?![^\n]{0,200}(?: (?:--draft|-d)\b|…))"),
+    r"squash": ("gh pr merge without --squash", r"\bgh pr merge\b(?![^\n]{0,200}(?: (?:--squash|-s)\b|…))"),
+    r"(?:us|american)[ -](?:english|spelling)": (
+        "British spellings",
+        r"\b(?:(?:behav|col|fav)our\w*|centred?|\w{3,}[ai][lr]is(?:e[ds]?|ing|ation))\b",
+    ),
+}
+"""Likewise for a rule that asks for it. A command that was cut (…) shows nothing."""
+
+
+def what_breaks(rule: str) -> tuple[str, tuple[str, ...]]:
+    """An expression for what breaks a rule, and what it sees in words; empty where nothing can be seen."""
+    found = dict(_commands(rule))
+    for literal in _forbidden(rule):
+        pattern = r"\s+".join(re.escape(word).replace(r"\-", "-") for word in literal.split())
+        pattern = rf"{_edge(literal[0])}{pattern}{_edge(literal[-1])}"
+        if not any(re.search(known, literal, re.IGNORECASE) for known in found):
+            found[pattern] = literal
+    return "|".join(found), tuple(found.values())
+
+
+def _commands(rule: str) -> Iterator[tuple[str, str]]:
+    for table, is_off in ((_NEVER, True), (_ALWAYS, False)):
+        for named, (words, pattern) in table.items():
+            match = re.search(rf"\b(?:{named})", rule, re.IGNORECASE)
+            if match is not None and _is_forbidden(rule, match.start()) == is_off:
+                yield pattern, words
+
+
+def _forbidden(rule: str) -> Iterator[str]:
+    """The words of its own that a rule forbids."""
+    for match in _LITERAL.finditer(rule):
+        literal = (match["quoted"] or match["name"]).strip()
+        if len(literal) > 1 and not _FILE.fullmatch(literal) and _is_forbidden(rule, match.start()):
+            yield literal
+
+
+def _is_forbidden(rule: str, at: int) -> bool:
+    """Whether what stands at a place of a rule is forbidden by it."""
+    marks = [mark for mark in _MARK.finditer(rule) if mark.start() < at and mark.end() <= at + 1]
+    return bool(marks[-1]["off"]) if marks else _OFF_BEHIND.search(rule, at) is not None
+
+
+def _edge(character: str) -> str:
+    return r"\b" if character.isalnum() or character == "_" else ""

@@ -1,0 +1,38 @@
+"""Sessions in which a person says how to work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.rules.rulebook import PATH
+
+Say = Callable[..., Path]
+
+
+@pytest.fixture
+def say(sample: Path) -> Say:
+    """Writes a session in which the person says some things."""
+    (sample / PATH).unlink(missing_ok=True)
+    count = 0
+
+    def write(day: str, *texts: str, cwd: str = "/work/gauges", kind: str = "") -> Path:
+        nonlocal count
+        count += 1
+        folder = sample / f"raw/conversations/{day.replace('-', '/')}"
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = f" [{kind}]" if kind else ""
+        turns = "".join(
+            f"\n## 10:{number:02} — user{mark}\n\n{text}\n\n## 10:{number:02} — agent\n\nDone.\n"
+            for number, text in enumerate(texts)
+        )
+        path = folder / f"1000-ses_{count:08x}-work.md"
+        path.write_text(
+            f"---\nsession_id: ses_{count:08x}\nstarted: {day}T10:00:00Z\ncwd: {cwd}\n"
+            f"channel: claude-code\n---\n\n# Work\n{turns}"
+        )
+        return path
+
+    return write
