@@ -43,7 +43,9 @@ chat:
 LOCAL = frozenset(
     [
         "context_compiler",
-        "rules",
+        "rules.learn",
+        "rules.max_tokens",
+        "rules.deadline_s",
         "search.ranking",
         "search.bm25_weight",
         "search.vector_weight",
