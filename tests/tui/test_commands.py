@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -335,7 +336,7 @@ async def test_screens_open_on_what_is_selected(run: Run, engine: FakeEngine) ->
             if isinstance(screen, TuneScreen):
                 assert screen.state.topic == topic
             elif isinstance(screen, LedgerScreen):
-                assert screen.situation.record == ledger
+                await driven.until(partial(lambda ledgers: ledgers.situation.record == ledger, screen))
             elif isinstance(screen, SearchScreen):
                 assert screen.prompt.input.value == "gauge 7"
             driven.app.pop_screen()

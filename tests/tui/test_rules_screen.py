@@ -201,7 +201,7 @@ async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root:
         branch = await driven.choose(BRANCH)
         await driven.press("x")
         await driven.done("turned down: ")
-        assert book(root)[branch.id].state == "turned down" and driven.listed()[-1].state != "said"
+        assert book(root)[branch.id].state == "turned down" and not driven.listed()[-1].counts
         squash = await driven.choose(SQUASH)
         await driven.press("E", "ctrl+u")
         await driven.type("Squash before a merge.")
@@ -235,6 +235,12 @@ async def test_a_rule_of_ones_own_is_added_and_the_last_change_taken_back(root: 
         await driven.press("z", "right", "enter")
         await driven.done("as before: ")
         assert not any("Answer" in rule.text for rule in driven.listed())
+        await driven.choose(BRANCH)
+        await driven.press("r")
+        await driven.done("rests: ")
+        assert driven.rule(BRANCH).state == "resting" and not driven.listed()[-1].counts
+        await driven.press("z", "right", "enter")
+        await driven.done("as before: ")
         await driven.press("z")
         assert "rules learned" in driven.flat() and "is not learned again" in driven.flat()
         (root / PATH).write_text((root / PATH).read_text() + "\nA line of mine.\n")
@@ -293,6 +299,15 @@ async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
         await driven.press("l")
         await driven.done("1 session read, 0 rules learned")
         assert driven.rule(DRAFT).told == 5 and "2026-06-12" in driven.text
+        await driven.choose(DRAFT)
+        await driven.press("a")
+        await driven.done("accepted: ")
+        write(root, [("2026-06-13", "gauges", PUSHED, "open a draft PR please")])
+        await driven.press("l")
+        await driven.done("1 session read, 0 rules learned, 1 told again")
+        await driven.choose(DRAFT)
+        assert "! 6×  06-13" in driven.line(DRAFT)
+        assert "accepted 2026-06-12, yet told once since; no prompt of ours in this session" in driven.flat()
 
 
 async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> None:

@@ -77,7 +77,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         self.log = RuleLog(self.files, self.clock)
-        self._grouped: tuple[object, list[Group]] | None = None  # as ``told`` last needed it
+        # What ``heard`` gave last, behind the stamp of the log that it was made of.
+        self._heard: tuple[object, Sequence[SessionRead], Sequence[Group]] | None = None
 
     def book(self) -> Rulebook:
         """The rules as the file has them.
@@ -130,10 +131,15 @@ class Rules:
 
     def told(self, rule: Rule) -> tuple[Told, ...]:
         """Every time that a rule was said, oldest first."""
+        return told_of(rule, self.heard()[1])
+
+    def heard(self) -> tuple[Sequence[SessionRead], Sequence[Group]]:
+        """The sessions that were read and are there, and what was said in them by rule; not to be changed."""
         stamp = self.log.stamp()
-        if self._grouped is None or self._grouped[0] != stamp:
-            self._grouped = stamp, self._groups(self.log.known())
-        return told_of(rule, self._grouped[1])
+        if self._heard is None or self._heard[0] != stamp:
+            known = self.log.known()
+            self._heard = stamp, there(self.files, known), self._groups(known)
+        return self._heard[1:]
 
     def before(self, told: Told) -> str:
         """What the agent had done when a rule was said: its last tool call, else how its answer began; empty

@@ -17,10 +17,11 @@ from tui.kit.rows import RowList
 from tui.render.draw import Row, clip
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.rules.rows import RuleItem, RulesPanel, draw_none, headline
+from tui.screens.rules.rows import RuleItem, RulesPanel, draw_none, headline, standing
 from tui.screens.rules.why import MOST, Saying, WhyPanel, WhyView
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.lifecycle.rules.rules import Rules
     from tui.kit.bench import Bench
 
@@ -50,11 +51,17 @@ def read_table(rules: Rules) -> Table:
     return Table(book, tuple(most_told(book.rules)))
 
 
-def look_up(rules: Rules, rule: Rule) -> WhyView:
-    """Looks up when a rule was said, and what the agent had done each time."""
-    told = rules.told(rule)[::-1]
-    sayings = tuple(Saying(each, rules.before(each)) for each in told[:MOST])
-    return WhyView(rule, sayings=sayings, more=len(told) - len(sayings))
+def look_up(engine: Engine, rule: Rule) -> WhyView:
+    """Looks up when a rule was said, what the agent had done each time, and what came of it since."""
+    told = engine.rules.told(rule)[::-1]
+    sayings = tuple(Saying(each, engine.rules.before(each)) for each in told[:MOST])
+    since = engine.kept_rules.since().get(rule.id) if standing(rule) == "told again" else None
+    return WhyView(rule, since.words if since else "", sayings=sayings, more=len(told) - len(sayings))
+
+
+def _heard(rule: Rule) -> tuple[object, ...]:
+    """What decides when a rule was said, and what came of it."""
+    return rule.told, rule.last, rule.also, rule.accepted
 
 
 def named(rule: Rule) -> str:
@@ -91,7 +98,7 @@ class RulesLayout(ListDetail):
             lambda _none, problem: self._take(Table(problem=problem)),
         )
         self._whys: Lane[Rule, WhyView] = self.lane(
-            lambda rule: look_up(rules, rule),
+            lambda rule: look_up(bench.engine, rule),
             lambda rule, view: self._take_why(view),
             lambda rule, problem: self._take_why(WhyView(rule, problem=problem)),
         )
@@ -137,7 +144,7 @@ class RulesLayout(ListDetail):
             self.why.show_view(None)
         else:
             view = self.known.get(rule.id)
-            if view is None or (view.rule.told, view.rule.also) != (rule.told, rule.also):
+            if view is None or _heard(view.rule) != _heard(rule):
                 view = self.known[rule.id] = WhyView(rule)
                 self._whys.ask(rule)
             by = next((each.text for each in self.table.rules if each.id == rule.by), "")

@@ -16,13 +16,14 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
-    from engine.rules.rulebook import Rule, State
+    from engine.rules.rulebook import Rule
 
-Standing = Literal["accepted", "in force", "said", "resting", "turned down", "replaced"]
+Standing = Literal["accepted", "told again", "in force", "said", "resting", "turned down", "replaced"]
 SIGNS: dict[Standing, tuple[str, str]] = {
     "said": ("?", "waits"),
     "in force": ("●", "in force"),
     "accepted": ("✓", "accepted"),
+    "told again": ("!", "told again"),
     "resting": ("○", "rests"),
     "turned down": ("✗", "turned down"),
     "replaced": ("↷", "replaced"),
@@ -45,15 +46,20 @@ class RuleItem:
 
 
 def standing(rule: Rule) -> Standing:
-    """How a rule stands: its state, and whether the person has accepted it."""
-    state: State = rule.state
-    return "accepted" if state == "in force" and rule.accepted else state
+    """How a rule stands: its state, and of one in force whether the person has accepted it, and had to tell
+    it again since.
+    """
+    if rule.state != "in force" or not rule.accepted:
+        return rule.state
+    return "told again" if rule.last > rule.accepted else "accepted"
 
 
 def style_of(rule: Rule, roles: Roles) -> Style:
     """The colour of how it stands."""
     if rule.state == "said":
         return roles.gate
+    if standing(rule) == "told again":
+        return roles.trouble
     return roles.active if rule.state == "in force" else roles.dropped
 
 
@@ -107,7 +113,8 @@ class RulesPanel(KeyedRows[RuleItem]):
         (SIGNS["said"][0], "waits for your word; stands last in prompts"),
         (SIGNS["in force"][0], "in force: you said it as a rule"),
         (SIGNS["accepted"][0], "in force: you accepted it"),
-        (SIGNS["resting"][0], "rests: others were said more plainly, or a model takes it for a request"),
+        (SIGNS["told again"][0], "you accepted it, and had to say it again since"),
+        (SIGNS["resting"][0], "rests: in no prompt until you say it again, or accept it"),
         (SIGNS["turned down"][0], "turned down: in no prompt"),
         (SIGNS["replaced"][0], "replaced by another rule"),
         (MARKED, "to be merged with the one that you choose"),

@@ -21,6 +21,7 @@ from tui.screens.rules.layout import KEPT, RulesLayout, named
 from tui.screens.rules.rows import standing
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.lifecycle.rules.rules import Change, Learning, Rules
     from engine.rules.rulebook import Rule
     from engine.store.repository import Commit
@@ -57,6 +58,10 @@ class Wish:
 
 A_RULE: Need[RulesSituation] = Need(lambda here: here.rule, "no rule is selected")
 
+NOT_ACCEPTED: Need[RulesSituation] = Need(
+    lambda here: here.standing not in ("accepted", "told again"), "it is accepted already"
+)
+
 
 class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
     """The rules screen, with its commands."""
@@ -74,7 +79,7 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
             lambda _none: rules.last_change(), lambda _none, commit: self._ask_undo(commit)
         )
         self._learning: Lane[None, Learning] = self.lane(
-            lambda _none: rules.learn(lambda read: self.later(self._read, read)),
+            lambda _none: self._learn(bench.engine),
             lambda _none, done: self._learned(done),
             lambda _none, problem: self._learned(None, problem),
         )
@@ -147,7 +152,7 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
 
     @command(
         "a", title="Accept the rule", footer="accept", rank=0,
-        needs=[A_RULE, Need(lambda here: here.standing != "accepted", "it is accepted already"), WRITABLE],
+        needs=[A_RULE, NOT_ACCEPTED, WRITABLE],
     )  # fmt: skip
     def accept(self) -> None:
         """Put the selected rule in force, also one that was turned down, replaced, or rests."""
@@ -178,6 +183,14 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
     def turn_down(self) -> None:
         """Take the selected rule out of prompts for good; it stays in the file, and a puts it in force."""
         self._decide(lambda rules, rule: rules.turn_down([rule.id]), "turned down")
+
+    @command(
+        "r", title="Let the rule rest",
+        needs=[A_RULE, Need(lambda here: here.standing != "resting", "it rests already"), WRITABLE],
+    )  # fmt: skip
+    def rest(self) -> None:
+        """Take the selected rule out of prompts until you say it again, or accept it."""
+        self._decide(lambda rules, rule: rules.rest([rule.id]), "rests")
 
     @command("E", title="Word the rule anew", footer="reword", rank=6, needs=[A_RULE, WRITABLE])
     def reword(self) -> None:
@@ -297,10 +310,17 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
         needs=[Need(lambda here: not here.reading, "sessions are being read"), WRITABLE],
     )  # fmt: skip
     def learn(self) -> None:
-        """Read the sessions that were not read yet for what you said about how to work."""
+        """Read the sessions that were not read yet for what you said about how to work, and mark what agents'
+        own files say already.
+        """
         self.reading = "reading …"
         self._learning.ask(None)
         self.show()
+
+    def _learn(self, engine: Engine) -> Learning:
+        done = engine.rules.learn(lambda read: self.later(self._read, read))
+        engine.kept_rules.known_elsewhere()
+        return done
 
     def _read(self, number: int) -> None:
         self.reading = f"{plural(number, 'session')} read …"

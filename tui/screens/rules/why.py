@@ -26,7 +26,8 @@ _MEANS = {
     "said": "waits for your word; stands last in prompts",
     "in force": "in force: you said it as a rule",
     "accepted": "accepted {day}",
-    "resting": "rests: {why}",
+    "told again": "accepted {day}, yet {since}",
+    "resting": "rests{why}",
     "turned down": "turned down: in no prompt",
     "replaced": "replaced by: {by}",
 }
@@ -46,6 +47,8 @@ class WhyView:
     """The selected rule."""
 
     rule: Rule
+    since: str = ""
+    """What came of it since it was accepted; empty where it was not told again."""
     by: str = ""
     """The text of the rule that replaced it."""
     sayings: tuple[Saying, ...] | None = None
@@ -60,9 +63,10 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     """Draws a rule: rows, each with the number of the saying that it stands for, or ``FACT``."""
     rule = view.rule
     sign = SIGNS[standing(rule)][0]
-    why = "a model takes it for a request" if rule.worded else "too many others were said more plainly"
-    by = first_line(view.by) or rule.by
-    means = _MEANS[standing(rule)].format(day=rule.accepted, by=by, why=why)
+    why = ": others were said more plainly" if rule.crowded else " until you say it again"
+    why = ": a model takes it for a request" if rule.worded else why
+    by, again = first_line(view.by) or rule.by, view.since or "told again since"
+    means = _MEANS[standing(rule)].format(day=rule.accepted, by=by, since=again, why=why)
     facts = "".join(f" · {each}" for each in (rule.project or EVERYWHERE, *_facts(rule)) if each)
     head = [
         *wrap([(first_line(rule.text), roles.strong)], width),
@@ -92,7 +96,7 @@ def _facts(rule: Rule) -> Sequence[str]:
         plural(rule.told, "session") if rule.told else "said in no session",
         f"{plural(len(rule.also), 'other')} merged into it" if rule.also else "",
         "worded by a model" if rule.worded and not rule.own else "",
-        f"stands in {rule.known}" if rule.known else "",
+        f"also in {rule.known}" if rule.known else "",
     )
 
 
