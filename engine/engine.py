@@ -379,7 +379,7 @@ class Engine(Parts):
 
     def status(self) -> StatusView:
         """The workspace and the engine at a glance. Asks git, so it takes some ten milliseconds."""
-        from engine.context.views import StatusView  # noqa: PLC0415 — only a face shows it
+        from engine.context.views import StatusView, read_told_again  # noqa: PLC0415 — only a face shows it
 
         state = self.repository.state()
         mode, why = self._live.watch_state if self._live is not None else ("off", "")
@@ -394,4 +394,5 @@ class Engine(Parts):
             topics=len(self.library.topics),
             problems=self.problems(),
             read_only=self.files.read_only,
+            told_again=read_told_again(self.files),
         )

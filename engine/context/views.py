@@ -61,6 +61,7 @@ class StatusView:
     topics: int  # topics loaded
     problems: tuple[Problem, ...]  # found while reading settings and topics
     read_only: bool  # nothing can be written
+    told_again: int = 0  # rules that were said more than once and wait for the person's word
 
 
 def read_digest(files: Files) -> DigestView:
@@ -73,3 +74,13 @@ def read_digest(files: Files) -> DigestView:
         return DigestView(on=False, size=0, limit=DIGEST_MAX_BYTES, text="", problem=str(error))
     text = data.decode("utf-8", "replace")
     return DigestView(on=True, size=len(data), limit=DIGEST_MAX_BYTES, text=text)
+
+
+def read_told_again(files: Files) -> int:
+    """How many rules were said more than once and wait for the person; 0 where the file cannot be read."""
+    from engine.rules.rulebook import PATH, rules_in  # noqa: PLC0415 — only where it is counted
+
+    try:
+        return len(rules_in(files.read(PATH)).waiting)
+    except (OSError, AutopoiesisError):
+        return 0

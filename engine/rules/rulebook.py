@@ -83,6 +83,20 @@ class Rulebook:
     rules: tuple[Rule, ...] = ()
     text: str = field(default="", repr=False)  # of the file, with ``\n`` line ends; empty where there is none
 
+    @property
+    def again(self) -> tuple[Rule, ...]:
+        """The rules in prompts that were said in several sessions."""
+        return tuple(rule for rule in self.rules if rule.counts and rule.told > 1)
+
+    @property
+    def waiting(self) -> tuple[Rule, ...]:
+        """Those of them on which the person has not decided."""
+        return tuple(rule for rule in self.again if rule.state == "said")
+
+    def acceptable(self, told: int) -> tuple[Rule, ...]:
+        """The rules in prompts that were said in so many sessions or more, and were not accepted."""
+        return tuple(rule for rule in self.rules if rule.counts and rule.told >= told and not rule.accepted)
+
     def get(self, name: str) -> Rule | None:
         """The rule with an id, or with one that begins so where no other does."""
         found = [rule for rule in self.rules if rule.id == name]
@@ -95,6 +109,12 @@ class Rulebook:
         wanted = {rule.id: rule for rule in rules}
         kept = [wanted.pop(rule.id, rule) for rule in self.rules]
         return replace(self, rules=(*kept, *wanted.values()))
+
+
+def most_told(rules: Iterable[Rule]) -> list[Rule]:
+    """Those in prompts first; of these what was said in the most sessions, of equals what was said last."""
+    latest = sorted(rules, key=lambda rule: rule.last, reverse=True)
+    return sorted(latest, key=lambda rule: (not rule.counts, -rule.told))
 
 
 def rule_id(text: str) -> str:

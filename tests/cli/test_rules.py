@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.cli.conftest import Command
 
 
 def test_from_an_import_to_rules_in_prompts(apo: Command, sample: Path, tmp_path: Path) -> None:
+    shutil.rmtree(sample / "raw/conversations")  # the sample's own person has rules as well
     for number, said in enumerate(("push and draft PR please", "create a draft PR please"), 1):
         (tmp_path / f"{number}.md").write_text(
             f"# User\n\n{said}\n\n# Assistant\n\nDone.\n\n# User\n\nplease don't amend commits\n"
@@ -23,6 +25,10 @@ def test_from_an_import_to_rules_in_prompts(apo: Command, sample: Path, tmp_path
     why = apo("-C", sample, "rules", "why", name).out.splitlines()
     assert why[1] == "said, not confirmed, told in 2 sessions" and len(why) == 5
     assert all("raw/conversations/" in line for line in why[3:])
+
+    amend = next(line for line in listed if "amend" in line).split()[0]
+    assert apo("-C", sample, "rules", "why", amend).out.count("  Done.  ") == 2
+    assert apo("-C", sample, "rules", "why", amend, "--json").json["before"] == ["Done.", "Done."]
 
     done = apo("-C", sample, "rules", "accept", "--told", "2")
     assert "2 rules in force" in done.out and "committed as" in done.out

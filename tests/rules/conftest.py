@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from engine.rules.rulebook import PATH
 
 Say = Callable[..., Path]
 
@@ -15,7 +14,8 @@ Say = Callable[..., Path]
 @pytest.fixture
 def say(sample: Path) -> Say:
     """Writes a session in which the person says some things."""
-    (sample / PATH).unlink(missing_ok=True)
+    # The sample's own person has rules as well.
+    shutil.rmtree(sample / "raw/conversations", ignore_errors=True)
     count = 0
 
     def write(day: str, *texts: str, cwd: str = "/work/gauges", kind: str = "") -> Path:

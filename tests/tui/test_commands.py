@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -31,6 +32,7 @@ from tui.screens.jobs.screen import JobsScreen, JobsSituation
 from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
 from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
 from tui.screens.review.screen import ReviewScreen, ReviewSituation
+from tui.screens.rules.screen import RulesScreen, RulesSituation
 from tui.screens.search.screen import SearchScreen, SearchSituation
 from tui.screens.tune.screen import TuneScreen, TuneSituation
 from tui.screens.workbench.openings import OPENINGS, Opening
@@ -61,6 +63,7 @@ PICK = HarvestSituation(panel="pick", rows=6, chosen=3, selectable=True)
 ITEM = ReviewSituation(
     panel="queue", rows=3, held=True, waits=True, listed_waiting=3, file="conversations/a.md"
 )
+RULE = RulesSituation(panel="rules", rows=3, rule="3f2a91c", standing="said", project="gauges", acceptable=3)
 JOB = JobsSituation(panel="jobs", rows=6, job="index", file="topics/a.md")
 PIECE = KnowledgeSituation(panel="pieces", rows=3, file="knowledge/facts.md", digest=True)
 SCREENS: dict[str, tuple[Catalog, Situation]] = {
@@ -73,6 +76,7 @@ SCREENS: dict[str, tuple[Catalog, Situation]] = {
     "harvest": (HARVEST, PICK),
     "review": (REVIEW, ITEM),
     "knowledge": (KNOWLEDGE, PIECE),
+    "rules": (RulesScreen.catalog, RULE),
     "jobs": (JobsScreen.catalog, JOB),
 }
 EATEN = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
@@ -332,7 +336,7 @@ async def test_screens_open_on_what_is_selected(run: Run, engine: FakeEngine) ->
             if isinstance(screen, TuneScreen):
                 assert screen.state.topic == topic
             elif isinstance(screen, LedgerScreen):
-                assert screen.situation.record == ledger
+                await driven.until(partial(lambda ledgers: ledgers.situation.record == ledger, screen))
             elif isinstance(screen, SearchScreen):
                 assert screen.prompt.input.value == "gauge 7"
             driven.app.pop_screen()

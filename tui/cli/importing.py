@@ -232,10 +232,10 @@ def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
     if dry_run or not engine.config.rules.learn or not any(result.turns_new for result in ran.results):
         return
     with progress("reading for rules") as report:
-        found = engine.rules.learn(lambda read: report(read, max(read, 1))).learned.book.rules
-    again = sum(rule.counts and rule.told > 1 for rule in found)
-    if again:
-        emit(f"you have told your agents {plural(again, 'thing')} more than once; see: autopoiesis rules")
+        book = engine.rules.learn(lambda read: report(read, max(read, 1))).learned.book
+    if book.again:
+        things = plural(len(book.again), "thing")
+        emit(f"you have told your agents {things} more than once; see: autopoiesis rules")
 
 
 def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:

@@ -9,6 +9,7 @@ import click
 from tui.cli.base import emit, emit_json, group, invocation, kept, plain, table
 from tui.cli.search import progress
 from tui.render.figures import plural
+from tui.render.safe import first_line
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _WAITING = "said"
 _SHOWN = 40
+_BEFORE = 48
+"""Characters of what the agent had done before a rule was said."""
 
 
 @group(
@@ -47,8 +50,10 @@ def rules(context: click.Context, every: bool, as_json: bool) -> None:
 
 
 def _list(engine: Engine, every: bool, as_json: bool) -> None:
-    found = [rule for rule in engine.rules.book().rules if every or rule.counts]
-    found.sort(key=lambda rule: -rule.told)
+    from engine.rules.rulebook import most_told  # noqa: PLC0415 — `--help` must not load the engine
+
+    book = engine.rules.book()
+    found = [rule for rule in most_told(book.rules) if every or rule.counts]
     since = engine.kept_rules.since()
     if as_json:
         emit_json([{**plain(rule), "since": since.get(rule.id)} for rule in found])
@@ -56,9 +61,8 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
     if not found:
         emit("no rules are known yet; read the sessions for them: autopoiesis rules learn")
         return
-    again = sum(rule.told > 1 for rule in found if rule.counts)
-    if again:
-        emit(f"You have told your agents {plural(again, 'thing')} more than once:")
+    if book.again:
+        emit(f"You have told your agents {plural(len(book.again), 'thing')} more than once:")
     shown = found if every else found[:_SHOWN]
     rows = [
         [rule.id, _times(rule), rule.last, rule.project or "everywhere", _state(rule), rule.text]
@@ -70,7 +74,7 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
     for rule in found:
         if rule.id in since and rule.counts:
             emit(f"{rule.id} accepted, yet {since[rule.id].words}")
-    if any(rule.state == _WAITING and rule.told > 1 for rule in found):
+    if book.waiting:
         emit("accept what you said in two sessions or more: autopoiesis rules accept --told 2")
 
 
@@ -107,11 +111,12 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
 @rules.verb("why", "autopoiesis rules why 3f2a91c")
 @click.argument("rule")
 def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
-    """Show where a rule was said: each time, with its day and its transcript."""
+    """Show where a rule was said: each time, with its day, its transcript, and what the agent had done."""
     found = engine.rules.rule(rule)
     told, since = engine.rules.told(found), engine.kept_rules.since().get(found.id)
     if as_json:
-        emit_json({"rule": found, "told": told, "since": since})
+        before = [engine.rules.before(each) for each in told]
+        emit_json({"rule": found, "told": told, "before": before, "since": since})
         return
     emit(f"{found.text}")
     emit(f"{_state(found)}, told in {plural(found.told, 'session')}")
@@ -121,10 +126,16 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
         by = engine.rules.book().get(found.by)
         emit(f"replaced by {found.by}{f': {by.text}' if by else ''}")
     rows = [
-        [each.said.day, f"{each.session.path}:{each.said.line}", each.session.agent or "–", each.said.text]
+        [
+            each.said.day,
+            f"{each.session.path}:{each.said.line}",
+            each.session.agent or "–",
+            _short(engine.rules.before(each)) or "–",
+            each.said.text,
+        ]
         for each in told
     ]
-    table(rows, ["day", "transcript", "agent", "said"])
+    table(rows, ["day", "transcript", "agent", "what the agent had done", "said"])
 
 
 @rules.verb("accept", "autopoiesis rules accept 3f2a91c", "autopoiesis rules accept --told 3")
@@ -199,6 +210,11 @@ def emit_change(change: Change, what: str, as_json: bool) -> None:
     emit(f"{plural(len(change.rules), 'rule')} {what}{f' ({more} not shown)' if more > 0 else ''}")
     if change.commit.revision or change.commit.why:
         emit(kept(change.commit.revision, change.commit.why))
+
+
+def _short(text: str) -> str:
+    line = first_line(text)
+    return line if len(line) <= _BEFORE else f"{line[: _BEFORE - 1].rstrip()}…"
 
 
 def _times(rule: Rule) -> str:

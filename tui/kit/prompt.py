@@ -16,7 +16,18 @@ from tui.kit.composer import Composer, LineInput
 from tui.render.safe import visible
 
 Mode = Literal[
-    "try", "filter", "command", "write", "search", "preset", "reword", "number", "when", "snapshot"
+    "try",
+    "filter",
+    "command",
+    "write",
+    "search",
+    "preset",
+    "reword",
+    "number",
+    "when",
+    "snapshot",
+    "wording",
+    "often",
 ]
 
 HISTORY = 200
@@ -62,6 +73,14 @@ _MODES: dict[Mode, _Words] = {
         "accept as you word it:", "▸", "one line, as it is to stand in the file",
         "enter accepts it so · esc leaves it waiting",
     ),
+    "wording": _Words(
+        "the rule in your words:", "▸", "one line, as it is to stand in prompts",
+        "enter puts it in force · esc leaves all as it is",
+    ),
+    "often": _Words(
+        "accept what you said in so many sessions or more:", "≥", "a number",
+        "enter accepts them · esc leaves all as it is",
+    ),
 }  # fmt: skip
 
 
@@ -90,6 +109,7 @@ class PromptLine(Horizontal):
         self._history: dict[Mode, list[str]] = {mode: [] for mode in _MODES}
         self._at = 0
         self._unsent = ""
+        self._reminder: Content | None = None
 
     def compose(self) -> ComposeResult:
         """A sign, and an input for several lines and one for one; a mode uses one of them."""
@@ -119,8 +139,8 @@ class PromptLine(Horizontal):
         """
         self.mode = mode
         self._at = len(self._history[mode])
-        title, sign, hint, _below = _MODES[mode]
-        self.border_title = Content(f"{title} {visible(about)}".rstrip())
+        _title, sign, hint, _below = _MODES[mode]
+        self.tell(about)
         self.query_one("#prompt-sign", Static).update(sign)
         self.input.placeholder = hint
         with self.prevent(Input.Changed, TextArea.Changed):
@@ -129,8 +149,23 @@ class PromptLine(Horizontal):
             each.display = each is self.input
         self._hint()
 
+    def tell(self, about: str) -> None:
+        """Says in the frame what the line is about."""
+        self.border_title = Content(f"{_MODES[self.mode].title} {visible(about)}".rstrip())
+
+    def remind(self, reminder: str, key: str) -> None:
+        """Says at its lower edge, while nobody types, what else there is to do, and by which key; empty for
+        nothing.
+        """
+        pieces = ((f"{key} ", "$accent"), (visible(reminder), "$muted"))
+        found = Content.assemble(*pieces) if reminder else None
+        if found != self._reminder:
+            self._reminder = found
+            self._hint()
+
     def _hint(self) -> None:
-        self.border_subtitle = Content(_MODES[self.mode].below) if self.input.has_focus else None
+        has_focus = self.input.has_focus
+        self.border_subtitle = Content(_MODES[self.mode].below) if has_focus else self._reminder
 
     def on_descendant_focus(self) -> None:
         """Says what enter and esc do."""

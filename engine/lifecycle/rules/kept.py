@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import ChangeRefused
 from engine.lifecycle.rules.elsewhere import Elsewhere, Export, look, marked, name_of, plan
-from engine.lifecycle.rules.grouping import Group, grouped, told_of
-from engine.lifecycle.rules.sessions import SessionRead, there
+from engine.lifecycle.rules.grouping import told_of
 from engine.lifecycle.rules.since import DAYS, Fading, Prompts, Since, fading, since
 from engine.lifecycle.rules.watched import Watcher, watcher_of
 from engine.lifecycle.rules.worth import Worth, worth
@@ -46,7 +45,7 @@ class KeptRules:
         again = [rule for rule in self.rules.book().rules if rule.accepted and rule.last > rule.accepted]
         if not again:
             return {}
-        _, groups = self._heard()
+        _, groups = self.rules.heard()
         prompts = Prompts(self.injections().log.every(), self.conversations().read)
         found = {rule.id: since(rule, told_of(rule, groups), prompts) for rule in again}
         return {name: each for name, each in found.items() if each.told}
@@ -58,14 +57,9 @@ class KeptRules:
 
     def worth(self) -> Worth:
         """How often accepted rules were repeated before and since, and what rules cost in prompts."""
-        sessions, groups = self._heard()
+        sessions, groups = self.rules.heard()
         recorded = self.injections().log.every()
         return worth(self.rules.book().rules, lambda rule: told_of(rule, groups), sessions, recorded)
-
-    def _heard(self) -> tuple[list[SessionRead], list[Group]]:
-        known = self.rules.log.known()
-        sessions = there(self.rules.files, known)
-        return sessions, grouped(sessions, known.written)
 
     def known_elsewhere(self, given: Sequence[Path] = ()) -> Elsewhere:
         """Looks which rules stand in the agents' own files of the projects in which sessions were held, and

@@ -17,7 +17,16 @@ from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.rules.grouping import Group, Told, grouped, told_of
 from engine.lifecycle.rules.learning import Learned, learned
-from engine.lifecycle.rules.sessions import Known, RuleLog, SessionRead, Written, read_session, there, unread
+from engine.lifecycle.rules.sessions import (
+    Known,
+    RuleLog,
+    SessionRead,
+    Written,
+    done_before,
+    read_session,
+    there,
+    unread,
+)
 from engine.lifecycle.rules.wording import SYSTEM, open_rules, question, worded
 from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
 from engine.store.change import ChangeCommit, commit_change
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider
     from engine.settings.model import Config, RulesSettings
     from engine.store.files import Files
-    from engine.store.repository import Repository
+    from engine.store.repository import Commit, Repository
 
 _UNDONE = "Undoes"
 _LOOKED_BACK = 200
@@ -68,6 +77,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         self.log = RuleLog(self.files, self.clock)
+        # What ``heard`` gave last, behind the stamp of the log that it was made of.
+        self._heard: tuple[object, Sequence[SessionRead], Sequence[Group]] | None = None
 
     def book(self) -> Rulebook:
         """The rules as the file has them.
@@ -120,7 +131,24 @@ class Rules:
 
     def told(self, rule: Rule) -> tuple[Told, ...]:
         """Every time that a rule was said, oldest first."""
-        return told_of(rule, self._groups(self.log.known()))
+        return told_of(rule, self.heard()[1])
+
+    def heard(self) -> tuple[Sequence[SessionRead], Sequence[Group]]:
+        """The sessions that were read and are there, and what was said in them by rule; not to be changed."""
+        stamp = self.log.stamp()
+        if self._heard is None or self._heard[0] != stamp:
+            known = self.log.known()
+            self._heard = stamp, there(self.files, known), self._groups(known)
+        return self._heard[1:]
+
+    def before(self, told: Told) -> str:
+        """What the agent had done when a rule was said: its last tool call, else how its answer began; empty
+        where it had done nothing, or the transcript cannot be read any more.
+        """
+        try:
+            return done_before(self.files, told.session.path, told.said.line)
+        except (OSError, AutopoiesisError):
+            return ""
 
     def _groups(self, known: Known) -> list[Group]:
         """The sayings of the sessions that there are, by rule."""
@@ -149,11 +177,7 @@ class Rules:
 
         def change(book: Rulebook) -> list[Rule]:
             wanted = [self.rule(name, book) for name in names]
-            wanted += [
-                rule
-                for rule in book.rules
-                if told and rule.told >= told and rule.counts and not rule.accepted
-            ]
+            wanted += book.acceptable(told) if told else ()
             return [replace(rule, state="in force", accepted=day, by="") for rule in wanted]
 
         return self.change(change, "accepted")
@@ -261,6 +285,25 @@ class Rules:
 
         return self.change(change, "added")
 
+    def last_change(self) -> Commit:
+        """What ``undo`` would take back.
+
+        Raises:
+            ChangeRefused: There is nothing.
+            RepositoryError: There is no repository, or git failed.
+        """
+        undone = set[str]()
+        for commit in self.repository().log(_LOOKED_BACK, path=PATH):
+            before = [
+                line.removeprefix(f"{_UNDONE}: ")
+                for line in commit.body.split("\n")
+                if line.startswith(f"{_UNDONE}: ")
+            ]
+            undone.update(before)
+            if not before and commit.revision not in undone:
+                return commit
+        raise ChangeRefused("no change of the rules stands in the history", where=PATH)
+
     def undo(self) -> Change:
         """Takes the last change of the book back; again: the one before it.
 
@@ -268,32 +311,22 @@ class Rules:
             ChangeRefused: There is none, or the file was changed since.
             RepositoryError: There is no repository, or git failed.
         """
-        repository, undone = self.repository(), set[str]()
-        for commit in repository.log(_LOOKED_BACK, path=PATH):
-            before = [
-                line.removeprefix(f"{_UNDONE}: ")
-                for line in commit.body.split("\n")
-                if line.startswith(f"{_UNDONE}: ")
-            ]
-            undone.update(before)
-            if before or commit.revision in undone:
-                continue
-            with self.files.lock():
-                if self.files.read(PATH) != repository.show(commit.revision, PATH):
-                    raise ChangeRefused(
-                        "was changed since the last commit",
-                        where=PATH,
-                        cure="commit it first: autopoiesis commit",
-                    )
-                data = b""
-                with contextlib.suppress(AutopoiesisError, FileNotFoundError):
-                    data = repository.show(f"{commit.revision}^", PATH)
-                was, now = rules_in(self.files.read(PATH)), rules_in(data)
-                self.files.replace(PATH, data or bytes_of(Rulebook()))
-            old = {rule.id: rule for rule in was.rules}
-            changed = tuple(rule for rule in now.rules if old.get(rule.id) != rule)
-            return Change(changed, self._commit("rules as they were", trailers=[(_UNDONE, commit.revision)]))
-        raise ChangeRefused("no change of the rules stands in the history", where=PATH)
+        repository, commit = self.repository(), self.last_change()
+        with self.files.lock():
+            if self.files.read(PATH) != repository.show(commit.revision, PATH):
+                raise ChangeRefused(
+                    "was changed since the last commit",
+                    where=PATH,
+                    cure="commit it first: autopoiesis commit",
+                )
+            data = b""
+            with contextlib.suppress(AutopoiesisError, FileNotFoundError):
+                data = repository.show(f"{commit.revision}^", PATH)
+            was, now = rules_in(self.files.read(PATH)), rules_in(data)
+            self.files.replace(PATH, data or bytes_of(Rulebook()))
+        old = {rule.id: rule for rule in was.rules}
+        changed = tuple(rule for rule in now.rules if old.get(rule.id) != rule)
+        return Change(changed, self._commit("rules as they were", trailers=[(_UNDONE, commit.revision)]))
 
     def change(self, change: Callable[[Rulebook], Sequence[Rule]], what: str) -> Change:
         """Puts the rules that ``change`` makes of the book into it; the commit says ``what`` was done."""
@@ -305,12 +338,9 @@ class Rules:
                 self._write(changed)
         if changed.rules == book.rules:
             return Change(tuple(rules), ChangeCommit(why="nothing new to commit"))
-        name = (
-            f"the rule {rules[0].text!r:.60}"
-            if len(rules) == 1 or what == "merged"
-            else f"{len(rules)} rules"
-        )
-        return Change(tuple(rules), self._commit(f"{name} {what}"))
+        if len(rules) == 1 or what == "merged":
+            return Change(tuple(rules), self._commit(f"rule {what}: {rules[0].text!r:.80}"))
+        return Change(tuple(rules), self._commit(f"{len(rules)} rules {what}"))
 
     def _write(self, book: Rulebook) -> None:
         self.files.replace(PATH, bytes_of(book))

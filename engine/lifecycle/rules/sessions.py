@@ -144,6 +144,14 @@ class RuleLog:
         """
         self._log.append(asdict(written))
 
+    def stamp(self) -> tuple[object, ...]:
+        """The state of its files: where either holds something else, it is another."""
+        found: tuple[object, ...] = self._log.stamp()
+        with contextlib.suppress(OSError):
+            status = (self._files.workspace.root / SESSIONS).stat()
+            return (*found, status.st_ino, status.st_size, status.st_mtime_ns)
+        return found
+
     @property
     def paths(self) -> tuple[str, ...]:
         """The files that it is in, for a commit."""
@@ -203,6 +211,30 @@ def _refusals(turn: Turn, day: str) -> Iterator[Said]:
             if command is not None:
                 name = " ".join(command[0].split())
                 yield Said(turn.line, day, f"ask before you run `{name}`", _REFUSAL, refused=name)
+
+
+def done_before(files: Files, path: str, line: int) -> str:
+    """What the agent had done when the person said what stands in the turn of some line: its last tool call,
+    else how its answer began; empty for nothing.
+
+    Raises:
+        FileNotFoundError, PathRefused, DocumentError: As ``read_source``.
+    """
+    answer: list[Turn] = []
+    spoke = ""
+    for turn in read_source(files, path).turns:
+        # What was refused without a word stands in the agent's own turn.
+        if turn.line > line or (turn.line == line and turn.role == "user"):
+            break
+        if turn.role == "agent" and turn.is_dialogue:
+            answer = [*answer, turn] if spoke == "agent" else [turn]
+        spoke = turn.role if turn.is_dialogue else spoke
+    calls = [call for turn in answer for call in turn.tools]
+    if calls:
+        last = calls[-1]
+        return f"{last.name} {last.summary}{f' → {last.result}' if last.result else ''}"
+    said = "\n".join(turn.text for turn in answer).strip()
+    return said.split("\n", 1)[0]
 
 
 def _sayings(turn: Turn, day: str) -> Iterator[Said]:

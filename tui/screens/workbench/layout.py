@@ -21,6 +21,7 @@ from tui.kit.full_screen import FullScreen
 from tui.kit.messages import PartsRead, TraceRead, Tried
 from tui.kit.questions import Questions
 from tui.kit.rows import RowList
+from tui.render.figures import plural
 from tui.render.shown import Shown
 from tui.screens.workbench.activation_panel import ActivationPanel
 from tui.screens.workbench.feed_panel import FeedPanel
@@ -253,6 +254,11 @@ class WorkbenchLayout(FullScreen):
             self.ledger_panel.show_view(read.ledger)
         if read.status is not None:
             self.status = read.status
+            again = read.status.told_again
+            things = plural(
+                again, "thing you said more than once waits", "things you said more than once wait"
+            )
+            self.prompt.remind(f"{things} for your word" if again else "", self.key_of("open_rules"))
         if read.feed is not None:
             self.feed.show(read.feed)
         self.show_bars()

@@ -67,6 +67,12 @@ OPENINGS = (
         screen="tui.screens.review.screen:ReviewScreen",
     ),
     Opening(
+        command="open_rules", key="R", title="Look at your rules", footer="rules", rank=32,
+        help="Look at your rules: what you have told your agents more than once; accept it, turn it down, or "
+        "reword it.",
+        screen="tui.screens.rules.screen:RulesScreen",
+    ),
+    Opening(
         command="open_history", key="h", title="Look at the history", footer="history", rank=34,
         help="Look at the history: what each commit changed, when something was learned, who taught a line; "
         "snapshots, and undo.",

@@ -1,0 +1,22 @@
+"""The sample workspace has rules worth showing: one said in other words, one as a rule, one taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.engine import Engine
+
+
+def test_the_samples_person_has_rules(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        book = engine.rules.learn().learned.book
+        (draft,) = (rule for rule in book.waiting if "draft PR" in rule.text)
+        assert draft.told == 3 and len({each.said.text for each in engine.rules.told(draft)}) == 3
+        assert engine.rules.before(engine.rules.told(draft)[-1]).startswith(
+            "Right, so no limit towards the past"
+        )
+        (copy,) = (rule for rule in book.again if "keep a copy" in rule.text)
+        assert (copy.state, copy.told) == ("in force", 2)
+        (squash,) = (rule for rule in book.rules if rule.state == "replaced")
+        by = book.get(squash.by)
+        assert by is not None and "don't squash" in by.text

@@ -1,0 +1,348 @@
+"""The rules screen with the real engine: what was said and why, and every decision, down to the history."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.engine import Engine
+from engine.rules.rulebook import PATH, Rule
+from tests.conftest import GIT_IDENTITY
+from tests.store.history import commit, git
+from tests.tui.conftest import SIZES, Driven
+from tests.tui.fake_engine import FakeEngine
+from tests.tui.screen_driven import ScreenDriven
+from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tests.tui.test_ledger_engine import StillEngine
+from tui.app import WorkbenchApp
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
+from tui.screens.rules.screen import RulesScreen
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+PUSHED = "> [tool:exec] git push -u origin rollup-rewrite → branch pushed, pull request 417 is open"
+SESSIONS = (
+    ("2026-04-02", "gauges", "The parser is done.", "open it as a draft PR please"),
+    ("2026-04-09", "gauges", "Here is the fix.", "make sure every fix comes with a test"),
+    ("2026-04-16", "harbour-map", PUSHED, "open a draft PR please"),
+    ("2026-04-20", "gauges", "> [tool:exec] make check → 3 lint errors", "make lint is failing"),
+    ("2026-04-23", "gauges", "> [tool:exec] git commit --amend → 1 file", "please don't amend commits"),
+    ("2026-05-04", "harbour-map", "All six comments are in.", "please use the british spelling"),
+    ("2026-05-08", "gauges", PUSHED, "draft PR please"),
+    ("2026-05-11", "gauges", "I have started on main.", "let's cut a branch first"),
+    ("2026-05-19", "tide-tables", "Fixed in two lines.", "make sure every fix comes with a test, always"),
+    ("2026-05-26", "gauges", "> [tool:exec] make check → 1 lint error", "make lint is failing"),
+    ("2026-06-02", "tide-tables", "> [tool:exec] git switch main → up to date", "let's cut a branch first"),
+    (
+        "2026-06-05",
+        "harbour-map",
+        "The labels are in.",
+        "let's make sure we're using US English everywhere please",
+    ),
+    ("2026-06-09", "gauges", "Squashed into one.", "we always squash before we merge"),
+    ("2026-06-11", "harbour-map", PUSHED, "as a draft PR, please"),
+)
+"""Day, project, what the agent had done, and what the person said then."""
+DRAFT, BRANCH, SQUASH = "draft PR", "cut a branch", "squash"
+Picture = Callable[[Driven, str], None]
+
+
+class Told(ScreenDriven[RulesScreen]):
+    """A running rules screen and the hand that drives it."""
+
+    kind = RulesScreen
+
+    def listed(self) -> list[Rule]:
+        """The rules in the list."""
+        rules = self.screen.rules
+        return [rules.item_at(row).rule for row in range(rules.row_count)]
+
+    def rule(self, words: str) -> Rule:
+        """The first rule of the list that holds some words."""
+        return next(rule for rule in self.listed() if words in rule.text)
+
+    async def choose(self, words: str) -> Rule:
+        """Selects that rule, by keys."""
+        rule = self.rule(words)
+        await self.press("1", "g", *["j"] * self.listed().index(rule))
+        assert self.screen.selected() == rule
+        return rule
+
+    async def done(self, word: str) -> None:
+        """Waits until something was said to be done, and the list shows it."""
+        await self.until(lambda: word in self.said)
+        await self.settle()
+        self.app.clear_notifications()
+        await self.settle()
+
+    def flat(self) -> str:
+        """What stands on the screen, free of frames and line ends."""
+        return " ".join(self.text.replace("│", " ").split())
+
+
+@asynccontextmanager
+async def opened(
+    root: Path, size: tuple[int, int] = (120, 40), *, theme: str = "", read_only: bool = False
+) -> AsyncIterator[Told]:
+    """The rules screen of a workspace."""
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+            theme=theme,
+        )
+        async with app.run_test(size=size, notifications=True) as pilot:
+            driven = Told(app, pilot, cast("FakeEngine", engine))
+            await driven.settle()
+            await driven.press("R")
+            yield driven
+
+
+def write(root: Path, sessions: Sequence[tuple[str, str, str, str]]) -> None:
+    """Writes transcripts: the agent does something, and the person says how to work."""
+    for day, project, did, said in sessions:
+        folder = root / f"raw/conversations/{day.replace('-', '/')}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"1012-{project}.md").write_text(
+            f"---\nsession_id: {day}\nstarted: {day}T10:12:00Z\ncwd: /work/{project}\n"
+            "channel: claude-code\n---\n\n# Work\n\n## 10:12 — user\n\nGo on with it.\n\n"
+            f"## 10:14 — agent\n\n{did}\n\n## 10:15 — user\n\n{said}\n",
+            errors="surrogatepass",
+        )
+
+
+@pytest.fixture(scope="module")
+def _learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("rules") / "memory"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in GIT_IDENTITY.items():
+            patch.setenv(name, value)
+        write(root, SESSIONS)
+        (root / "memory-config.yaml").write_text("days:\n  time_zone: UTC\n")
+        (root / ".gitignore").write_text("scratch/\nmemory.db*\n")
+        git(root, "init", "-q", "-b", "main")
+        commit(root, "maintenance: a new memory", "2026-06-12T08:00:00Z")
+        with Engine.open(root, clock=lambda: NOW) as engine:
+            engine.rules.learn()
+    return root
+
+
+@pytest.fixture
+def root(_learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory in the person's home folder, of which rules were learned."""
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Robin Example\n\temail = robin@example.org\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return Path(shutil.copytree(_learned, tmp_path / "memory"))
+
+
+def book(root: Path) -> dict[str, Rule]:
+    """The rules of the file by their ids."""
+    with Engine.open(root) as engine:
+        return {rule.id: rule for rule in engine.rules.book().rules}
+
+
+async def test_what_was_said_again_when_and_after_what(
+    root: Path, picture: Picture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(root, SIZES["80x24"]) as driven:
+        counts = [rule.told for rule in driven.listed() if rule.counts]
+        assert counts == sorted(counts, reverse=True) and counts[0] == 4
+        assert "you have told your agents 4 things more than once · 3 wait" in driven.text
+        assert "? 4×  06-11  everywhere" in driven.line("draft PR")
+        await driven.settle()
+        picture(driven, "rules/80x24")
+        assert (
+            "→ exec git push -u origin rollup-rewrite" in driven.text
+            and "← as a draft PR, please" in driven.text
+        )
+        edited: list[tuple[str, int]] = []
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append((path, line)))
+        await driven.press("e", "2", "G", "e")  # the last saying, then the first
+        assert [path.split("/")[-1] for path, _ in edited] == ["1012-harbour-map.md", "1012-gauges.md"]
+        said = (root / edited[1][0]).read_text().split("\n")
+        assert said[edited[1][1] - 1] == "## 10:15 — user" and "/04/02/" in edited[1][0]
+        await driven.press("escape", "s")
+        assert {rule.state for rule in driven.listed()} == {"said"} and "only waiting" in driven.text
+        await driven.press("s")
+        assert {rule.state for rule in driven.listed()} == {"in force"}
+        await driven.press("s", "slash")
+        await driven.type("SPELLING")
+        await driven.press("enter")
+        assert [rule.state for rule in driven.listed()] == ["replaced"]
+        assert "↷ replaced by: let's make sure we're using US English" in driven.flat()
+        await driven.press("escape", "question_mark")
+        assert "Put the selected rule in force" in driven.flat()
+        await driven.press("escape", "escape")
+        assert not driven.is_open()
+        assert "R 3 things you said more than once wait for your word" in driven.text
+    async with opened(root, SIZES["120x40"], theme="light") as driven:
+        await driven.choose("every fix")
+        picture(driven, "rules/120x40-light")
+
+
+async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root: Path) -> None:
+    async with opened(root) as driven:
+        draft = await driven.choose(DRAFT)
+        await driven.press("a")
+        await driven.done("accepted: ")
+        assert "✓" in driven.line(DRAFT) and book(root)[draft.id].accepted == "2026-06-12"
+        following = driven.screen.selected()
+        assert following is not None and following.state == "said"  # the next that waits
+        await driven.press("1", "g", "a")
+        assert "it is accepted already" in driven.said
+
+        branch = await driven.choose(BRANCH)
+        await driven.press("x")
+        await driven.done("turned down: ")
+        assert book(root)[branch.id].state == "turned down" and not driven.listed()[-1].counts
+        squash = await driven.choose(SQUASH)
+        await driven.press("E", "ctrl+u")
+        await driven.type("Squash before a merge.")
+        await driven.press("enter")
+        await driven.done("in force: Squash before a merge.")
+        await driven.choose("Squash")
+        await driven.press("p")
+        await driven.done("holds in gauges only")
+        assert (book(root)[squash.id].project, book(root)[squash.id].own) == ("gauges", True)
+        await driven.press("p")
+        await driven.done("holds everywhere")
+        assert not book(root)[squash.id].project
+    assert [each.split(":")[1].strip() for each in git(root, "log", "--format=%s", "-5").split("\n")] == [
+        "rule made to hold everywhere", "rule narrowed to gauges", "rule reworded", "rule turned down",
+        "rule accepted",
+    ]  # fmt: skip
+
+
+async def test_a_rule_of_ones_own_is_added_and_the_last_change_taken_back(root: Path) -> None:
+    async with opened(root) as driven:
+        await driven.press("i")
+        await driven.type("Answer briefly.")
+        await driven.press("enter")
+        await driven.done("in force: Answer briefly.")
+        assert driven.rule("Answer").accepted == "2026-06-12"
+        await driven.until(lambda: "· said in no session" in driven.text)  # it is the one that is selected
+        await driven.press("z")
+        assert "rule added: 'Answer briefly.'" in driven.flat()
+        await driven.press("enter")  # Cancel has the focus
+        assert driven.rule("Answer")
+        await driven.press("z", "right", "enter")
+        await driven.done("as before: ")
+        assert not any("Answer" in rule.text for rule in driven.listed())
+        await driven.choose(BRANCH)
+        await driven.press("r")
+        await driven.done("rests: ")
+        assert driven.rule(BRANCH).state == "resting" and not driven.listed()[-1].counts
+        await driven.press("z", "right", "enter")
+        await driven.done("as before: ")
+        await driven.press("z")
+        assert "rules learned" in driven.flat() and "is not learned again" in driven.flat()
+        (root / PATH).write_text((root / PATH).read_text() + "\nA line of mine.\n")
+        await driven.press("right", "enter")
+        await driven.until(lambda: "was changed since the last commit" in driven.said)
+
+
+async def test_all_that_was_said_often_is_accepted_and_two_that_are_one_are_merged(root: Path) -> None:
+    async with opened(root) as driven:
+        await driven.press("A")
+        assert "or more: 1 rule" in driven.text and driven.screen.prompt.line.value == "3"
+        await driven.press("backspace")
+        assert "type a number" in driven.text
+        await driven.type("2")
+        assert "or more: 4 rules" in driven.text
+        await driven.press("enter")
+        await driven.done("accepted: 4 rules")
+        assert {rule.told >= 2 for rule in book(root).values() if rule.accepted} == {True}
+        assert "wait" not in driven.lines[1]
+        await driven.press("A", "ctrl+u")
+        await driven.type("9")
+        await driven.press("enter")
+        assert "nothing that waits was said so often" in driven.said
+
+        branch = await driven.choose(BRANCH)
+        await driven.press("m")
+        assert "m on the rule whose words stay" in driven.text and "+" in driven.line(BRANCH)
+        await driven.press("escape")
+        assert "whose words stay" not in driven.text and driven.is_open()
+        await driven.press("m")
+        squash = await driven.choose(SQUASH)
+        await driven.press("m")
+        await driven.done("merged: we always squash")
+        found = book(root)
+        assert found[squash.id].also == (branch.id,) and found[squash.id].told == 3
+        assert found[branch.id].by == squash.id
+        await driven.choose(SQUASH)
+        await driven.until(lambda: "1 other merged into it" in driven.flat())
+        assert "let's cut a branch first" in driven.flat()
+
+
+async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
+    (root / PATH).unlink()
+    shutil.rmtree(root / "logs")
+    shutil.rmtree(root / "scratch")
+    async with opened(root, SIZES["80x24"]) as driven:
+        assert "no rules are known yet" in driven.text
+        await driven.press("a", "p")
+        assert "no rule is selected" in driven.said
+        await driven.press("w")
+        assert "no model is set; autopoiesis config set rules.provider" in driven.said
+        await driven.press("l")
+        await driven.done(f"{len(SESSIONS)} sessions read, 8 rules learned")
+        assert len(driven.listed()) == 8
+        write(root, [("2026-06-12", "gauges", PUSHED, "open a draft PR please")])
+        await driven.press("l")
+        await driven.done("1 session read, 0 rules learned")
+        assert driven.rule(DRAFT).told == 5 and "2026-06-12" in driven.text
+        await driven.choose(DRAFT)
+        await driven.press("a")
+        await driven.done("accepted: ")
+        write(root, [("2026-06-13", "gauges", PUSHED, "open a draft PR please")])
+        await driven.press("l")
+        await driven.done("1 session read, 0 rules learned, 1 told again")
+        await driven.choose(DRAFT)
+        assert "! 6×  06-13" in driven.line(DRAFT)
+        assert "accepted 2026-06-12, yet told once since; no prompt of ours in this session" in driven.flat()
+
+
+async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> None:
+    async with opened(root, read_only=True) as driven:
+        await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i")
+        assert set(driven.said.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
+        assert len(driven.listed()) == 8
+    (root / PATH).unlink()
+    (root / PATH).mkdir()
+    async with opened(root) as driven:
+        assert "The rules cannot be read." in driven.text and not driven.listed()
+        (root / PATH).rmdir()
+        await driven.press("ctrl+r")
+        assert "no rules are known yet" in driven.text
+
+
+async def test_text_of_others_is_text(root: Path) -> None:
+    bad = ["".join(each.replace("\0", "").split("\n")) for each in HOSTILE]
+    write(root, [("2026-06-12", "gauges", f"> [tool:exec] {' '.join(bad)} → done", "draft PR please")])
+    lines = "".join(
+        f"- {each} {{#{at:07x} told=3 last={each[:4]} project={each}}}\n" for at, each in enumerate(bad)
+    )
+    text = (root / PATH).read_text().replace("## In force\n", f"## In force\n\n{lines}")
+    (root / PATH).write_bytes(text.encode("utf-8", "surrogatepass"))
+    async with opened(root, SIZES["80x24"]) as driven:
+        await driven.press("l")
+        await driven.settle()
+        assert_harmless(driven)
+        for _ in driven.listed()[:4]:
+            await driven.press("j")
+            assert_harmless(driven)
+        await driven.press("g", "a", "p", "m", "z", "escape", "E")
+        assert_harmless(driven)
+        await driven.press("escape", "2", "Y")
+        for size in ((60, 16), (200, 60)):
+            await driven.resize(*size)
+            assert_harmless(driven)
+            assert driven.is_open()

@@ -1,0 +1,167 @@
+"""The rules as a list, the most often said first: a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from tui.kit.keyed_rows import KeyedRows, Note
+from tui.render.draw import Row, clip, found, marked
+from tui.render.figures import count, plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from engine.rules.rulebook import Rule
+
+Standing = Literal["accepted", "told again", "in force", "said", "resting", "turned down", "replaced"]
+SIGNS: dict[Standing, tuple[str, str]] = {
+    "said": ("?", "waits"),
+    "in force": ("●", "in force"),
+    "accepted": ("✓", "accepted"),
+    "told again": ("!", "told again"),
+    "resting": ("○", "rests"),
+    "turned down": ("✗", "turned down"),
+    "replaced": ("↷", "replaced"),
+}
+"""What stands before a rule, and the word for it."""
+MARKED = "+"
+EVERYWHERE = "everywhere"
+WIDE = 100
+"""Cells from which a row has room for the year and for the state as a word."""
+_WHERE = 14
+
+
+@dataclass(frozen=True, slots=True)
+class RuleItem:
+    """A rule as the list shows it."""
+
+    rule: Rule
+    marked: bool = False
+    """It is to be merged with another."""
+
+
+def standing(rule: Rule) -> Standing:
+    """How a rule stands: its state, and of one in force whether the person has accepted it, and had to tell
+    it again since.
+    """
+    if rule.state != "in force" or not rule.accepted:
+        return rule.state
+    return "told again" if rule.last > rule.accepted else "accepted"
+
+
+def style_of(rule: Rule, roles: Roles) -> Style:
+    """The colour of how it stands."""
+    if rule.state == "said":
+        return roles.gate
+    if standing(rule) == "told again":
+        return roles.trouble
+    return roles.active if rule.state == "in force" else roles.dropped
+
+
+def times(rule: Rule) -> str:
+    """In how many sessions it was said: ``13×``; a dash for one that nobody has said yet."""
+    return f"{count(rule.told)}×" if rule.told else "–"
+
+
+def draw_rule(
+    item: RuleItem, items: Sequence[RuleItem], width: int, roles: Roles, *, chosen: bool, query: str = ""
+) -> Row:
+    """A row: sign, how often, when last, where, in a wide one the state as a word, and the words."""
+    rule = item.rule
+    sign, tone = SIGNS[standing(rule)][0], style_of(rule, roles)
+    row = Row((f"{MARKED} ", roles.accent) if item.marked else (f"{sign} ", tone))
+    quiet = roles.normal if rule.counts else roles.dropped
+    often = roles.strong if rule.told > 1 and rule.counts else roles.muted
+    row.fit(times(rule), max(cell_len(times(each.rule)) for each in items), often, "right").gap(2)
+    is_wide = width >= WIDE
+    row.fit(first_line(rule.last if is_wide else rule.last[5:]), 10 if is_wide else 5, roles.muted).gap(2)
+    where = min(_WHERE, max(cell_len(first_line(each.rule.project) or EVERYWHERE) for each in items))
+    row.fit(first_line(rule.project) or EVERYWHERE, where, roles.muted if rule.project else roles.faint)
+    if is_wide:
+        word = max(cell_len(SIGNS[standing(each.rule)][1]) for each in items)
+        row.gap(2).fit(SIGNS[standing(rule)][1], word, tone)
+    text = clip(first_line(rule.text), width - row.cells - 2)
+    row.gap(2)
+    for piece, style in marked(text, found(text, query), roles.strong if chosen else quiet, roles.accent):
+        row.add(piece, style)
+    return row.cut(width)
+
+
+def draw_none(width: int, roles: Roles) -> list[Row]:
+    """Draws what this is, where no rule is known."""
+    return [
+        Row(("no rules are known yet", roles.strong)),
+        Row(("l", roles.accent), (" reads your sessions for what you said about how to work", roles.muted)),
+        Row(("i", roles.accent), (" adds one that you give", roles.muted)),
+    ]
+
+
+class RulesPanel(KeyedRows[RuleItem]):
+    """A line for each rule; how many were said more than once stands in the frame."""
+
+    name_of = "rules"
+    number = "1"
+    words = "rules"
+    always_lit = True
+    aligned = True
+    signs = (
+        (SIGNS["said"][0], "waits for your word; stands last in prompts"),
+        (SIGNS["in force"][0], "in force: you said it as a rule"),
+        (SIGNS["accepted"][0], "in force: you accepted it"),
+        (SIGNS["told again"][0], "you accepted it, and had to say it again since"),
+        (SIGNS["resting"][0], "rests: in no prompt until you say it again, or accept it"),
+        (SIGNS["turned down"][0], "turned down: in no prompt"),
+        (SIGNS["replaced"][0], "replaced by another rule"),
+        (MARKED, "to be merged with the one that you choose"),
+    )
+    head = below = ""
+
+    def key(self, item: RuleItem) -> str:
+        return item.rule.id
+
+    def show_rules(
+        self, items: Sequence[RuleItem], note: Note, about: object, *, head: str, below: str
+    ) -> None:
+        """Shows another state.
+
+        Args:
+            head: Stands beside the title.
+            below: Stands at the lower edge.
+        """
+        self.head, self.below = head, below
+        self.show_items(items, note, about)
+        self.summarise()
+
+    def next_waiting(self) -> str:
+        """The id of the rule that is next after the selected one and waits; empty for none."""
+        after = (self.item_at(at).rule for at in range(self.cursor + 1, self.row_count))
+        return next((rule.id for rule in after if rule.state == "said"), "")
+
+    def row(self, item: RuleItem, width: int, chosen: bool) -> Row:
+        return draw_rule(item, self.items, width, self.roles, chosen=chosen, query=self.query_text)
+
+    def finds(self, item: RuleItem, query: str) -> bool:
+        rule = item.rule
+        held = (rule.text, rule.project or EVERYWHERE, SIGNS[standing(rule)][1], rule.last)
+        return any(query.casefold() in text.casefold() for text in held)
+
+    def summarise(self) -> None:
+        """How many were said more than once; below, what the list is narrowed to."""
+        query = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
+        self.set_frame(self.head, " · ".join(filter(None, (self.below, query))))
+
+    def selected_text(self) -> str:
+        return self.selected.rule.text if self.selected is not None else ""
+
+
+def headline(again: int, waiting: int) -> str:
+    """What stands beside the title."""
+    if not again:
+        return ""
+    waits = f" · {count(waiting)} wait" if waiting else ""
+    return f"you have told your agents {plural(again, 'thing')} more than once{waits}"
