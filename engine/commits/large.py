@@ -6,22 +6,10 @@ Ours would put the whole file where a pointer belongs. So they are left to the p
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 from engine.commits.kinds import FileChange
-from engine.store.encrypted import filters_of
-from engine.store.git import Git
 
 WHY = "git-lfs keeps it, which only git itself runs; commit it with: git add, git commit"
-
-
-def kept_by_lfs(git: Git, paths: Sequence[str]) -> set[str]:
-    """Those of some paths whose attribute is ``filter=lfs``.
-
-    Raises:
-        RepositoryError: Git failed.
-    """
-    return {path for path, name in filters_of(git, paths).items() if name == "lfs"}
 
 
 def is_its_pointer(change: FileChange) -> bool:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError, PathRefused
+from engine.store.crypt import LOCKED, is_encrypted
 from engine.store.documents import parse
 from engine.store.files import Files
 from engine.store.paths import shown, split_relative
@@ -188,7 +189,7 @@ class Reader:
             self.refuse(path, f"is larger than {FILE_LIMIT // 1024} KiB; subscribe to an excerpt of it")
             return None
         if b"\0" in data:
-            self.refuse(path, "is a binary file")
+            self.refuse(path, LOCKED if is_encrypted(data) else "is a binary file")
             return None
         loaded, problems = self._parsed.get(path, data)
         self.problems.extend(problems)

@@ -14,6 +14,8 @@ from engine.errors import RepositoryError
 from engine.history import branches, diffs, explorations, log, snapshots
 from engine.history.model import Changed, ChangedFile, Changes, FileDiff, Timeline, Undone, UndoPlan
 from engine.store import moments, revisions
+from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
+from engine.store.encrypted import filters_of, opened
 from engine.store.paths import shown, split_relative
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
@@ -184,9 +186,15 @@ class History:
 
         Raises:
             FileNotFoundError: That commit holds no such file.
+            RepositoryError: It is encrypted, and cannot be read here.
         """
-        found = self.resolve(revision)
-        return log.one(self.repository.git, found, raw=False).entry, self.repository.show(found, path)
+        found, git = self.resolve(revision), self.repository.git
+        data = self.repository.show(found, path)
+        if is_encrypted(data):
+            data = opened(git, data, filters_of(git, [path]).get(path, ""))
+        if is_encrypted(data):
+            raise RepositoryError(LOCKED, where=shown(path), cure=UNLOCK)
+        return log.one(git, found, raw=False).entry, data
 
     # Snapshots and branches.
 

@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.inventory import Inventory, hidden, take
+from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.documents import Document, parse
 from engine.store.entry_files import (
     KNOWLEDGE,
@@ -154,6 +155,9 @@ def _read(files: Files, path: str, loose: list[Problem]) -> Document | None:
         return None
     except AutopoiesisError as error:
         loose.append(Problem(shown(path), 0, error.what, error.cure or "put a regular file there"))
+        return None
+    if is_encrypted(data):
+        loose.append(Problem(shown(path), 0, LOCKED, UNLOCK, "warning"))
         return None
     if b"\0" in data:
         loose.append(Problem(shown(path), 0, "is a binary file", "write it as Markdown"))

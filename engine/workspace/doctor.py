@@ -24,6 +24,7 @@ from engine.store.schema import validate
 from engine.store.zone import local_day
 from engine.workspace.finding import Finding, Level
 from engine.workspace.search_state import search_findings
+from engine.workspace.sharing_state import encrypts, sharing_findings
 
 _MOST_LINKS = 20
 """Named one by one."""
@@ -45,7 +46,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     """
     workspace = Workspace.open(root)
     files = Files(workspace)
-    repository = Repository(workspace, guard=refuse_secrets)
+    repository = Repository(workspace, guard=refuse_secrets, private=lambda: encrypts(files))
     if staged:
         index = _index_of_commit(repository)
         compared = Comparison(repository.git, repository.has_commits, staged=True, index=index)
@@ -74,6 +75,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_prompt(files),
         *search_findings(workspace, files),
         *_prices(),
+        *sharing_findings(files, repository),
         *_links(workspace),
         *_secrets(files),
         *_machine(workspace),
@@ -222,7 +224,7 @@ def _all_documents(workspace: Workspace) -> list[str]:
 def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Iterator[Finding]:
     wrong = checked = 0
     for path in paths:
-        if not path.endswith(".md") or category_of(path) is None:
+        if not path.endswith(".md") or category_of(path) in (None, "shared"):
             continue
         try:
             data = read(path)

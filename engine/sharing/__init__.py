@@ -1,0 +1,1 @@
+"""Memory shared with others, kept from others, and shown in part."""
