@@ -17,6 +17,7 @@ from engine.store.crypt import LOCKED, is_encrypted
 from engine.store.documents import parse
 from engine.store.files import Files
 from engine.store.paths import shown, split_relative
+from engine.store.sparse import hidden
 from engine.store.yamltext import Mapping
 
 FILE_LIMIT = 1024 * 1024
@@ -24,6 +25,7 @@ FILE_LIMIT = 1024 * 1024
 
 MEMORY = "knowledge/memory/MEMORY.md"
 NO_SUCH_FILE = "there is no such file"
+NOT_HERE = "is not checked out here"
 EMPTY = "the file is empty"
 
 _PARSED_FILES = 4096
@@ -67,7 +69,7 @@ class WorkspaceSource:
         if known is not None and known[0] == status:
             return known[1]
         if status is None and not os.path.lexists(self._files.workspace.root / path):
-            raise FileNotFoundError(path)
+            raise FileNotFoundError(NOT_HERE if hidden(self._files.workspace.root, [path]) else path)
         data = self._files.read(path, limit=FILE_LIMIT)
         # A write in the same tick of the file system's clock would leave the same status, so a file is
         # remembered only when its last change is long past.
@@ -180,7 +182,9 @@ class Reader:
         try:
             split_relative(path)
             data = self._source.read(path)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if error.args == (NOT_HERE,):
+                self.refused[path] = NOT_HERE
             return None
         except AutopoiesisError as error:
             self.refuse(path, f"{error.what}; {error.cure}" if error.cure else error.what)

@@ -90,7 +90,9 @@ class Private:
                 found[path] = "waiting" if path in kept else "uncovered"
         is_installed = programs.find(crypt.PROGRAM) is not None
         counts = self.setting() == crypt.PROGRAM
-        problem, cure = _problem(found, counts=counts, installed=is_installed, unlocked=self._has_key())
+        # In a work tree that shows none of them, no key is needed.
+        has_key = self._has_key() or not on_disk & set(wanted)
+        problem, cure = _problem(found, counts=counts, installed=is_installed, unlocked=has_key)
         return PrivateState(counts, is_installed, self._has_key(), found, problem, cure)
 
     def setup(self) -> PrivateSetup:

@@ -121,11 +121,12 @@ class Sharing:
         with self.files.lock():
             try:
                 inner = self._made(source)
-                target = self._fetched(inner, source, rewound=True)
+                target = self._fetched(inner, source)
                 _check_out(inner, target)
             except BaseException:
                 shutil.rmtree(place, ignore_errors=True)
                 raise
+        self.repository.set_up(f"submodule.{source.path}.url", asked)
         self._allow({*counting.config.git.shared, asked})
         self.files.update(FILE, lambda data: with_source(data, source))
         self._commit([FILE], {source.path: target}, f"shared knowledge {name} at {target[:8]}")
@@ -193,6 +194,7 @@ class Sharing:
             self.files.update(FILE, lambda data: without_source(data, source))
         self._commit([FILE], {found.path: None}, f"no shared knowledge {name}")
         shutil.rmtree(place, ignore_errors=True)
+        self.repository.forget(f"submodule.{found.path}.url")
         self._allow(set(self.counting().config.git.shared) - {source.address})
         return found
 
@@ -226,7 +228,9 @@ class Sharing:
         if found.problem:
             return found
         if found.changed or own:
-            what = f"has changes of its own ({found.changed} files, {own} commits)"
+            files = f"{found.changed} changed file{'s' * (found.changed != 1)}" if found.changed else ""
+            commits = f"{own} commit{'s' * (own != 1)} of its own" if own else ""
+            what = f"has {' and '.join(filter(None, (files, commits)))}"
             return replace(found, problem=what, cure="send them to where it comes from, or take them back")
         if not recorded:
             return replace(found, problem="is not recorded in the memory", cure=update)
@@ -267,25 +271,28 @@ class Sharing:
         inner.set_up("core.symlinks", "false")
         return inner
 
-    def _fetched(self, inner: Repository, source: Source, *, rewound: bool) -> str:
-        """The newest commit there is of a source, which is here then."""
+    def _fetched(self, inner: Repository, source: Source, *held: str) -> str:
+        """The newest commit of a source, which is here then.
+
+        Args:
+            held: Commits that it must still hold.
+        """
         clock = transport.Clock()
         address = _address(source.address, self.files.workspace.root)
         remote = Remote(source.name, address, address, source.branch)
         if not source.branch:
             remote = replace(remote, branch=transport.default_branch(inner, remote, clock))
-        before = transport.resolved(inner, remote.seen)
         found = transport.fetch(inner, remote, clock)
         where = f"{source.name} ({remote.shown})"
         if found is None:
             raise RepositoryError(f"has no branch {remote.branch}", where=where, cure="give another --branch")
-        asked = ("merge-base", "--is-ancestor", before or found, found)
-        if not rewound and inner.git.run(*asked, accept=(0, 1, 128)).code:
-            raise RepositoryError(
-                f"was rewound or rewritten: {(before or '')[:8]}, which it held, is gone",
-                where=where,
-                cure="to follow it all the same: autopoiesis share update --rewound",
-            )
+        for each in held:
+            if inner.git.run("merge-base", "--is-ancestor", each, found, accept=(0, 1, 128)).code:
+                raise RepositoryError(
+                    f"was rewound or rewritten: {each[:8]}, which it held, is gone",
+                    where=where,
+                    cure="to follow it all the same: autopoiesis share update --rewound",
+                )
         lines = "".join(f"update {each} {found}\n" for each in (remote.seen, remote.tracking))
         inner.git.run("update-ref", "--stdin", stdin=lines.encode(), reading=False)
         return found
@@ -300,7 +307,8 @@ class Sharing:
         _refuse_own(before)
         with self.files.lock():
             inner = self._made(source)
-            newest = self._fetched(inner, source, rewound=rewound)
+            held = () if rewound else tuple(filter(None, (before.recorded, before.here)))
+            newest = self._fetched(inner, source, *held)
             target = before.recorded if recorded and before.recorded else newest
             if inner.git.run("cat-file", "-e", f"{target}^{{commit}}", accept=(0, 1, 128)).code:
                 what = f"does not have {target[:8]}, which the memory records"
@@ -308,6 +316,7 @@ class Sharing:
                     what, where=source.name, cure="take the newest: autopoiesis share update"
                 )
             _check_out(inner, target)
+            self.repository.set_up(f"submodule.{source.path}.url", source.address)
         return target
 
     def _allow(self, addresses: set[str]) -> None:

@@ -51,8 +51,8 @@ def stored(git: Git, path: str, data: bytes, filters: Mapping[str, str]) -> byte
     if program is None:
         raise _refused(path, "git-crypt is to encrypt it and is not installed", "install git-crypt")
     if not git.encrypts(name):
-        what = f"filter.{name} is not as git-crypt sets it up, so nothing encrypts it"
-        raise _refused(path, what, f"it is locked, or look at: git config --get-regexp filter.{name}")
+        what = f"the clone is locked, or filter.{name} is not what git-crypt sets up, so nothing encrypts it"
+        raise _refused(path, what, crypt.UNLOCK)
     done = git.through(program, "clean", *options, stdin=data)
     if done.code or not crypt.is_encrypted(done.output):
         raise _refused(path, f"git-crypt cannot encrypt it ({done.message or 'no key'})", crypt.UNLOCK)

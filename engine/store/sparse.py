@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,9 +32,21 @@ def hidden(root: Path, paths: Sequence[str] = ()) -> frozenset[str]:
     Raises:
         RepositoryError: Git failed.
     """
-    if not (repository_folder(root) / _PATTERNS).is_file():
+    folder = repository_folder(root)
+    if not (folder / _PATTERNS).is_file():
         return frozenset()
-    listed = _git(root).run("ls-files", "-t", "-z", "--full-name", paths=paths).output.split(b"\0")
+    try:
+        index = (folder / "index").stat()
+    except OSError:
+        return frozenset()
+    found = _listed(root, (index.st_ino, index.st_mtime_ns, index.st_size))
+    return found & frozenset(paths) if paths else found
+
+
+@lru_cache(maxsize=8)
+def _listed(root: Path, _index: tuple[int, ...]) -> frozenset[str]:
+    """All files that are not checked out, by the state of the index."""
+    listed = _git(root).run("ls-files", "-t", "-z", "--full-name").output.split(b"\0")
     return frozenset(os.fsdecode(line[2:]) for line in listed if line.startswith(b"S "))
 
 

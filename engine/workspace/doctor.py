@@ -17,6 +17,7 @@ from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
 from engine.store import documents, programs
 from engine.store.comparison import Comparison
+from engine.store.crypt import is_encrypted
 from engine.store.files import Files
 from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
@@ -228,7 +229,7 @@ def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Ite
             continue
         try:
             data = read(path)
-            if data is None:
+            if data is None or is_encrypted(data):
                 continue
             document = documents.parse(data, path)
         except FileNotFoundError:
@@ -347,7 +348,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     except AutopoiesisError as error:
         yield Finding("error", f"{error.where}: {error.what}", error.cure)
         return
-    gone = missing(found, files)
+    gone = missing(found, files, repository)
     if gone:
         places = ", ".join(dict.fromkeys(line.path for line in gone))
         yield Finding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NoReturn
 
 from engine.errors import AutopoiesisError
 from engine.settings import trust
@@ -51,5 +52,5 @@ def sharing_findings(files: Files, repository: Repository) -> Iterator[Finding]:
         yield Finding("note", f"sparse checkout: {unseen:,} files of the memory are not checked out here")
 
 
-def _unchanged(*_new: object) -> object:
+def _unchanged(*_new: object) -> NoReturn:
     raise AssertionError("an examination changes no setting")
