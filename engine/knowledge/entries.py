@@ -29,7 +29,7 @@ from engine.store.entry_files import (
     folder_of,
 )
 from engine.store.files import Files
-from engine.store.paths import shown
+from engine.store.paths import is_shared, shown
 from engine.topics.fields import near
 
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
@@ -123,6 +123,7 @@ def scan_entries(files: Files) -> EntryScan:
     found = _with_sizes(found, inventory)
     loose += _out_of_sight(inventory)
     problems = {*loose, *(problem for entry in found for problem in entry.problems)}
+    problems = {each for each in problems if not is_shared(each.path)}  # theirs to mend
     ordered = sorted(problems, key=lambda each: (each.path, each.line, each.what))
     return EntryScan(tuple(found), tuple(ordered), inventory)
 

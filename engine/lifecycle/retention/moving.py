@@ -15,6 +15,7 @@ from engine.knowledge.links import Link, Links
 from engine.knowledge.places import joined
 from engine.knowledge.references import Reference, references
 from engine.store.entry_files import folder_of
+from engine.store.paths import is_shared
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -55,15 +56,18 @@ def moved(
         for link in links.to(path):
             if link.source in targets:
                 continue
+            if is_shared(link.source):
+                broken.append(f"{link.source}:{link.line}")  # not ours to write
+                continue
             if link.source not in texts:
                 texts[link.source] = _lines(files.read(link.source))
             old = texts[link.source][link.line - 1] if link.line <= len(texts[link.source]) else ""
             before = swaps.get((link.source, old), old)
             after = _relinked(before, link, target)
             place = f"{link.source}:{link.line}"
-            if after is None:
+            if after is None and before == old:
                 broken.append(place)
-            else:
+            elif after is not None:
                 swaps[link.source, old] = after
                 relinked.append(place)
         broken += [
@@ -72,7 +76,7 @@ def moved(
             if link.target not in targets and link.reference.target.startswith("../")
         ]
         size = files.workspace.root.joinpath(path).stat().st_size
-        moves.append(Move(path, target, size, tuple(relinked), tuple(broken)))
+        moves.append(Move(path, target, size, tuple(dict.fromkeys(relinked)), tuple(broken)))
     steps = [Step("move", move.path, move.target) for move in moves]
     steps += [Step("swap", source, new, old=old) for (source, old), new in swaps.items()]
     return FileChange(tuple(steps), (about,)), moves

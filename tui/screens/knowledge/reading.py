@@ -51,6 +51,20 @@ class EntryLinks:
     """Why that is not known."""
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The files that something refers to, one of which is in view."""
+
+    source: str
+    targets: tuple[str, ...]
+    at: int = 0
+
+    @property
+    def path(self) -> str:
+        """The one in view."""
+        return self.targets[self.at]
+
+
 class ReadingPanel(LinesPanel):
     """Whatever is selected."""
 
@@ -167,6 +181,21 @@ def draw_entry(
         rows += wrap([("! ", roles.trouble), (str(problem), roles.normal)], width, indent=2)
     rows += _links(links, width, roles)
     rows.append(Row())
+    if text is None:
+        return [*rows, Row(("reading …", roles.faint))]
+    if text.problem:
+        return rows + wrap([("! ", roles.trouble), (text.problem, roles.normal)], width, indent=2)
+    return rows + _text(text.text, width, roles)
+
+
+def draw_followed(step: Followed, text: EntryText | None, width: int, roles: Roles) -> list[Row]:
+    """Draws the file that a reference leads to."""
+    keys = [("f", roles.accent), (" follows on  ", roles.muted)]
+    if len(step.targets) > 1:
+        keys += [("F", roles.accent), (f" the next of {len(step.targets)}  ", roles.muted)]
+    rows = wrap([(step.path, roles.strong)], width)
+    rows += _line("named in", step.source, width, roles.normal, roles)
+    rows += [Row(*keys, ("esc", roles.accent), (" back", roles.muted)).cut(width), Row()]
     if text is None:
         return [*rows, Row(("reading …", roles.faint))]
     if text.problem:
