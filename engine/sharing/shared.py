@@ -118,14 +118,13 @@ class Sharing:
                 "the workspace is not trusted", where=str(root), cure="autopoiesis trust --show"
             )
         place = self._place(source.path)
-        with self.files.lock():
-            try:
-                inner = self._made(source)
-                target = self._fetched(inner, source)
-                _check_out(inner, target)
-            except BaseException:
-                shutil.rmtree(place, ignore_errors=True)
-                raise
+        try:
+            inner = self._made(source)
+            target = self._fetched(inner, source)
+            self._check_out(inner, target)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
         self.repository.set_up(f"submodule.{source.path}.url", asked)
         self._allow({*counting.config.git.shared, asked})
         self.files.update(FILE, lambda data: with_source(data, source))
@@ -305,19 +304,20 @@ class Sharing:
                 cure="if you know it: autopoiesis trust --show, or autopoiesis config show git.shared",
             )
         _refuse_own(before)
-        with self.files.lock():
-            inner = self._made(source)
-            held = () if rewound else tuple(filter(None, (before.recorded, before.here)))
-            newest = self._fetched(inner, source, *held)
-            target = before.recorded if recorded and before.recorded else newest
-            if inner.git.run("cat-file", "-e", f"{target}^{{commit}}", accept=(0, 1, 128)).code:
-                what = f"does not have {target[:8]}, which the memory records"
-                raise RepositoryError(
-                    what, where=source.name, cure="take the newest: autopoiesis share update"
-                )
-            _check_out(inner, target)
-            self.repository.set_up(f"submodule.{source.path}.url", source.address)
+        inner = self._made(source)
+        held = () if rewound else tuple(filter(None, (before.recorded, before.here)))
+        newest = self._fetched(inner, source, *held)
+        target = before.recorded if recorded and before.recorded else newest
+        if inner.git.run("cat-file", "-e", f"{target}^{{commit}}", accept=(0, 1, 128)).code:
+            what = f"does not have {target[:8]}, which the memory records"
+            raise RepositoryError(what, where=source.name, cure="take the newest: autopoiesis share update")
+        self._check_out(inner, target)
+        self.repository.set_up(f"submodule.{source.path}.url", source.address)
         return target
+
+    def _check_out(self, inner: Repository, revision: str) -> None:
+        with self.files.lock():
+            inner.git.run("checkout", "--quiet", "--detach", "--no-overwrite-ignore", revision, reading=False)
 
     def _allow(self, addresses: set[str]) -> None:
         """Keeps which addresses are fetched from."""
@@ -326,10 +326,6 @@ class Sharing:
 
     def _commit(self, paths: list[str], new: dict[str, str | None], what: str) -> None:
         self.repository.commit(paths, commit_message("maintenance", what), links=new)
-
-
-def _check_out(inner: Repository, revision: str) -> None:
-    inner.git.run("checkout", "--quiet", "--detach", "--no-overwrite-ignore", revision, reading=False)
 
 
 def _refuse_own(found: Shared) -> None:

@@ -20,6 +20,7 @@ from engine.settings import trust
 from engine.store.commit_message import commit_message
 from engine.store.descriptors import open_folder
 from engine.store.files import Files, reported
+from engine.store.git_folder import inner
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.format import parse
@@ -219,7 +220,10 @@ def _commit(
     paths = [
         workspace.relative(path)
         for path in sorted(workspace.root.rglob("*"))
-        if path.is_file() and ".git" not in path.parts and not path.is_relative_to(workspace.scratch)
+        if path.is_file()
+        and ".git" not in path.parts
+        and not path.is_relative_to(workspace.scratch)
+        and not inner(workspace.root, path.relative_to(workspace.root).parts)
     ]
     try:
         if past is None:
