@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -46,6 +47,7 @@ class Link:
     line: int  # from 1
     target: str  # the file or folder that it leads to; of an entry its marker file
     reference: Reference
+    also: tuple[str, ...] = ()  # what else leads there from that line, as it is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +75,16 @@ class Links:
         """Every reference that leads somewhere, by source and place."""
         found: list[Link] = []
         for source in self._sources:
-            told: set[tuple[int, str, str]] = set()
+            told: dict[tuple[int, str], int] = {}
             leaks = {line for line, _ in source.private}
             for line, what in source.private:
                 self._tell(source.path, line, what, "say it in the skill itself, or leave it out")
             for reference in source.references:
                 target = self._target(source.path, reference, is_leak=reference.line in leaks)
-                # Names are written in several ways, and a move writes each of them anew.
-                name = reference.target if reference.kind == "wikilink" else ""
-                place = reference.line, target, name
-                if target and place not in told and target != source.path:
-                    told.add(place)
+                if (at := told.get((reference.line, target))) is not None:
+                    found[at] = replace(found[at], also=(*found[at].also, reference.target))
+                elif target and target != source.path:
+                    told[reference.line, target] = len(found)
                     found.append(Link(source.path, reference.line, target, reference))
                     self._inward(source.path, reference, target, is_told=reference.line in leaks)
         return tuple(found)
@@ -119,7 +120,9 @@ class Links:
         Raises:
             EntryError: It means none, or several.
         """
-        found = self._places.existing("/".join(part for part in text.split("/") if part not in ("", ".")))
+        found = ""
+        with suppress(Outside):
+            found = self._places.existing("/".join(part for part in text.split("/") if part not in ("", ".")))
         several = (found,) if found else self._names.find(text.strip("[]")) if self._sources else ()
         if len(several) == 1:
             return several[0]

@@ -122,7 +122,9 @@ def test_never_in_clear(
     report = private.sync()
     assert [each.path for each in report.left] == [PATH] and report.sent and held(private) == before
     with pytest.raises(RepositoryError, match="encrypt"):
-        private.repository.commit_beside({PATH: b"windfall"}, git(private.root, "rev-parse", "HEAD"), "memory: x")
+        private.repository.commit_beside(
+            {PATH: b"windfall"}, git(private.root, "rev-parse", "HEAD"), "memory: x"
+        )
     assert not in_clear(private, "windfall") and not (private.root.parent / "canary").exists()
 
 

@@ -230,10 +230,9 @@ def _place(entry: Entry) -> str:
 def _link_rows(
     title: str, links: tuple[Link, ...], text: Callable[[Link], str], *, most: int | None = _SHOWN_LINKS
 ) -> list[list[str]]:
-    told = list(dict.fromkeys(map(text, links)))
-    rows = [[title if not number else "", each] for number, each in enumerate(told[:most])]
-    if len(told) > len(rows):
-        rows.append(["", f"and {len(told) - len(rows)} more"])
+    rows = [[title if not number else "", text(link)] for number, link in enumerate(links[:most])]
+    if len(links) > len(rows):
+        rows.append(["", f"and {len(links) - len(rows)} more"])
     return rows
 
 

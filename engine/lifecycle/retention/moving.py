@@ -65,9 +65,9 @@ def moved(
             before = swaps.get((link.source, old), old)
             after = _relinked(before, link, target)
             place = f"{link.source}:{link.line}"
-            if after is None and before == old:
+            if after is None:
                 broken.append(place)
-            elif after is not None:
+            else:
                 swaps[link.source, old] = after
                 relinked.append(place)
         broken += [
@@ -76,7 +76,7 @@ def moved(
             if link.target not in targets and link.reference.target.startswith("../")
         ]
         size = files.workspace.root.joinpath(path).stat().st_size
-        moves.append(Move(path, target, size, tuple(dict.fromkeys(relinked)), tuple(broken)))
+        moves.append(Move(path, target, size, tuple(relinked), tuple(broken)))
     steps = [Step("move", move.path, move.target) for move in moves]
     steps += [Step("swap", source, new, old=old) for (source, old), new in swaps.items()]
     return FileChange(tuple(steps), (about,)), moves
@@ -100,7 +100,7 @@ def _rewritten(text: str, each: Reference, link: Link, target: str) -> str | Non
     """One reference that leads to another path; ``None`` for one to something else."""
     path = _spelled(each.target, link, target)
     if each.kind == "wikilink":
-        if path is None and each.target != link.reference.target:
+        if path is None and each.target not in (link.reference.target, *link.also):
             return None
         place = path if path is not None and "/" in path else target.removesuffix(".md")
         section = f"#{each.section}" if each.section else ""
