@@ -149,7 +149,8 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
     desk.put({ada: "x", "knowledge/procedures/x.md": "# X\n", "knowledge/people/bob.md": "# Bob\n"})
     (tmp_path / ada).write_bytes(odd)
     sources = {
-        "knowledge/people/list.md": "[A](ada%20lovelace.md), [[ada lovelace#Ada|her]], [[bob]] [[PEOPLE/Bob]]\r\n",
+        "knowledge/people/list.md": "- [Ada](ada%20lovelace.md), [[ada lovelace#Ada|her]], [[bob]]"
+        " [[PEOPLE/Bob]]\r\n",
         "knowledge/procedures/y.md": "`knowledge/people/bob.md`, [B](../people/bob.md#a), people/bob.md.\n",
         "knowledge/shared/team/z.md": "[[bob]]\n",
         "knowledge/facts.md": "- bob.mdx and knowledge/people/bob.md.bak are others\n",

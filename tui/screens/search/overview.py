@@ -26,7 +26,7 @@ KINDS: dict[str, str] = {
     "conversation": "conversations",
     "topic": "topics",
     "knowledge": "knowledge",
-    "shared": "shared by others",
+    "shared": "from others",
     "archive": "archive",
 }
 """What the categories are called, in their order."""
