@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -228,16 +228,17 @@ class History:
         """The branches ``explore/*`` and ``extract/*``, the one that was used last first."""
         return branches.branches(self.repository.git, self.head(), self.clock())
 
-    def explore(self, name: str, revision: str = "") -> Exploration:
+    def explore(self, name: str, revision: str = "", only: Sequence[str] = ()) -> Exploration:
         """Makes a branch to try something on, with its files in a folder outside the workspace, or says where
         they are; see ``explorations.make``. Files, index and branch of the workspace stay as they are.
 
         Args:
             revision: What it begins with; of a new branch the newest commit when left out.
+            only: The folders that are to be shown there; all when left out.
         """
         with self.files.lock():
             found = self.resolve(revision) if revision else ""
-            return explorations.make(self.repository.git, name, found, self.head())
+            return explorations.make(self.repository.git, name, found, self.head(), only)
 
     def branch(self, name: str) -> Branch:
         """The branch ``explore/NAME``, its name given with or without that."""

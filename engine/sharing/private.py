@@ -149,7 +149,7 @@ class Private:
             return False
 
     def _has_key(self) -> bool:
-        return (repository_folder(self.repository.workspace.root) / "git-crypt/keys/default").is_file()
+        return crypt.has_key_in(repository_folder(self.repository.workspace.root), [])
 
 
 def _with_lines(data: bytes | None) -> bytes:

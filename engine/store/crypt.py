@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 from engine.store import programs
 
@@ -34,9 +35,19 @@ def key_options(name: str) -> list[str] | None:
     return None if match is None else [f"--key-name={match[1]}"] if match[1] else []
 
 
-def own_filters(configured: Mapping[str, str]) -> dict[str, str]:
+def has_key_in(folder: Path, options: list[str]) -> bool:
+    """Whether a repository's own folder has the key that options name; none of them name the usual one."""
+    name = options[0].partition("=")[2] if options else "default"
+    return (folder / "git-crypt/keys" / name).is_file()
+
+
+def own_filters(configured: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Settings by which git runs git-crypt, and nothing else, for those of its filters that are configured as
-    it does that itself; none where it is not installed."""
+    it does that itself and whose key is there; none where it is not installed.
+
+    Args:
+        folder: The repository's own; of a linked work tree that work tree's, which has no keys.
+    """
     program = programs.find(PROGRAM)
     settings: dict[str, str] = {}
     for section in {name.rpartition(".")[0] for name in configured}:
@@ -45,7 +56,8 @@ def own_filters(configured: Mapping[str, str]) -> dict[str, str]:
             continue
         found = [_COMMAND.fullmatch(configured.get(f"{section}.{each}", "")) for each in ("clean", "smudge")]
         told = [(match[2], [f"--key-name={match[3]}"] if match[3] else []) for match in found if match]
-        if told == [("clean", options), ("smudge", options)]:
+        has_key = has_key_in(folder, options)
+        if has_key and told == [("clean", options), ("smudge", options)]:
             for verb in ("clean", "smudge"):
                 settings[f"{section}.{verb}"] = shlex.join([program, verb, *options])
             settings[f"{section}.required"] = "true"

@@ -21,6 +21,7 @@ from pathlib import Path
 from engine.errors import RepositoryError
 from engine.store import programs
 from engine.store.crypt import own_filters
+from engine.store.git_folder import repository_folder
 
 TIMEOUT_S = 60.0
 
@@ -212,7 +213,9 @@ class Git:
                 configured[name] = value
                 settings[name] = ""
                 settings[f"{section}.required"] = "false"
-        return settings | own_filters(configured) if configured and self.private() else settings
+        if not configured or not self.private():
+            return settings
+        return settings | own_filters(configured, repository_folder(self.root))
 
     def _environment(
         self, settings: AbcMapping[str, str], more: AbcMapping[str, str] | None, reading: bool
@@ -278,6 +281,17 @@ class Git:
         fatal = [text for text in lines if text.startswith(("fatal:", "error:"))] or lines[-1:]
         message = fatal[0].removeprefix("fatal:").removeprefix("error:").strip() if fatal else ""
         return GitResult(process.returncode, output, message)
+
+
+def read_status(output: bytes) -> tuple[int, bool]:
+    """How many files have changed, and whether there are conflicts."""
+    entries = iter(output.split(b"\0"))
+    kinds = []
+    for entry in entries:
+        kinds.append(entry[:2])
+        if entry.startswith(b"2 "):
+            next(entries, None)  # what it was called before
+    return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds
 
 
 def _end(process: subprocess.Popen[bytes], *, alone: bool) -> None:

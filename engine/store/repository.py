@@ -20,7 +20,7 @@ from engine.store import git_folder, git_lock
 from engine.store.commits import commit, commit_contents, refusals
 from engine.store.committable import Guard
 from engine.store.files import Files
-from engine.store.git import Git
+from engine.store.git import Git, read_status
 from engine.store.paths import Workspace, shown, split_relative
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Repository:
         try:
             if count:
                 listing = self.git.run("status", "--porcelain=v2", "-z", "--untracked-files=all")
-                dirty, conflicts = _read_status(listing.output)
+                dirty, conflicts = read_status(listing.output)
             elif blocked is None:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
@@ -380,17 +380,6 @@ class Repository:
         if found is None:
             raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
         return found
-
-
-def _read_status(output: bytes) -> tuple[int, bool]:
-    """How many files have changed, and whether there are conflicts."""
-    entries = iter(output.split(b"\0"))
-    kinds = []
-    for entry in entries:
-        kinds.append(entry[:2])
-        if entry.startswith(b"2 "):
-            next(entries, None)  # what it was called before
-    return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds
 
 
 def commit_of(git: Git, name: str, environment: Mapping[str, str] | None = None) -> str | None:

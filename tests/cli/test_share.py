@@ -13,7 +13,7 @@ from tests.sharing.conftest import team as team
 from tests.sync.machines import git
 
 
-def test_share(apo: Command, sample: Path, team: Path, tmp_path: Path) -> None:
+def test_share(apo: Command, sample: Path, team: Path) -> None:
     assert "nothing of others is shared here" in apo("-C", sample, "share", "list").out
     added = apo("-C", sample, "share", "add", team, "--name", "team")
     assert added.code == 0 and "knowledge/shared/team is at " in added.out
@@ -25,17 +25,15 @@ def test_share(apo: Command, sample: Path, team: Path, tmp_path: Path) -> None:
     assert [(each["name"], each["after"], each["why"]) for each in updated] == [("team", after, "")]
     assert "team: at " in apo("-C", sample, "share", "update", "team").out
     assert apo("-C", sample, "share", "update", "nobody").code == 1
-    made = apo("-C", sample, "share", "worktree", tmp_path / "agent", "--only", "topics,knowledge/shared")
-    assert made.code == 0 and "is on the branch agent/agent" in made.out
-    listed = apo("-C", sample, "share", "list", "--json").json
-    assert [each["name"] for each in listed["shared"]] == ["team"]
-    assert [each["shows"] for each in listed["worktrees"]] == [["knowledge/shared", "topics"]]
+    made = apo("-C", sample, "history", "explore", "agent", "--only", "topics, knowledge/shared/team")
+    assert made.code == 0 and "which shows knowledge/shared/team, topics alone" in made.out
+    assert apo("-C", sample, "history", "explore", "agent", "--only", "topics", "--diff").code == 2
+    assert [each["name"] for each in apo("-C", sample, "share", "list", "--json").json] == ["team"]
     (sample / "knowledge/shared/team/mine.md").write_text("mine")
     assert "has 1 changed file" in apo("-C", sample, "share", "update").err
     assert apo("-C", sample, "share", "remove", "team").code == 1
     (sample / "knowledge/shared/team/mine.md").unlink()
     assert apo("-C", sample, "share", "remove", "team").code == 0
-    assert apo("-C", sample, "share", "worktree", tmp_path / "other", "--only", " , ").code == 2
 
 
 def test_private(apo: Command, sample: Path, git_crypt: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,12 +186,18 @@ def test_machines_keep_it_equal(private: Machine, machines: Machines) -> None:
     ["git-crypt clean; touch x", "sh -c git-crypt clean", '"git-crypt" clean --key-name=other', "/x/e clean",
      '"git-crypt" smudge', "$(touch x)/git-crypt clean", "git-crypt clean %f", "~/git-crypt clean", ""],
 )  # fmt: skip
-def test_only_what_git_crypt_sets_up_is_taken_for_its_filter(git_crypt: Path, clean: str) -> None:
+def test_only_what_git_crypt_sets_up_is_taken_for_its_filter(
+    git_crypt: Path, tmp_path: Path, clean: str
+) -> None:
+    (tmp_path / "git-crypt/keys").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "git-crypt/keys/default").touch()
     for name in ("filter.git-crypt", "filter.git-crypt-team"):
-        assert own_filters({f"{name}.clean": clean, f"{name}.smudge": '"git-crypt" smudge'}) == {}
+        assert own_filters({f"{name}.clean": clean, f"{name}.smudge": '"git-crypt" smudge'}, tmp_path) == {}
     known = {
         "filter.git-crypt.clean": "'/usr/bin/git-crypt' clean",
         "filter.git-crypt.smudge": '"git-crypt" smudge',
     }
-    assert own_filters(known)["filter.git-crypt.clean"] == f"{git_crypt}/git-crypt clean"
-    assert own_filters({**known, "filter.git-crypt.process": "evil"}) == {}
+    assert own_filters(known, tmp_path)["filter.git-crypt.clean"] == f"{git_crypt}/git-crypt clean"
+    assert own_filters({**known, "filter.git-crypt.process": "evil"}, tmp_path) == {}
+    (tmp_path / "git-crypt/keys/default").unlink()
+    assert own_filters(known, tmp_path) == {}

@@ -9,8 +9,9 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ReadOnly
+from engine.history.explorations import work_trees
 from engine.knowledge.harvest.report import HarvestRequest
-from engine.sharing.view import make, views
+from engine.store.crypt import is_encrypted
 from engine.store.sparse import hidden, outside
 from engine.topics.check import check_topics
 from engine.workspace.doctor import examine
@@ -22,10 +23,10 @@ from tests.sync.machines import Machine, git
 def agent(sample: Path) -> Iterator[Machine]:
     """A sub-agent's work tree of the sample, which shows topics and people."""
     with Engine.open(sample) as engine:
-        place = sample.parent / "agent"
-        view = make(engine.files, engine.repository, place, ["topics", "knowledge/people"])
-        assert views(engine.repository) == (view,) and view.branch == "agent/agent"
-    yield Machine(place, lambda: engine.clock())  # type: ignore[arg-type]  # the time as it is
+        made = engine.history.explore("agent", only=["topics", "knowledge/people/"])
+        assert made.shows == ("knowledge/people", "topics") and made.branch == "explore/agent"
+        assert engine.history.explore("agent").shows == made.shows
+    yield Machine(made.folder, lambda: engine.clock())  # type: ignore[arg-type]  # the time as it is
 
 
 def told(root: Path) -> set[str]:
@@ -36,7 +37,7 @@ def told(root: Path) -> set[str]:
 
 def test_what_is_not_shown_is_there_all_the_same(agent: Machine, sample: Path) -> None:
     engine, root = agent.engine, agent.root
-    assert {each.name for each in root.iterdir() if each.is_dir()} == {"knowledge", "topics", "scratch"}
+    assert {each.name for each in root.iterdir() if each.is_dir()} <= {"knowledge", "topics", "scratch"}
     assert not (root / "knowledge/memory").exists() and (root / "knowledge/facts.md").is_file()
     assert agent.status() == "" and engine.repository.state().dirty == 0
     assert told(root) <= told(sample)
@@ -54,12 +55,14 @@ def test_what_is_not_shown_is_there_all_the_same(agent: Machine, sample: Path) -
     assert engine.repository.commit(["topics/release.md", memory], "memory: of the agent")
     changed = git(root, "diff", "--name-status", "HEAD~1", "HEAD").split()
     assert changed == ["M", "topics/release.md"] and agent.status() == ""
+    with Engine.open(sample) as above:
+        assert above.reconstruction.merging.apply("explore/agent").is_merged
+    assert (sample / "topics/release.md").read_text().endswith("One more.\n") and (sample / memory).is_file()
 
 
 def test_a_harvest_writes_nothing_over_what_is_not_shown(sample: Path) -> None:
     with Engine.open(sample) as engine:
-        make(engine.files, engine.repository, sample.parent / "narrow", ["topics"])
-    narrow = sample.parent / "narrow"
+        narrow = engine.history.explore("narrow", only=["topics"]).folder
     (narrow / "conversations").mkdir()
     (narrow / "conversations/talk.md").write_text("## 10:00 — user\nFact: The gate opens at noon.\n")
     with Engine.open(narrow) as engine:
@@ -107,17 +110,19 @@ def test_a_sync_brings_only_what_is_shown(machines: tuple[Machine, Machine, Path
 def test_what_there_is_not_is_not_shown(machines: tuple[Machine, Machine, Path], folder: str) -> None:
     desk, _, _ = machines
     with pytest.raises(AutopoiesisError):
-        make(desk.engine.files, desk.repository, desk.root.parent / "agent", [folder])
-    assert not (desk.root.parent / "agent").exists() and views(desk.repository) == ()
-    assert git(desk.root, "branch", "--list", "agent/*") == ""
+        desk.engine.history.explore("agent", only=["topics", folder])
+    assert list(work_trees(desk.repository.git)) == ["refs/heads/main"]
+    assert git(desk.root, "branch", "--list", "explore/*") == ""
 
 
-def test_a_view_is_made_outside_and_in_an_empty_place(machines: tuple[Machine, Machine, Path]) -> None:
-    desk, laptop, _ = machines
-    for place in (desk.root / "inside", laptop.root, desk.root):
-        with pytest.raises(AutopoiesisError, match="is taken, or lies in the workspace"):
-            make(desk.engine.files, desk.repository, place, ["topics"])
-    make(desk.engine.files, desk.repository, desk.root.parent / "agent", ["topics"])
-    with pytest.raises(AutopoiesisError, match="agent/agent"):
-        make(desk.engine.files, desk.repository, desk.root.parent / "deeper/agent", ["topics"])
-    assert desk.status() == ""
+def test_private_files_stay_encrypted_there(machines: tuple[Machine, Machine, Path], git_crypt: Path) -> None:
+    desk, _, _ = machines
+    desk.write("knowledge/private/money.md", "# Money\n")
+    desk.engine.private.setup()
+    folder = desk.engine.history.explore("agent", only=["knowledge/private"]).folder
+    assert is_encrypted((folder / "knowledge/private/money.md").read_bytes())
+    (folder / "knowledge/private/more.md").write_text("# More\n")
+    (folder / "knowledge/facts.md").write_text("# Facts\n\n- Of the agent.\n")
+    with Engine.open(folder) as engine:
+        (left,) = engine.commits.commit().left_out
+        assert left.path == "knowledge/private/more.md" and "encrypt" in left.why

@@ -1,8 +1,7 @@
-"""``share``: knowledge of others, and work trees for sub-agents. ``private``: what is committed encrypted."""
+"""``share``: knowledge of others. ``private``: what is committed encrypted."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,20 +16,18 @@ if TYPE_CHECKING:
 @group(
     "autopoiesis share add https://example.org/team-knowledge.git --name team",
     "autopoiesis share list",
-    "autopoiesis share worktree ../reviewer --only topics,knowledge/shared",
+    "autopoiesis share update",
 )
 def share() -> None:
-    """Knowledge of others (git submodules in knowledge/shared/), and work trees that show a part of yours."""
+    """Knowledge of others, in git submodules below knowledge/shared/."""
 
 
 @share.verb("list", "autopoiesis share list", "autopoiesis share list --json")
 def share_list(engine: Engine, as_json: bool) -> int:
-    """List the knowledge of others: where from, which commit, what is wrong; and sub-agents' work trees."""
-    from engine.sharing.view import views  # noqa: PLC0415 — not for `--help`
-
-    found, parts = engine.sharing.all(), views(engine.repository)
+    """List the knowledge of others: where from, which commit, and what is wrong."""
+    found = engine.sharing.all()
     if as_json:
-        emit_json({"shared": found, "worktrees": parts})
+        emit_json(found)
         return 0
     if found:
         rows = [
@@ -39,8 +36,6 @@ def share_list(engine: Engine, as_json: bool) -> int:
         table(rows, ["name", "recorded", "", "from"])
     else:
         emit("nothing of others is shared here: autopoiesis share add ADDRESS")
-    for each in parts:
-        emit(f"work tree {each.folder} on {each.branch} shows {', '.join(each.shows)}")
     emit_problems(f"autopoiesis: {each.path}: {each.problem}; {each.cure}" for each in found if each.problem)
     return 0
 
@@ -97,31 +92,6 @@ def share_remove(engine: Engine, name: str, as_json: bool) -> None:
     emit_json(found) if as_json else emit(
         f"{found.path} is gone; nothing is fetched from {found.address} any more"
     )
-
-
-@share.verb("worktree", "autopoiesis share worktree ../reviewer --only topics,knowledge/shared")
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--only", "folders", required=True, multiple=True, metavar="FOLDER,…", help="What it is to show."
-)
-def share_worktree(engine: Engine, directory: Path, folders: tuple[str, ...], as_json: bool) -> None:
-    """Make a work tree in DIRECTORY for a sub-agent, on a branch of its own, that shows some folders alone.
-
-    Files that lie directly in a folder above those are shown, too. It is a view and no wall: git in it can
-    read all of the repository. Private files stay encrypted there. To take over what the sub-agent has
-    committed: git merge agent/NAME; to end it: git worktree remove DIRECTORY.
-    """
-    from engine.sharing.view import make  # noqa: PLC0415 — not for `--help`
-
-    wanted = [each.strip() for text in folders for each in text.split(",") if each.strip()]
-    if not wanted:
-        raise click.UsageError("--only needs at least one folder")
-    found = make(engine.files, engine.repository, directory, wanted)
-    if as_json:
-        emit_json(found)
-        return
-    emit(f"{found.folder} is on the branch {found.branch} and shows {', '.join(found.shows)}")
-    emit(f"open it: autopoiesis -C {found.folder}")
 
 
 @group("autopoiesis private setup", "autopoiesis private status")
