@@ -1,1 +1,1 @@
-"""Memory shared with others, kept from others, and shown in part."""
+"""Knowledge that others share, and what is kept from them."""

@@ -26,6 +26,7 @@ from engine.store.repository import Repository
 from engine.transcripts.format import parse
 from engine.transcripts.replay import human_pace, replay
 from engine.workspace import hooks
+from engine.workspace.sharing_state import encrypts
 
 if TYPE_CHECKING:
     from engine.workspace.sample_past import Past
@@ -82,7 +83,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
             with open_folder(workspace.root, parts, create=True):
                 pass
 
-    repository = Repository(workspace, guard=refuse_secrets)
+    repository = Repository(workspace, guard=refuse_secrets, private=lambda: encrypts(files))
     state = repository.state()
     if state.kind == "none":
         repository.init()

@@ -1,4 +1,4 @@
-"""What is wrong with knowledge of others, private files and work trees that show a part."""
+"""How knowledge of others and private files are, and what a work tree does not show."""
 
 from __future__ import annotations
 

@@ -110,9 +110,8 @@ def private_setup(engine: Engine, as_json: bool) -> int:
     if as_json:
         emit_json(done)
         return 1 if done.left else 0
-    emit(
-        "a key was made: keep a copy of it, git-crypt export-key FILE" if done.made_key else "there is a key"
-    )
+    made = "a key was made: keep a copy of it, git-crypt export-key FILE"
+    emit(made if done.made_key else "there is a key already; who else has it can read what it encrypts")
     count = plural(len(done.encrypted), "file")
     emit(f"{count} encrypted from now on; {kept(done.revision, 'it was so already')}")
     for path in done.in_history:
