@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from engine.lifecycle.rules.rules import Rules
     from engine.probes.probes import Probes
     from engine.settings.editing import Configuration
+    from engine.sharing.private import Private
+    from engine.sharing.shared import Sharing
     from engine.sync.sync import Sync
 
 
@@ -36,6 +38,31 @@ class Parts(BasicParts):
         from engine.sync.sync import Sync  # noqa: PLC0415 — likewise
 
         return Sync(self.files, self.repository, lambda: read(self.files), self.clock)
+
+    @part
+    def sharing(self) -> Sharing:
+        """The knowledge of others, each in a repository of its own."""
+        from engine.settings.trust import read  # noqa: PLC0415 — only where something is fetched
+        from engine.sharing.shared import Sharing  # noqa: PLC0415 — likewise
+
+        return Sharing(
+            self.files,
+            self.repository,
+            lambda: read(self.files),
+            lambda *new: self.configuration.change(*new),
+        )
+
+    @part
+    def private(self) -> Private:
+        """What is committed encrypted."""
+        from engine.sharing.private import Private  # noqa: PLC0415 — only where it is set up or looked at
+
+        return Private(
+            self.files,
+            self.repository,
+            lambda: self.config.git.private,
+            lambda *new: self.configuration.change(*new),
+        )
 
     @part
     def commits(self) -> Commits:

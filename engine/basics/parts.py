@@ -163,7 +163,9 @@ class BasicParts:
         from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only where something is committed
         from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
 
-        return Repository(self.workspace, guard=refuse_secrets)
+        return Repository(
+            self.workspace, guard=refuse_secrets, private=lambda: self.config.git.private == "git-crypt"
+        )
 
     @part
     def decision_log(self) -> DecisionLog:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from engine.commits.kinds import FileChange
-from engine.commits.large import WHY, is_its_pointer, kept_by_lfs
+from engine.commits.large import WHY, is_its_pointer
 from engine.commits.report import LeftOut
 from engine.errors import AutopoiesisError
+from engine.store import crypt
+from engine.store.encrypted import filters_of
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import TEMP_PREFIX
 from engine.store.repository import Repository
@@ -55,13 +58,17 @@ def gather(
     refused = repository.refusals(may_go)
     left += [LeftOut(path, why) for path, why in refused.items()]
     changes: list[FileChange] = []
-    large = kept_by_lfs(repository.git, may_go) if may_go else set()
+    filters = filters_of(repository.git, may_go)
+    large = {path for path, name in filters.items() if name == "lfs"}
     for change in _read(files, repository, [path for path in may_go if path not in refused], large):
         if change.path in large and is_its_pointer(change):
             continue
         why = WHY if change.path in large else _fault(change)
         if why:
             left.append(LeftOut(change.path, why))
+        elif change.after is not None and crypt.key_options(filters.get(change.path, "")) is not None:
+            # What is encrypted is not to be told in the commit's message, nor to a model that words it.
+            changes.append(replace(change, before=change.before and _OPAQUE, after=_OPAQUE))
         else:
             changes.append(change)
     return changes, sorted(left, key=lambda each: each.path)

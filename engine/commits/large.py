@@ -6,24 +6,10 @@ Ours would put the whole file where a pointer belongs. So they are left to the p
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Sequence
 
 from engine.commits.kinds import FileChange
-from engine.store.git import Git
 
 WHY = "git-lfs keeps it, which only git itself runs; commit it with: git add, git commit"
-
-
-def kept_by_lfs(git: Git, paths: Sequence[str]) -> set[str]:
-    """Those of some paths whose attribute is ``filter=lfs``.
-
-    Raises:
-        RepositoryError: Git failed.
-    """
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    told = git.run("check-attr", "--stdin", "-z", "filter", stdin=stdin).output.split(b"\0")
-    return {os.fsdecode(path) for path, value in zip(told[::3], told[2::3], strict=False) if value == b"lfs"}
 
 
 def is_its_pointer(change: FileChange) -> bool:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from engine.context.caps import Cap
 from engine.context.compiled import LAST_STABLE_LAYER, LeftOut, Limit, Section, SlotName
-from engine.context.delimiters import GAP, marker
+from engine.context.delimiters import GAP, OF_OTHERS, marker
 from engine.context.tokens import fit
+from engine.store.paths import is_shared
 
 Count = Callable[[str], int]
 _NO_LIMIT: Limit = ""
@@ -81,7 +82,8 @@ class Placement:
     def piece(self, candidate: Candidate) -> Piece:
         """The candidate as a piece, whole."""
         section = self.section(candidate)
-        head = marker(candidate.mark or candidate.label) + "\n"
+        mark = candidate.mark or candidate.label
+        head = marker(f"{mark} · {OF_OTHERS}" if is_shared(candidate.source) else mark) + "\n"
         return Piece(section, candidate.order, head, GAP, self.count(f"{head}{section.text}{GAP}"))
 
     def section(self, candidate: Candidate) -> Section:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.context.budget import Candidate
-from engine.context.delimiters import one_line, outside
+from engine.context.delimiters import OF_OTHERS, one_line, outside
 from engine.context.sources import Reader
 from engine.store.entry_files import (
     KNOWLEDGE,
@@ -20,7 +20,7 @@ from engine.store.entry_files import (
     entry_name,
     entry_places,
 )
-from engine.store.paths import shown
+from engine.store.paths import is_shared, shown
 
 CATALOG_KIB = 2.0
 """Cap of each catalog: a prompt that lists hundreds of entries explains none of them."""
@@ -47,6 +47,7 @@ def catalog_line(name: str, description: str, place: str) -> str:
     Text of the program may follow the path in ``place``.
     """
     entry = f"{one_line(name, _NAME_CHARACTERS)}: {one_line(description, _DESCRIPTION_CHARACTERS)}"
+    place = f"{place}; {OF_OTHERS}" if is_shared(place) else place
     # In a line of a list, a comment might pass for the marker of a section although it begins none.
     return f"- {outside(entry)} ({outside(place)})".replace("<!--", "<\\!--")
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from engine.context.delimiters import marker, one_line, outside
 from engine.search.results import SearchResult
+from engine.store.paths import is_shared
 
 _HEADING_CHARACTERS = 120
 _TRANSCRIPT = re.compile(
@@ -94,7 +95,7 @@ def _source(found: Excerpt, style: Style) -> str:
 
 @lru_cache(maxsize=4_096)
 def _source_line(path: str, day: str, is_own: bool, in_full: bool) -> str:
-    name = _name(path, in_full)
+    name = f"{path} · shared by others" if is_shared(path) else _name(path, in_full)
     if is_own:
         name = f"earlier in this conversation ({name})"
     return marker(name if day in path or day.replace("-", "/") in path else f"{name} · {day}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.context.budget import Placement
 from engine.context.curation import Curation
 from engine.context.preset import Preset, PresetFile, path_of, read_preset
-from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
+from engine.context.sources import NOT_HERE, ParsedFiles, Reader, WorkspaceSource
 from engine.errors import Problem
 from engine.store.documents import parse
 from engine.store.paths import shown
@@ -55,7 +55,7 @@ def _unusable(preset: Preset, listed: PresetFile, reader: Reader) -> Iterator[Pr
     """Why a file that is there brings nothing into a prompt."""
     loaded, name = reader.load(listed.path), shown(listed.path)
     cure = f"run: autopoiesis preset remove {preset.name} {name}"
-    if listed.path in reader.refused:
+    if reader.refused.get(listed.path, NOT_HERE) != NOT_HERE:
         what = f"lists {name}, which cannot be read: {reader.refused[listed.path]}"
         yield Problem(preset.path, listed.line, what, cure)
     elif loaded is not None and not loaded.text:

@@ -13,9 +13,11 @@ from typing import Protocol
 
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError, PathRefused
+from engine.store.crypt import LOCKED, is_encrypted
 from engine.store.documents import parse
 from engine.store.files import Files
 from engine.store.paths import shown, split_relative
+from engine.store.sparse import hidden
 from engine.store.yamltext import Mapping
 
 FILE_LIMIT = 1024 * 1024
@@ -23,6 +25,7 @@ FILE_LIMIT = 1024 * 1024
 
 MEMORY = "knowledge/memory/MEMORY.md"
 NO_SUCH_FILE = "there is no such file"
+NOT_HERE = "is not checked out here"
 EMPTY = "the file is empty"
 
 _PARSED_FILES = 4096
@@ -66,7 +69,7 @@ class WorkspaceSource:
         if known is not None and known[0] == status:
             return known[1]
         if status is None and not os.path.lexists(self._files.workspace.root / path):
-            raise FileNotFoundError(path)
+            raise FileNotFoundError(NOT_HERE if hidden(self._files.workspace.root, [path]) else path)
         data = self._files.read(path, limit=FILE_LIMIT)
         # A write in the same tick of the file system's clock would leave the same status, so a file is
         # remembered only when its last change is long past.
@@ -179,7 +182,9 @@ class Reader:
         try:
             split_relative(path)
             data = self._source.read(path)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if error.args == (NOT_HERE,):
+                self.refused[path] = NOT_HERE
             return None
         except AutopoiesisError as error:
             self.refuse(path, f"{error.what}; {error.cure}" if error.cure else error.what)
@@ -188,7 +193,7 @@ class Reader:
             self.refuse(path, f"is larger than {FILE_LIMIT // 1024} KiB; subscribe to an excerpt of it")
             return None
         if b"\0" in data:
-            self.refuse(path, "is a binary file")
+            self.refuse(path, LOCKED if is_encrypted(data) else "is a binary file")
             return None
         loaded, problems = self._parsed.get(path, data)
         self.problems.extend(problems)

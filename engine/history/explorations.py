@@ -2,7 +2,8 @@
 
 ``explore/NAME`` is checked out among the person's own files, outside the workspace, whose files, index and
 branch stay as they are. The branch is there first and the folder gets its name last, so that what a kill has
-left is made whole, or anew, by the same call.
+left is made whole, or anew, by the same call. A sub-agent is given one that shows some folders alone (sparse
+checkout, spec 11): a view and no wall, since git in it reads all of the repository.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import RepositoryError, WriteFailed
 from engine.history import snapshots
 from engine.store.git import Git
-from engine.store.paths import shown
+from engine.store.paths import shown, split_relative
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
 from engine.store.user_folder import data_folder
@@ -36,6 +38,8 @@ class Exploration:
     folder: Path
     revision: str  # full object name of its newest commit
     made: bool  # the branch is new
+    shows: tuple[str, ...] = ()
+    """The folders that are checked out, with the files that lie directly in those above; empty: all."""
 
 
 def full_name(name: str) -> str:
@@ -48,16 +52,18 @@ def full_name(name: str) -> str:
     return PREFIX + name.removeprefix(PREFIX)
 
 
-def make(git: Git, name: str, revision: str, head: str) -> Exploration:
+def make(git: Git, name: str, revision: str, head: str, only: Sequence[str] = ()) -> Exploration:
     """Makes a branch and its folder; of one that is there, the folder where it has none.
 
     Args:
         name: With or without ``explore/``.
         revision: Full object name of the commit that it begins with; empty for ``head``, or for wherever a
             branch that is there has come to.
+        only: Folders that its own folder is to show; what it shows, or all, when left out.
 
     Raises:
-        RepositoryError: The name cannot be taken, or there is something else in the way.
+        RepositoryError: The name cannot be taken, there is no such folder, or something else is in the way.
+        PathRefused: A folder leaves the workspace.
         WriteFailed: There can be no such folder.
     """
     branch = full_name(name)
@@ -69,6 +75,9 @@ def make(git: Git, name: str, revision: str, head: str) -> Exploration:
             where=str(git.root),
             cure="choose another name, or leave --at out to go on with it",
         )
+    # Not as this person: what git-crypt keeps stays encrypted there, where that has no key.
+    git = Git(git.root)
+    wanted = _folders(git, there or revision or head, only)
     key = hashlib.sha256(os.fsencode(git.root)).hexdigest()[:8]
     above = _place() / f"{_ODD.sub('', git.root.name)}-{key}"
     folder, unfinished = above / name, above / f".{name}.new"
@@ -76,7 +85,7 @@ def make(git: Git, name: str, revision: str, head: str) -> Exploration:
         git.run("worktree", "repair", str(folder), reading=False, accept=(0, 1, 128))
     used = work_trees(git).get(reference)
     if used is not None and used != unfinished:
-        return Exploration(branch, used, there or "", made=False)
+        return Exploration(branch, used, there or "", made=False, shows=_shown(used, wanted))
     if folder.exists():
         raise RepositoryError("is there already", where=str(folder), cure="move it away, or choose a name")
     for left in (folder, unfinished):  # what git knows of one that is gone, or half done
@@ -91,7 +100,27 @@ def make(git: Git, name: str, revision: str, head: str) -> Exploration:
         git.run("update-ref", "-m", "made", reference, begin, "0" * len(begin), reading=False)
     git.run("worktree", "add", "--quiet", str(unfinished), branch, reading=False)
     git.run("worktree", "move", str(unfinished), str(folder), reading=False)
-    return Exploration(branch, folder, there or revision or head, made=there is None)
+    shows = _shown(folder, wanted)
+    return Exploration(branch, folder, there or revision or head, made=there is None, shows=shows)
+
+
+def _folders(git: Git, revision: str, only: Sequence[str]) -> list[str]:
+    """Folders in their plain form, each of which a commit has."""
+    wanted = list(dict.fromkeys("/".join(split_relative(each)) for each in only))
+    for each in wanted:
+        if not git.run("ls-tree", "-d", revision, paths=[each]).text:
+            raise RepositoryError(f"{revision[:8]} has no such folder", where=shown(each))
+    return wanted
+
+
+def _shown(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The folders that a work tree shows, once it shows those that are wanted; empty where it shows all."""
+    git = Git(folder)
+    if wanted:
+        stdin = "".join(f"{each}\n" for each in wanted).encode("utf-8", "surrogateescape")
+        git.run("sparse-checkout", "set", "--cone", "--stdin", stdin=stdin, reading=False)
+    listed = git.run("sparse-checkout", "list", accept=(0, 128)).text
+    return tuple(listed.splitlines())
 
 
 def is_own(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -14,6 +14,8 @@ from engine.errors import RepositoryError
 from engine.history import branches, diffs, explorations, log, snapshots
 from engine.history.model import Changed, ChangedFile, Changes, FileDiff, Timeline, Undone, UndoPlan
 from engine.store import moments, revisions
+from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
+from engine.store.encrypted import filters_of, opened
 from engine.store.paths import shown, split_relative
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
@@ -184,9 +186,15 @@ class History:
 
         Raises:
             FileNotFoundError: That commit holds no such file.
+            RepositoryError: It is encrypted, and cannot be read here.
         """
-        found = self.resolve(revision)
-        return log.one(self.repository.git, found, raw=False).entry, self.repository.show(found, path)
+        found, git = self.resolve(revision), self.repository.git
+        data = self.repository.show(found, path)
+        if is_encrypted(data):
+            data = opened(git, data, filters_of(git, [path]).get(path, ""))
+        if is_encrypted(data):
+            raise RepositoryError(LOCKED, where=shown(path), cure=UNLOCK)
+        return log.one(git, found, raw=False).entry, data
 
     # Snapshots and branches.
 
@@ -220,16 +228,17 @@ class History:
         """The branches ``explore/*`` and ``extract/*``, the one that was used last first."""
         return branches.branches(self.repository.git, self.head(), self.clock())
 
-    def explore(self, name: str, revision: str = "") -> Exploration:
+    def explore(self, name: str, revision: str = "", only: Sequence[str] = ()) -> Exploration:
         """Makes a branch to try something on, with its files in a folder outside the workspace, or says where
         they are; see ``explorations.make``. Files, index and branch of the workspace stay as they are.
 
         Args:
             revision: What it begins with; of a new branch the newest commit when left out.
+            only: The folders that are to be shown there; all when left out.
         """
         with self.files.lock():
             found = self.resolve(revision) if revision else ""
-            return explorations.make(self.repository.git, name, found, self.head())
+            return explorations.make(self.repository.git, name, found, self.head(), only)
 
     def branch(self, name: str) -> Branch:
         """The branch ``explore/NAME``, its name given with or without that."""

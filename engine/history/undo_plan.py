@@ -18,6 +18,7 @@ from engine.errors import PathRefused, RepositoryError
 from engine.history.diffs import diffs_of_contents
 from engine.history.log import RAW, Logged, one, raw_files
 from engine.history.model import Blocked, ChangedFile, UndoneFile, UndoPlan
+from engine.store.crypt import is_encrypted
 from engine.store.git import Git
 from engine.store.paths import split_relative
 from engine.store.repository import Repository
@@ -170,6 +171,8 @@ class _Work:
         (data,) = blobs(self._git, [name])
         if data is None:
             raise _refused(path, "is not whole in this clone", "complete it with: git fetch --refetch")
+        if is_encrypted(data):
+            raise _refused(path, "is encrypted", "edit it by hand; history recall shows it as it was")
         return data
 
     def _merged(self, path: str, ours: bytes, base: str, theirs: str) -> bytes:

@@ -25,7 +25,7 @@ from engine.store.commit_message import commit_message
 from engine.store.documents import parse
 from engine.store.entry_files import KNOWLEDGE, entry_name, folder_of
 from engine.store.files import Files
-from engine.store.paths import shown
+from engine.store.paths import is_shared, shown
 from engine.store.repository import Repository
 
 TOP = KNOWLEDGE.folders[0]
@@ -39,10 +39,12 @@ _SHARED = frozenset(
         "journal",
         "memory",
         "people",
+        "private",
         "procedures",
         "projects",
         "prompts",
         "reference",
+        "shared",
     }
 )
 """Folders of ``knowledge/`` that never belong to an entry, whatever they hold."""
@@ -308,6 +310,9 @@ def _refuse_shared(scan: EntryScan, entry: Entry) -> None:
     where = shown(entry.location)
     if entry.kind != "knowledge":
         raise EntryError("is a skill; only knowledge is archived", where=where)
+    if is_shared(entry.location):
+        cure = "to take all of it out: autopoiesis share remove"
+        raise EntryError("is shared by others, and stays as they have it", where=where, cure=cure)
     above, _, name = entry.folder.rpartition("/")
     if entry.folder == TOP or (above == TOP and name in _SHARED) or above == f"{TOP}/projects":
         raise EntryError(

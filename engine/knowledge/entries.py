@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.inventory import Inventory, hidden, take
+from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.documents import Document, parse
 from engine.store.entry_files import (
     KNOWLEDGE,
@@ -28,7 +29,7 @@ from engine.store.entry_files import (
     folder_of,
 )
 from engine.store.files import Files
-from engine.store.paths import shown
+from engine.store.paths import is_shared, shown
 from engine.topics.fields import near
 
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
@@ -122,6 +123,7 @@ def scan_entries(files: Files) -> EntryScan:
     found = _with_sizes(found, inventory)
     loose += _out_of_sight(inventory)
     problems = {*loose, *(problem for entry in found for problem in entry.problems)}
+    problems = {each for each in problems if not is_shared(each.path)}  # theirs to mend
     ordered = sorted(problems, key=lambda each: (each.path, each.line, each.what))
     return EntryScan(tuple(found), tuple(ordered), inventory)
 
@@ -154,6 +156,9 @@ def _read(files: Files, path: str, loose: list[Problem]) -> Document | None:
         return None
     except AutopoiesisError as error:
         loose.append(Problem(shown(path), 0, error.what, error.cure or "put a regular file there"))
+        return None
+    if is_encrypted(data):
+        loose.append(Problem(shown(path), 0, LOCKED, UNLOCK, "warning"))
         return None
     if b"\0" in data:
         loose.append(Problem(shown(path), 0, "is a binary file", "write it as Markdown"))

@@ -15,6 +15,7 @@ from engine.context.views import LEDGER_PATH, LedgerRow, LedgerView
 from engine.errors import AutopoiesisError, LedgerBroken
 from engine.knowledge.item import CATEGORIES
 from engine.redaction.detect import without_secrets
+from engine.store.sparse import hidden
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
@@ -202,7 +203,8 @@ class Ledger:
         try:
             return self._files.read(PATH)
         except FileNotFoundError:
-            return None
+            is_unseen = hidden(self._files.workspace.root, [PATH])
+            return self._repository.show("HEAD", PATH) if is_unseen else None
 
     def _current(self) -> tuple[_Trees, dict[str, LedgerEntry]]:
         try:

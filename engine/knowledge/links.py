@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from engine.context.sources import FILE_LIMIT
-from engine.errors import AutopoiesisError, Problem
+from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.entries import EntryScan
 from engine.knowledge.inventory import hidden
 from engine.knowledge.names import NameIndex
@@ -25,7 +26,7 @@ from engine.knowledge.references import Reference, references
 from engine.store.documents import parse, sections
 from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
 from engine.store.files import Files
-from engine.store.paths import shown
+from engine.store.paths import is_shared, shown
 from engine.topics.fields import near
 
 _READ = ("knowledge/", ".library/", "topics/", "presets/")
@@ -46,6 +47,7 @@ class Link:
     line: int  # from 1
     target: str  # the file or folder that it leads to; of an entry its marker file
     reference: Reference
+    also: tuple[str, ...] = ()  # what else leads there from that line, as it is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,16 @@ class Links:
         """Every reference that leads somewhere, by source and place."""
         found: list[Link] = []
         for source in self._sources:
-            told: set[tuple[int, str]] = set()
+            told: dict[tuple[int, str], int] = {}
             leaks = {line for line, _ in source.private}
             for line, what in source.private:
                 self._tell(source.path, line, what, "say it in the skill itself, or leave it out")
             for reference in source.references:
                 target = self._target(source.path, reference, is_leak=reference.line in leaks)
-                if target and (reference.line, target) not in told and target != source.path:
-                    told.add((reference.line, target))
+                if (at := told.get((reference.line, target))) is not None:
+                    found[at] = replace(found[at], also=(*found[at].also, reference.target))
+                elif target and target != source.path:
+                    told[reference.line, target] = len(found)
                     found.append(Link(source.path, reference.line, target, reference))
                     self._inward(source.path, reference, target, is_told=reference.line in leaks)
         return tuple(found)
@@ -110,6 +114,24 @@ class Links:
         below = f"{path.rstrip('/')}/"
         return tuple(link for link in self.links if link.source == path or link.source.startswith(below))
 
+    def find(self, text: str) -> str:
+        """The file or folder that a path, or a name as it stands in double brackets, means.
+
+        Raises:
+            EntryError: It means none, or several.
+        """
+        found = ""
+        with suppress(Outside):
+            found = self._places.existing("/".join(part for part in text.split("/") if part not in ("", ".")))
+        several = (found,) if found else self._names.find(text.strip("[]")) if self._sources else ()
+        if len(several) == 1:
+            return several[0]
+        if several:
+            cure = f"name one of {', '.join(map(shown, several))}"
+            raise EntryError(f"{shown(text)} is the name of {len(several)} files", cure=cure)
+        meant = self._meant_name(text)
+        raise EntryError(f"there is no {shown(text)}", cure=f"is {shown(meant)} meant?" if meant else "")
+
     @cached_property
     def _targets(self) -> dict[str, tuple[Link, ...]]:
         found: dict[str, list[Link]] = defaultdict(list)
@@ -133,7 +155,10 @@ class Links:
     def _read(self, path: str) -> _Source | None:
         try:
             data = self._files.read(path, limit=FILE_LIMIT)
-        except (AutopoiesisError, FileNotFoundError):
+        except FileNotFoundError:
+            self._names.add(path, {})  # it is not checked out here; its name is known all the same
+            return None
+        except AutopoiesisError:
             # A marker file is in the scan's problems, and the others are looked at by the doctor.
             return None
         document = parse(data, path)
@@ -195,7 +220,7 @@ class Links:
             if found:
                 self._section(source, reference, found)
                 return found
-        several = self._names.find(target)
+        several = self._names.find(target, source)
         if len(several) == 1:
             self._section(source, reference, several[0])
             return several[0]
@@ -206,7 +231,7 @@ class Links:
             )
             self._tell(source, reference.line, what, "write the path of one of them", severity)
         else:
-            meant = self._meant_name(target)
+            meant = self._meant_name(target.rpartition("/")[2])
             cure = f"is [[{shown(meant)}]] meant?" if meant else "correct it, or write the file"
             self._tell(source, reference.line, f"[[{shown(target)}]] leads nowhere", cure, severity)
         return ""
@@ -229,7 +254,9 @@ class Links:
 
     def _section(self, source: str, reference: Reference, target: str) -> None:
         """A warning where a wikilink asks for a heading that is not there."""
-        if not reference.section or not target.endswith(".md"):
+        # A heading may have those above it in front; ``#^id`` is a block, which only Obsidian marks.
+        wanted = reference.section.rpartition("#")[2]
+        if not wanted or wanted.startswith("^") or not target.endswith(".md"):
             return
         if target not in self._headings:
             try:
@@ -237,7 +264,7 @@ class Links:
             except (AutopoiesisError, FileNotFoundError):
                 return
             self._headings[target] = frozenset(_heading(each.title) for each in sections(document.body))
-        if _heading(reference.section) not in self._headings[target]:
+        if _heading(wanted) not in self._headings[target]:
             what = f"{shown(target)} has no section {shown(reference.section)!r}"
             self._tell(source, reference.line, what, "name one of its headings", "warning")
 
@@ -246,6 +273,8 @@ class Links:
     def _tell(
         self, path: str, line: int, what: str, cure: str, severity: Literal["error", "warning"] = "error"
     ) -> None:
+        if is_shared(path):
+            return  # theirs to mend
         if not self._places.owner(path) and severity == "error" and not path.startswith(".library/"):
             severity = "warning"
         self._problems.append(Problem(shown(path), line, what, cure, severity))

@@ -10,6 +10,7 @@ from engine.knowledge.entries import Entry, EntryScan, innermost
 from engine.knowledge.inventory import Inventory, take
 from engine.store.entry_files import folder_of
 from engine.store.paths import Workspace
+from engine.store.sparse import hidden
 
 FOLDERS = (
     "knowledge", ".library", "topics", "presets", "raw", "conversations", "archive", "attachments", "logs",
@@ -30,8 +31,13 @@ class Places:
 
     @cached_property
     def inventory(self) -> Inventory:
-        """What a reference may lead to."""
-        return take(self._workspace, FOLDERS)
+        """What a reference may lead to; what is not checked out here is there all the same."""
+        found = take(self._workspace, FOLDERS)
+        for path in hidden(self._workspace.root) - found.files.keys():
+            found.files[path] = 0
+            parts = path.split("/")
+            found.folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        return found
 
     def find(self, source: str, target: str) -> str:
         """The file or folder that a path in a file means: from that file's folder, its entry's, or the

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.context.catalog import catalog_line
-from engine.context.delimiters import outside
+from engine.context.delimiters import OF_OTHERS, outside
 from engine.context.tools import ToolDefinition
 from engine.errors import AutopoiesisError
 from engine.knowledge.entries import Entry, EntryScan, scan_entries
 from engine.knowledge.inventory import hidden
 from engine.store.entry_files import NO_DESCRIPTION, EntryKind
 from engine.store.files import Files
-from engine.store.paths import shown
+from engine.store.paths import is_shared, shown
 
 ACTIONS = ("info",)
 READ_CHARACTERS = 32_000
@@ -96,6 +96,7 @@ def _read(path: object, files: Files) -> str:
         text = outside(files.read(place, limit=READ_BYTES).decode("utf-8", "replace"))
     except (OSError, AutopoiesisError) as error:
         return f"{shown(place)} cannot be read: {error}\n"
+    text = f"[{OF_OTHERS}]\n{text}" if is_shared(place) else text
     if len(text) <= READ_CHARACTERS:
         return text
     return f"{text[:READ_CHARACTERS]}\n[cut: {len(text) - READ_CHARACTERS:,} more characters]\n"

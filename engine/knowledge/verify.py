@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +16,7 @@ from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import entries
 from engine.knowledge.item import normalised
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
+from engine.store.sparse import hidden
 
 if TYPE_CHECKING:
     from engine.knowledge.trash import Trash
@@ -64,24 +66,26 @@ def verify(
 
     ``found`` is by sha256.
     """
-    standing = _Standing(files)
+    standing = _Standing(files, repository)
     for sha256, entry in found.items():
         lines = tuple(standing.checked(line) for line in entry.lines)
         yield CheckedEntry(sha256, entry, _source(sha256, entry, files, trash, repository), lines)
 
 
-def missing(found: Mapping[str, LedgerEntry], files: Files) -> tuple[LedgerLine, ...]:
+def missing(found: Mapping[str, LedgerEntry], files: Files, repository: Repository) -> tuple[LedgerLine, ...]:
     """Lines that harvests wrote and that are gone; only knowledge files are read."""
-    standing = _Standing(files)
+    standing = _Standing(files, repository)
     lines = [line for entry in found.values() for line in entry.lines]
     return tuple(line for line in lines if standing.checked(line).state == "gone")
 
 
 class _Standing:
-    """The lines that stand in knowledge's files, read once."""
+    """The lines that stand in knowledge's files, read once; of one that is not checked out here, those of
+    the newest commit."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, repository: Repository) -> None:
         self._files = files
+        self._repository = repository
         self._lines: dict[str, dict[str, int]] = {}
         self._by_origin: dict[str, dict[tuple[str, str], list[tuple[str, int]]]] = {}
 
@@ -102,10 +106,10 @@ class _Standing:
 
     def _read(self, path: str) -> dict[str, int]:
         if path not in self._lines:
-            try:
-                data = self._files.read(path)
-            except (FileNotFoundError, AutopoiesisError):
-                data = b""
+            data = b""
+            with suppress(FileNotFoundError, AutopoiesisError):
+                unseen = hidden(self._files.workspace.root, [path])
+                data = self._repository.show("HEAD", path) if unseen else self._files.read(path)
             lines = data.decode("utf-8", "replace").split("\n")
             self._lines[path] = {text.rstrip("\r"): number for number, text in enumerate(lines, 1)}
             self._by_origin[path] = {}

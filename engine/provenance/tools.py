@@ -160,7 +160,7 @@ _CORRESPONDENCE = re.compile(
 )
 _FOREIGN = re.compile(
     r"(?:^|[/\s'\"])(?:node_modules|bower_components|vendor|third[_-]party|site-packages|dist-packages"
-    r"|\.cargo|pkg/mod|share/doc)/",
+    r"|\.cargo|pkg/mod|share/doc|knowledge/shared)/",
     re.IGNORECASE,
 )
 _OWN_CODE = re.compile(

@@ -14,6 +14,7 @@ import apsw
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs
 from engine.search.sources import MAX_BYTES, Source
+from engine.store.crypt import LOCKED, is_encrypted
 from engine.store.files import Files
 
 _SETTLED_NS = 2_000_000_000
@@ -86,7 +87,8 @@ def read(connection: apsw.Connection, files: Files, source: Source, known: Known
     if known is not None and known.sha256 == sha256:
         return Change(source, known, sha256, now, skipped=known.skipped)
     if b"\0" in data:
-        return _compared(connection, Change(source, known, sha256, now, skipped="is binary"))
+        why = LOCKED if is_encrypted(data) else "is binary"
+        return _compared(connection, Change(source, known, sha256, now, skipped=why))
     if logs.is_log(source.path) and not logs.is_known(data, source.path):
         why = "is a log of no known program"
         return _compared(connection, Change(source, known, sha256, now, skipped=why))

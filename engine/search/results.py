@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 Category = Literal[
     "identity", "memory", "journal", "project", "person", "procedure", "reference", "conversation", "topic",
-    "knowledge", "archive",
+    "knowledge", "shared", "archive",
 ]  # fmt: skip
 CATEGORIES: tuple[Category, ...] = (
     "identity", "memory", "journal", "project", "person", "procedure", "reference", "conversation", "topic",
-    "knowledge", "archive",
+    "knowledge", "shared", "archive",
 )  # fmt: skip
 
 

@@ -48,6 +48,13 @@ class GitSettings(Settings):
     """Where the workbench or ``watch`` runs: send new commits to ``remote`` when they are made. Nothing is
     merged by itself; what the remote does not take waits for ``sync``."""
 
+    shared: tuple[str, ...] = acting((), "fetches the knowledge of others, which prompts then hold")
+    """The addresses from which ``share update`` brings knowledge that others share; ``share add`` and ``share
+    remove`` change this list. What ``.gitmodules`` names besides is never fetched."""
+    private: Literal["none", "git-crypt"] = acting("none", "runs git-crypt, which encrypts private files")
+    """``git-crypt``: what lies in ``knowledge/private/`` is committed encrypted, or not at all; ``private
+    setup`` sets it up."""
+
     @property
     def wording(self) -> WordingSettings:
         """Who words commit messages, as other settings name a service."""

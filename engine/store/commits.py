@@ -9,39 +9,33 @@ entries of the named files. Where another program has moved the branch it is all
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import re
 import secrets
 import shutil
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from engine.errors import PathRefused, RepositoryError
-from engine.store import descriptors, git_folder, git_lock
+from engine.store import git_folder, git_lock, sparse
+from engine.store.blobs import blob_name, name_length, store_blob
+from engine.store.committable import Guard, checked, read, refuse_in_links
+from engine.store.encrypted import filters_of
 from engine.store.faults import reach
-from engine.store.files import READ_LIMIT
 from engine.store.git import Git
 from engine.store.paths import INDEX_PREFIX, Workspace, shown, split_relative
 
-Guard = Callable[[str, bytes, Callable[[], bytes | None]], str]
-"""Looks at a file before it is committed: at its path, its bytes, and, on request, its bytes in the newest
-commit, ``None`` where that has no such file. A text refuses the file and says why."""
-
 ABSENT_MODE = "0"
-_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
-_VERBATIM = ("raw/", "conversations/")
+LINK_MODE = "160000"
+"""Of a submodule: which commit of another repository belongs there."""
 _ARGUMENT_BYTES = 64 * 1024
 _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A file as it will stand in the tree: mode and object name, or neither when it is gone."""
+    """A file or submodule as it will stand in the tree: mode and object name, or neither when it is gone."""
 
     path: str
     mode: str
@@ -55,6 +49,7 @@ def commit(
     message: str,
     newest: Callable[[], str | None],
     guard: Guard | None,
+    links: Mapping[str, str | None],
 ) -> str | None:
     """See ``Repository.commit``; ``newest`` gives the newest commit, ``None`` before the first one.
 
@@ -64,13 +59,19 @@ def commit(
     text = message.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
     if not text:
         raise RepositoryError("a commit needs a message", where=str(workspace.root))
-    if not names:
+    if not names and not links:
         return None
-    contents = {name: _read(workspace, name) for name in names}
-    for name in _ignored(git, names):
+    refuse_in_links(git, names)
+    contents = {name: read(workspace, name) for name in names}
+    absent = [name for name, found in contents.items() if found is None]
+    for name in {*_ignored(git, names), *(sparse.hidden(workspace.root, absent) if absent else ())}:
         del contents[name]
     parent = newest()
     entries = _entries(git, contents, guard, parent)
+    entries += [
+        Staged(path, LINK_MODE if name else ABSENT_MODE, name or "0" * len(parent or name_length(git) * "0"))
+        for path, name in links.items()
+    ]
     for _ in range(_ATTEMPTS):
         parent = newest()
         base = git.run("rev-parse", f"{parent}^{{tree}}").text if parent else None
@@ -116,15 +117,15 @@ def commit_contents(
 ) -> str:
     """See ``Repository.commit_beside``."""
     entries: list[Staged] = []
+    filters = filters_of(git, contents)
     for path, data in contents.items():
         name = "/".join(split_relative(path))
         if data is None:
             entries.append(Staged(name, ABSENT_MODE, "0" * len(parent)))
             continue
-        _refuse(git, name, data, parent, guard)
+        kept = checked(git, name, data, parent, guard, filters)
         reach("commit:blobs")
-        blob = git.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data, reading=False).text
-        entries.append(Staged(name, "100644", blob))
+        entries.append(Staged(name, "100644", store_blob(git, kept)))
     return commit_entries(git, workspace, entries, [parent], message)
 
 
@@ -133,11 +134,12 @@ def refusals(
 ) -> dict[str, str]:
     """Why ``commit`` would refuse files, each looked at by itself, by path."""
     found: dict[str, str] = {}
+    filters = filters_of(git, paths)
     for path in paths:
         try:
-            read = _read(workspace, path)
-            if read is not None:
-                _refuse(git, path, read[1], parent, guard)
+            there = read(workspace, path)
+            if there is not None:
+                checked(git, path, there[1], parent, guard, filters)
         except (RepositoryError, PathRefused) as error:
             what = error.what.removeprefix("was not committed: ")
             found[path] = f"{what}; {error.cure}" if error.cure else what
@@ -178,6 +180,13 @@ def _prepare_index(git: Git, folder: Path, index: Path, entries: list[Staged]) -
         shutil.copyfile(folder / "index", index)
     environment = {"GIT_INDEX_FILE": str(index)}
     _update_index(git, entries, environment)
+    absent = [entry.path for entry in entries if not os.path.lexists(git.root / entry.path)]
+    if unseen := sparse.outside(git.root, absent) - {
+        each.path for each in entries if each.mode == ABSENT_MODE
+    }:
+        stdin = b"".join(os.fsencode(path) + b"\0" for path in sorted(unseen))
+        options = ("--skip-worktree", "-z", "--stdin")
+        git.run("update-index", *options, stdin=stdin, environment=environment, reading=False)
     git.run("update-index", "-q", "--refresh", environment=environment, reading=False, accept=(0, 1))
 
 
@@ -215,84 +224,22 @@ def _entries(
     """The entries of all named files, their blobs stored."""
     length = len(parent) if parent else name_length(git)
     entries: list[Staged] = []
+    as_they_are: list[Staged] = []
+    filters = filters_of(git, [name for name, found in contents.items() if found is not None])
     for name, found in contents.items():
         if found is None:
             entries.append(Staged(name, ABSENT_MODE, "0" * length))
             continue
         mode, data = found
-        _refuse(git, name, data, parent, guard)
-        entries.append(Staged(name, mode, blob_name(data, length)))
+        kept = checked(git, name, data, parent, guard, filters)
+        entries.append(Staged(name, mode, blob_name(kept, length)))
+        if kept is data:
+            as_they_are.append(entries[-1])
+        else:
+            store_blob(git, kept)
     reach("commit:blobs")
-    _store_blobs(git, [entry for entry in entries if entry.mode != ABSENT_MODE])
+    _store_blobs(git, as_they_are)
     return entries
-
-
-def _read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
-    """Mode and bytes of a regular file reached without passing a symlink; ``None`` when it is gone."""
-    *parents, last = split_relative(name)
-    try:
-        with descriptors.open_folder(workspace.root, parents) as folder:
-            descriptor = descriptors.open_file(last, folder, os.O_RDONLY, name)
-            try:
-                is_program = os.fstat(descriptor).st_mode & stat.S_IXUSR
-                return "100755" if is_program else "100644", descriptors.read_all(
-                    descriptor, READ_LIMIT, name
-                )
-            finally:
-                os.close(descriptor)
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError as error:
-        above = [workspace.root.joinpath(*parents[: depth + 1]) for depth in range(len(parents))]
-        if not any(place.is_symlink() for place in above):
-            return None
-        raise RepositoryError("was not committed: a symlink leads to it", where=shown(name)) from error
-    except PathRefused as error:
-        raise RepositoryError("was not committed: it is no regular file", where=shown(name)) from error
-    except OSError as error:
-        raise RepositoryError(
-            f"was not committed: it cannot be read ({error.strerror})", where=shown(name)
-        ) from error
-
-
-def _before(git: Git, parent: str | None, name: str) -> bytes | None:
-    """A file's bytes in the newest commit; ``None`` where that has no such file."""
-    if parent is None:
-        return None
-    answer = git.run("cat-file", "blob", f"{parent}:{name}", accept=(0, 128))
-    return None if answer.code else answer.output
-
-
-def _refuse(git: Git, name: str, data: bytes, parent: str | None, guard: Guard | None) -> None:
-    _refuse_conflicts(name, data)
-    reason = guard(name, data, partial(_before, git, parent, name)) if guard is not None else ""
-    if reason:
-        raise RepositoryError(f"was not committed: {reason}", where=shown(name))
-
-
-def _refuse_conflicts(name: str, data: bytes) -> None:
-    # A transcript may quote a conflict; what people keep as knowledge may not hold one.
-    if name.startswith(_VERBATIM) or not (match := _CONFLICT.search(data)):
-        return
-    line = 1 + data.count(b"\n", 0, match.start())
-    raise RepositoryError(
-        "was not committed: it holds conflict markers",
-        where=f"{shown(name)}:{line}",
-        cure="keep one of the two sides and remove the markers",
-    )
-
-
-def name_length(git: Git) -> int:
-    """How many digits the repository's object names have."""
-    return 64 if git.run("rev-parse", "--show-object-format").text == "sha256" else 40
-
-
-def blob_name(data: bytes, length: int) -> str:
-    """The object name of a file's bytes, of that many digits."""
-    digest = hashlib.sha256() if length == 64 else hashlib.sha1(usedforsecurity=False)
-    digest.update(b"blob %d\0" % len(data))
-    digest.update(data)
-    return digest.hexdigest()
 
 
 def _store_blobs(git: Git, entries: list[Staged]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.errors import DocumentError, Problem
+from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.header import BOM, locate
 from engine.store.markdown import MarkdownSection, sections
 from engine.store.yamledit import CannotEdit, YamlEdit, value_of
@@ -46,6 +47,9 @@ def parse(data: bytes, path: str) -> Document:
     Args:
         path: The name it has in problems.
     """
+    if is_encrypted(data):
+        locked = Problem(path, 1, LOCKED, UNLOCK, "warning")
+        return Document(path, Mapping(), "", 1, data, problems=(locked,))
     found = locate(data)
     problems: list[Problem] = []
     if found.error is not None:

@@ -22,6 +22,7 @@ from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
 from engine.store import descriptors, file_steps
 from engine.store.faults import reach
 from engine.store.paths import INDEX_PREFIX, TEMP_PREFIX, Workspace, shown, split_relative
+from engine.store.sparse import refuse_elsewhere
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -286,9 +287,8 @@ class Files:
         except NotADirectoryError as error:
             raise _missing(relative) from error
         except OSError as error:
-            raise DocumentError(
-                f"cannot be read ({error.strerror})", where=shown(relative), cure="check its permissions"
-            ) from error
+            what, cure = f"cannot be read ({error.strerror})", "check its permissions"
+            raise DocumentError(what, where=shown(relative), cure=cure) from error
 
     @contextlib.contextmanager
     def _writing(self, relative: str) -> Iterator[None]:
@@ -300,6 +300,7 @@ class Files:
     @contextlib.contextmanager
     def _folder(self, parts: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         """The open folder of a file to be written, made if it is missing, and the file's name in it."""
+        refuse_elsewhere(self.workspace.root, parts)
         with descriptors.open_folder(self.workspace.root, parts[:-1], create=True) as folder:
             yield folder, parts[-1]
 
@@ -307,6 +308,7 @@ class Files:
     def _existing(self, relative: str) -> Iterator[tuple[int, str]]:
         """The open folder of something that exists, and its name in it."""
         *parents, name = self._entry(relative)
+        refuse_elsewhere(self.workspace.root, (*parents, name))
         with contextlib.ExitStack() as stack:
             try:
                 folder = stack.enter_context(descriptors.open_folder(self.workspace.root, parents))

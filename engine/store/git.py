@@ -2,8 +2,9 @@
 
 A repository that was cloned or unpacked brings its own configuration, hooks and attributes. Commands are
 started without a shell, with hooks, file-system monitor, signing and pager off, with every content filter
-that the configuration names switched off by its exact name, without external diff and text conversion, and
-with no look into submodules. Path arguments are literal; no path can become an option or a pattern.
+that the configuration names switched off by its exact name (but see ``engine.store.crypt``), without external
+diff and text conversion, and with no look into submodules. Path arguments are literal; no path can become an
+option or a pattern.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AbcMapping
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import RepositoryError
 from engine.store import programs
+from engine.store.crypt import own_filters
+from engine.store.git_folder import repository_folder
 
 TIMEOUT_S = 60.0
 
@@ -54,7 +57,7 @@ _FLAGS = {
 }
 _FILTERING = frozenset(
     {"status", "diff", "update-index", "add", "checkout", "restore", "reset", "revert", "worktree", "merge",
-     "cherry-pick", "stash", "switch", "blame", "archive"}
+     "cherry-pick", "stash", "switch", "blame", "archive", "sparse-checkout"}
 )  # fmt: skip
 _OWN_VARIABLES = frozenset(
     {"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
@@ -102,10 +105,15 @@ class GitResult:
 
 
 class Git:
-    """Runs git in one folder, which must itself be the top of its repository."""
+    """Runs git in one folder, which must itself be the top of its repository.
 
-    def __init__(self, root: Path) -> None:
+    Args:
+        private: Whether git-crypt may be run, because the person has set it up and trusts the workspace.
+    """
+
+    def __init__(self, root: Path, *, private: Callable[[], bool] = bool) -> None:
         self.root = root
+        self.private = private
 
     @staticmethod
     def program() -> str | None:
@@ -138,7 +146,7 @@ class Git:
         command, *options = arguments
         settings = _SETTINGS.copy()
         if command in _FILTERING:
-            settings |= self._filters_off(program)
+            settings |= self._filters(program)
         literal = () if command == "check-ignore" else ("--literal-pathspecs",)
         line = [program, "--no-pager", *literal, command, *_FLAGS.get(command, ()), *options]
         if paths:
@@ -175,18 +183,39 @@ class Git:
         variables.pop("SSH_ASKPASS", None)
         return self._start([program, "--no-pager", *arguments], variables, None, deadline_s, alone=True)
 
-    def _filters_off(self, program: str) -> dict[str, str]:
-        """Settings that switch off every content filter the configuration defines, whatever its name."""
+    def through(self, program: str, *arguments: str, stdin: bytes | None = None) -> GitResult:
+        """Run a program that runs git, which keeps to the same rules then. Exit codes are for the caller.
+
+        Args:
+            program: Its full path.
+
+        Raises:
+            RepositoryError: It could not be started, or its time was up.
+        """
+        return self._start([program, *arguments], self._environment(_SETTINGS, None, reading=False), stdin)
+
+    def encrypts(self, name: str) -> bool:
+        """Whether a filter is git-crypt's own, and may be run."""
+        program = self.program()
+        return program is not None and self._filters(program).get(f"filter.{name}.required") == "true"
+
+    def _filters(self, program: str) -> dict[str, str]:
+        """Settings that switch off every content filter the configuration defines, whatever its name, but
+        for git-crypt's where that may be run."""
         environment = self._environment(_SETTINGS, None, reading=True)
-        listed = self._start([program, "config", "--list", "--name-only", "-z"], environment, None)
+        listed = self._start([program, "config", "--list", "-z"], environment, None)
+        configured: dict[str, str] = {}
         settings: dict[str, str] = {}
         for raw in listed.output.split(b"\0"):
-            name = raw.decode("utf-8", "surrogateescape")
+            name, _, value = raw.decode("utf-8", "surrogateescape").partition("\n")
             section, _, variable = name.rpartition(".")
             if section.startswith("filter.") and variable in ("clean", "smudge", "process"):
+                configured[name] = value
                 settings[name] = ""
                 settings[f"{section}.required"] = "false"
-        return settings
+        if not configured or not self.private():
+            return settings
+        return settings | own_filters(configured, repository_folder(self.root))
 
     def _environment(
         self, settings: AbcMapping[str, str], more: AbcMapping[str, str] | None, reading: bool
@@ -252,6 +281,17 @@ class Git:
         fatal = [text for text in lines if text.startswith(("fatal:", "error:"))] or lines[-1:]
         message = fatal[0].removeprefix("fatal:").removeprefix("error:").strip() if fatal else ""
         return GitResult(process.returncode, output, message)
+
+
+def read_status(output: bytes) -> tuple[int, bool]:
+    """How many files have changed, and whether there are conflicts."""
+    entries = iter(output.split(b"\0"))
+    kinds = []
+    for entry in entries:
+        kinds.append(entry[:2])
+        if entry.startswith(b"2 "):
+            next(entries, None)  # what it was called before
+    return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds
 
 
 def _end(process: subprocess.Popen[bytes], *, alone: bool) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 REVISION = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
@@ -19,6 +21,14 @@ def repository_folder(root: Path) -> Path:
             if text.startswith("gitdir: "):
                 return (root / text.removeprefix("gitdir: ")).resolve()
     return place
+
+
+def inner(root: Path, parts: Sequence[str]) -> str:
+    """The repository of its own inside a work tree in which a path lies; empty where it is in none."""
+    for depth in range(1, len(parts)):
+        if os.path.lexists(root.joinpath(*parts[:depth], ".git")):
+            return "/".join(parts[:depth])
+    return ""
 
 
 def hooks(folder: Path) -> Path:

@@ -19,6 +19,10 @@ from engine.errors import PathRefused, WorkspaceError
 CONFIG_NAME = "memory-config.yaml"
 TEMP_PREFIX = ".tmp-"
 INDEX_PREFIX = "autopoiesis-index-"
+SHARED = "knowledge/shared"
+"""Knowledge of others, in a repository of its own each: their words, and nothing here writes to it."""
+PRIVATE = ("knowledge/private", "archive/private", "knowledge/archive/private")
+"""What git-crypt encrypts where it was set up; archived, it stays private."""
 
 _NAME_BYTES = 255
 _PATH_BYTES = 4096
@@ -32,6 +36,8 @@ _CATEGORY_FOLDERS = {
     "procedures": "procedure",
     "reference": "reference",
     "files": "knowledge",
+    "private": "knowledge",
+    "shared": "shared",
 }
 _CATEGORY_FILES = frozenset({"facts.md", "decisions.md", "questions.md", "playbooks.md", "tasks.md"})
 _TEXT_SUFFIXES = (".md", ".txt")
@@ -219,9 +225,9 @@ def shown(path: str) -> str:
 def category_of(relative: str) -> str | None:
     """The search category a file belongs to by its path (spec 7.2), ``None`` when it is not searched.
 
-    ``knowledge`` is said of the category files (``facts.md`` …), of notes about files and of
-    ``knowledge/<name>/KNOWLEDGE.md`` entries. What is archived is ``archive``, whatever it was; conversations
-    stay conversations.
+    ``knowledge`` is said of the category files (``facts.md`` …), of notes about files, of what is private and
+    of ``knowledge/<name>/KNOWLEDGE.md`` entries; ``shared`` of what others share. What is archived is
+    ``archive``, whatever it was; conversations stay conversations.
     """
     parts = tuple(part for part in relative.split("/") if part)
     if not parts or any(part.startswith(".") for part in parts):
@@ -246,6 +252,16 @@ def category_of(relative: str) -> str | None:
     if parts[1] in _CATEGORY_FOLDERS:
         return _CATEGORY_FOLDERS[parts[1]]
     return "knowledge" if parts[-1] == "KNOWLEDGE.md" else None
+
+
+def is_shared(path: str) -> bool:
+    """Whether a path is one of the knowledge that others share."""
+    return path.startswith(f"{SHARED}/")
+
+
+def is_private(path: str) -> bool:
+    """Whether a path is one that is never committed in clear once encryption is set up."""
+    return path.startswith(tuple(f"{folder}/" for folder in PRIVATE))
 
 
 def _archived(category: str | None) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
-from engine.store.commits import Guard, commit, commit_contents, refusals
+from engine.store.commits import commit, commit_contents, refusals
+from engine.store.committable import Guard
 from engine.store.files import Files
-from engine.store.git import Git
+from engine.store.git import Git, read_status
 from engine.store.paths import Workspace, shown, split_relative
 
 if TYPE_CHECKING:
@@ -87,11 +88,14 @@ class Repository:
 
     Args:
         guard: Asked about every file before it is committed.
+        private: As of ``Git``.
     """
 
-    def __init__(self, workspace: Workspace, *, guard: Guard | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, *, guard: Guard | None = None, private: Callable[[], bool] = bool
+    ) -> None:
         self.workspace = workspace
-        self.git = Git(workspace.root)
+        self.git = Git(workspace.root, private=private)
         self._guard = guard
         self._subjects: dict[str, str] = {}
         self._identified = False
@@ -114,7 +118,7 @@ class Repository:
         try:
             if count:
                 listing = self.git.run("status", "--porcelain=v2", "-z", "--untracked-files=all")
-                dirty, conflicts = _read_status(listing.output)
+                dirty, conflicts = read_status(listing.output)
             elif blocked is None:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
@@ -129,26 +133,31 @@ class Repository:
             return RepositoryState("ok", branch, dirty)
         return replace(blocked, branch=branch, dirty=dirty)
 
-    def commit(self, paths: Sequence[str], message: str) -> str | None:
+    def commit(
+        self, paths: Sequence[str], message: str, *, links: Mapping[str, str | None] | None = None
+    ) -> str | None:
         """Commit the named files as they are on disk, and nothing else; what others have staged stays staged.
 
-        A named file that is gone is committed as deleted. Files that git ignores are left out. The bytes are
-        committed as they are, without line-end conversion or filters.
+        A named file that is gone is committed as deleted, unless this work tree does not show it. Files that
+        git ignores are left out. The bytes are committed as they are, without line-end conversion or filters
+        but git-crypt's.
 
         Args:
             message: The commit's message; its first line is the subject.
+            links: Commits of submodules by path; ``None`` takes one away.
 
         Returns:
             The new revision; ``None`` when nothing differs from the newest commit.
 
         Raises:
-            RepositoryError: The state forbids it; a path is a symlink, holds conflict markers or is refused
-                by the guard; another program moved the branch meanwhile; git failed.
+            RepositoryError: The state forbids it; a path is a symlink, holds conflict markers, is refused by
+                the guard or would not be encrypted; another program moved the branch meanwhile; git failed.
             PathRefused: A path leaves the workspace.
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """
         with self._committing():
-            return commit(self.git, self.workspace, paths, message, self.revision, self._guard)
+            newest, guard = self.revision, self._guard
+            return commit(self.git, self.workspace, paths, message, newest, guard, links or {})
 
     def commit_beside(self, contents: Mapping[str, bytes | None], parent: str, message: str) -> str:
         """A commit on top of another one that no branch knows yet; files and index stay as they are.
@@ -371,17 +380,6 @@ class Repository:
         if found is None:
             raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
         return found
-
-
-def _read_status(output: bytes) -> tuple[int, bool]:
-    """How many files have changed, and whether there are conflicts."""
-    entries = iter(output.split(b"\0"))
-    kinds = []
-    for entry in entries:
-        kinds.append(entry[:2])
-        if entry.startswith(b"2 "):
-            next(entries, None)  # what it was called before
-    return sum(kind in (b"1 ", b"2 ", b"u ", b"? ") for kind in kinds), b"u " in kinds
 
 
 def commit_of(git: Git, name: str, environment: Mapping[str, str] | None = None) -> str | None:

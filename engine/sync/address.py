@@ -74,7 +74,10 @@ def remote_of(repository: Repository, name: str) -> Remote:
     pushed = _listed(repository, f"remote.{name}.pushurl") or addresses
     root = repository.workspace.root
     return Remote(
-        name, _checked(addresses[0], root, name), _checked(pushed[0], root, name), repository.branch()
+        name,
+        checked(addresses[0], root, f"remote {name}"),
+        checked(pushed[0], root, f"remote {name}"),
+        repository.branch(),
     )
 
 
@@ -98,8 +101,13 @@ def _listed(repository: Repository, setting: str) -> list[str]:
     return [os.fsdecode(each) for each in found.split(b"\0") if each]
 
 
-def _checked(address: str, root: Path, name: str) -> str:
-    where = f"remote {name}"
+def checked(address: str, root: Path, where: str) -> str:
+    """An address as git is given it; a folder of this machine by its real path.
+
+    Raises:
+        RepositoryError: It is of a kind that is never asked, or lies in the workspace itself; ``where`` says
+            of what.
+    """
     scheme = _SCHEME.match(address)
     if (
         "::" in address.partition("/")[0]

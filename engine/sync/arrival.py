@@ -12,13 +12,15 @@ import contextlib
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, RepositoryError
-from engine.store import descriptors
-from engine.store.commits import ABSENT_MODE, Staged, blob_name, put_in_place
+from engine.store import crypt, descriptors, sparse
+from engine.store.blobs import blob_name
+from engine.store.commits import ABSENT_MODE, LINK_MODE, Staged, put_in_place
+from engine.store.encrypted import filters_of, opened, stored
 from engine.store.faults import reach
 from engine.store.files import Files
 from engine.store.paths import shown, split_relative
@@ -69,10 +71,11 @@ def arrive(files: Files, repository: Repository, ours: str, commit: str, subject
         if repository.revision() != ours:
             raise Moved
         wanted = _between(repository, ours, commit)
-        _refuse_edited(files, wanted, len(ours))
+        here = _on_disk(files, wanted)
+        _refuse_edited(files, repository, here, len(ours))
         reach("sync:apply")
         files.replace(JOURNAL, json.dumps(asdict(_Work(ours, commit))).encode())
-        _write(files, repository, wanted, len(ours))
+        _write(files, repository, here, len(ours))
         none = "0" * len(ours)
         staged = [
             Staged(each.path, each.after.mode, each.after.name)
@@ -120,16 +123,37 @@ def _between(repository: Repository, ours: str, commit: str) -> list[_Change]:
     found = changes(repository.git, ours, commit, renames=False)
     wanted = [_Change(path, fate.before, fate.blob) for path, fate in found.fates.items()]
     wanted += [_Change(path, None, blob) for path, blob in found.added.items()]
-    return sorted(wanted, key=lambda each: each.after is not None)
+    # What encrypts files comes before them.
+    return sorted(wanted, key=lambda each: (each.after is not None, each.path))
 
 
-def _refuse_edited(files: Files, wanted: Sequence[_Change], length: int) -> None:
+def _on_disk(files: Files, wanted: Sequence[_Change]) -> list[_Change]:
+    """The changes without those of submodules, of which only the commit is recorded, and of files that this
+    work tree does not show."""
+    root = files.workspace.root
+    unseen = sparse.outside(root, [each.path for each in wanted if not os.path.lexists(root / each.path)])
+    links = [
+        each for each in wanted if LINK_MODE in {side.mode for side in (each.before, each.after) if side}
+    ]
+    return [each for each in wanted if each.path not in unseen and each not in links]
+
+
+def _stored_name(repository: Repository, path: str, data: bytes, known: Collection[str], length: int) -> str:
+    """The name that the bytes of a file have in commits, where they may be encrypted."""
+    name, git = blob_name(data, length), repository.git
+    if name not in known and git.private():
+        with contextlib.suppress(RepositoryError):
+            return blob_name(stored(git, path, data, filters_of(git, [path])), length)
+    return name
+
+
+def _refuse_edited(files: Files, repository: Repository, wanted: Sequence[_Change], length: int) -> None:
     edited: list[str] = []
     for each in wanted:
         known = {side.name if side else "" for side in (each.before, each.after)}
         try:
             is_itself = files.workspace.resolve(each.path) == files.workspace.root / each.path
-            found = blob_name(files.read(each.path), length)
+            found = _stored_name(repository, each.path, files.read(each.path), known, length)
         except FileNotFoundError:
             # One that a kill has left half done is made anew; one that is gone here is edited.
             found = ""
@@ -151,10 +175,13 @@ def _write(files: Files, repository: Repository, wanted: Sequence[_Change], leng
     by_path = {each.path: each for each in wanted}
     for each in wanted:
         if each.after is None:
-            _one(files, each, None, length)
+            _one(files, repository, each, None, length)
     sized = _sized(repository, [each for each in wanted if each.after is not None])
     for entry, data in contents(repository.git, sized):
-        _one(files, by_path[entry.path], data, length)
+        if crypt.is_encrypted(data):
+            name = filters_of(repository.git, [entry.path]).get(entry.path, "")
+            data = opened(repository.git, data, name)
+        _one(files, repository, by_path[entry.path], data, length)
 
 
 def _sized(repository: Repository, wanted: Sequence[_Change]) -> list[TreeEntry]:
@@ -167,12 +194,13 @@ def _sized(repository: Repository, wanted: Sequence[_Change]) -> list[TreeEntry]
     ]
 
 
-def _one(files: Files, wanted: _Change, data: bytes | None, length: int) -> None:
+def _one(files: Files, repository: Repository, wanted: _Change, data: bytes | None, length: int) -> None:
     """Gives one file its new bytes, unless it was saved since it was looked at."""
     known = {side.name if side else "" for side in (wanted.before, wanted.after)}
 
     def change(old: bytes | None) -> bytes | None:
-        if (blob_name(old, length) if old is not None else "") not in known:
+        name = _stored_name(repository, wanted.path, old, known, length) if old is not None else ""
+        if name not in known:
             raise RepositoryError(
                 "was saved at the same moment", where=shown(wanted.path), cure="sync again: nothing is lost"
             )

@@ -16,7 +16,7 @@ MESSAGE = commit_message("memory", "before a sync")
 
 PLACES = (
     "knowledge", "topics", "presets", ".library", "raw", "conversations", "archive", "attachments", "logs",
-    CONFIG_FILE, ".gitignore", ".gitattributes",
+    CONFIG_FILE, ".gitignore", ".gitattributes", ".gitmodules",
 )  # fmt: skip
 """What a workspace consists of; other files that lie there are the person's own to commit."""
 

@@ -10,9 +10,12 @@ from engine.context.fixed import DIGEST
 from engine.errors import PathRefused, RepositoryError
 from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import STATE, digest_of, state_bytes
-from engine.store.commits import ABSENT_MODE, Staged, commit_entries
+from engine.store import crypt
+from engine.store.blobs import store_blob
+from engine.store.commits import ABSENT_MODE, LINK_MODE, Staged, commit_entries
+from engine.store.encrypted import filters_of, opened, stored
 from engine.store.git import Git
-from engine.store.paths import shown, split_relative
+from engine.store.paths import is_shared, shown, split_relative
 from engine.store.revisions import blobs
 from engine.store.revisions import entries as tree_entries
 from engine.sync.contents import Contents, kind_of
@@ -198,12 +201,28 @@ class _Merge:
         told = ("edited", "edited") if base is not None else ("added", "added")
         names = ours.name, theirs.name
         if any(each not in _REGULAR for each in modes):
-            self._conflict(path, "is a link or a repository of its own on one side", told, names)
+            why = "is a link or a repository of its own on one side"
+            if modes == [LINK_MODE, LINK_MODE]:
+                why = "each side moved what others share to another commit"
+                is_theirs = self._newer(path, ours.name, theirs.name)
+            else:
+                is_theirs = None
+            if is_theirs is None:
+                take = self._conflict(path, why, told, names)
+                is_theirs = take == "theirs"
+            if is_theirs:
+                self._put(target, theirs)
             return
         take = self._decided(path, names)
         none = "0" * len(ours.name)
         data = blobs(self._git, [each.name if each else none for each in (base, ours, theirs)])
         was, mine, other = (each or b"" for each in data)
+        filters: dict[str, str] = {}
+        if any(map(crypt.is_encrypted, (was, mine, other))):
+            filters = filters_of(self._git, [target])
+            was, mine, other = (
+                opened(self._git, each, filters.get(target, "")) for each in (was, mine, other)
+            )
         found = self._contents.settle(target, was, mine, other, theirs.name, take)
         if found.is_open:
             self._conflict(path, found.why, told, names, found.pieces)
@@ -211,7 +230,7 @@ class _Merge:
         if found.beside is not None:
             self._put(found.beside[0], Blob(_REGULAR[0], self._stored(found.beside[1])))
             self._plan.notes.append(f"{shown(target)} {found.why}")
-        self._place(target, Blob(mode, self._stored(found.data)))
+        self._place(target, Blob(mode, self._stored(stored(self._git, target, found.data, filters))))
 
     def _place(self, path: str, blob: Blob) -> None:
         here = self._tree.get(path)
@@ -219,7 +238,19 @@ class _Merge:
             self._put(path, blob)
 
     def _stored(self, data: bytes) -> str:
-        return self._git.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data, reading=False).text
+        return store_blob(self._git, data)
+
+    def _newer(self, path: str, ours: str, theirs: str) -> bool | None:
+        """Whether their commit of a submodule builds on ours; ``None`` where neither does on the other, or
+        that cannot be told here."""
+        place = self._git.root / path
+        if not (place / ".git").exists():
+            return None
+        git = Git(place)
+        for earlier, later in ((ours, theirs), (theirs, ours)):
+            if not git.run("merge-base", "--is-ancestor", earlier, later, accept=(0, 1, 128)).code:
+                return later == theirs
+        return None
 
     def _decided(self, path: str, names: tuple[str, str]) -> Side | None:
         known = self._decisions.get(path)
@@ -316,6 +347,8 @@ def _refuse_odd(puts: Mapping[str, Blob | None]) -> None:
             split_relative(path)
         except PathRefused as error:
             why = error.what
+        if blob is not None and blob.mode == LINK_MODE and is_shared(path) and path.count("/") == 2:
+            continue  # only which commit is recorded; nothing is fetched for it
         if blob is not None and blob.mode not in _REGULAR:
             why = "is a link or a repository of its own"
         elif blob is not None and path.startswith(_NEVER):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import RepositoryError
 from engine.store.commit_message import commit_message
+from engine.store.commits import LINK_MODE
 from engine.store.faults import reach
 from engine.store.paths import shown
 from engine.sync import address, outgoing, plan, state, transport
@@ -242,6 +243,11 @@ are gone, and it stands at {theirs[:8]} now"
             sent = 0 if is_forward else self._count(ours, theirs) + 1
             changed = tuple(sorted(made.puts))
             return replace(report, outcome="would", changed=changed, notes=tuple(made.notes), sent=sent)
+        made.notes += [
+            f"{path} is recorded at {blob.name[:8]} now; to have it here: autopoiesis share update --recorded"
+            for path, blob in made.puts.items()
+            if blob is not None and blob.mode == LINK_MODE
+        ]
         commit = theirs if is_forward else self._commit(made, ours, theirs, subject)
         changed = arrive(self.files, self.repository, ours, commit, subject)
         merge = report.merge if is_forward else commit

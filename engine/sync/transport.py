@@ -84,6 +84,22 @@ def fetch(repository: Repository, remote: Remote, clock: Clock) -> str | None:
         return names.get(name)
 
 
+def default_branch(repository: Repository, remote: Remote, clock: Clock) -> str:
+    """The name of the branch that a remote is on.
+
+    Raises:
+        RepositoryError: It did not answer, or is on none.
+    """
+    with beside(repository) as (git, environment):
+        options = [f"--upload-pack={_QUIET} upload-pack"] if is_local(remote.fetched_from) else []
+        asked = ("ls-remote", "--symref", *options, "--", remote.fetched_from, "HEAD")
+        done = git.network(*asked, deadline_s=clock.left_s, environment=environment)
+    head = done.text.partition("\t")[0]
+    if done.code or not head.startswith("ref: refs/heads/"):
+        raise _failed(repository, remote, "fetched from", done.message or "it is on no branch")
+    return head.removeprefix("ref: refs/heads/")
+
+
 def push(repository: Repository, remote: Remote, revision: str, clock: Clock) -> None:
     """Has the remote's branch be a commit that builds on what it is; never by force.
 

@@ -46,7 +46,7 @@ def changes(git: Git, base: str, side: str, *, renames: bool = True) -> Changes:
         renames: Whether a file that is gone and one that has come with nearly all its content are one file.
     """
     # Less alike than this, one conversation would be taken for another that was begun from the same pattern.
-    options = ["-r", "-z", "--no-commit-id", "--raw", "--abbrev=64"]
+    options = ["-r", "-z", "--no-commit-id", "--raw", "--abbrev=64", "--ignore-submodules=none"]
     options += ["--find-renames=90%", "--no-rename-empty"] if renames else ["--no-renames"]
     told = git.run("diff-tree", *options, base, side, environment=_REPLACED).output.split(b"\0")
     fates: dict[str, Fate] = {}

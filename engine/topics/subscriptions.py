@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.errors import PathRefused
+from engine.store.sparse import hidden
 from engine.topics.fields import shown
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
     if real.exists():
         fields.say(line, f"subscription {shown(path)} is no regular file", "name a text file")
         return False
+    if hidden(workspace.root, [path]):
+        return True
     likely = _nearest(path, workspace)
     cure = f"did you mean {likely}?" if likely else "create the file or remove the line"
     fields.say(line, f"subscription {shown(path)} does not exist", cure, "warning")

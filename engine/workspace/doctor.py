@@ -17,6 +17,7 @@ from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
 from engine.store import documents, programs
 from engine.store.comparison import Comparison
+from engine.store.crypt import is_encrypted
 from engine.store.files import Files
 from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
@@ -24,6 +25,7 @@ from engine.store.schema import validate
 from engine.store.zone import local_day
 from engine.workspace.finding import Finding, Level
 from engine.workspace.search_state import search_findings
+from engine.workspace.sharing_state import encrypts, sharing_findings
 
 _MOST_LINKS = 20
 """Named one by one."""
@@ -45,7 +47,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     """
     workspace = Workspace.open(root)
     files = Files(workspace)
-    repository = Repository(workspace, guard=refuse_secrets)
+    repository = Repository(workspace, guard=refuse_secrets, private=lambda: encrypts(files))
     if staged:
         index = _index_of_commit(repository)
         compared = Comparison(repository.git, repository.has_commits, staged=True, index=index)
@@ -74,6 +76,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_prompt(files),
         *search_findings(workspace, files),
         *_prices(),
+        *sharing_findings(files, repository),
         *_links(workspace),
         *_secrets(files),
         *_machine(workspace),
@@ -222,11 +225,11 @@ def _all_documents(workspace: Workspace) -> list[str]:
 def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Iterator[Finding]:
     wrong = checked = 0
     for path in paths:
-        if not path.endswith(".md") or category_of(path) is None:
+        if not path.endswith(".md") or category_of(path) in (None, "shared"):
             continue
         try:
             data = read(path)
-            if data is None:
+            if data is None or is_encrypted(data):
                 continue
             document = documents.parse(data, path)
         except FileNotFoundError:
@@ -345,7 +348,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     except AutopoiesisError as error:
         yield Finding("error", f"{error.where}: {error.what}", error.cure)
         return
-    gone = missing(found, files)
+    gone = missing(found, files, repository)
     if gone:
         places = ", ".join(dict.fromkeys(line.path for line in gone))
         yield Finding(

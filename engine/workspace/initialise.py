@@ -20,11 +20,13 @@ from engine.settings import trust
 from engine.store.commit_message import commit_message
 from engine.store.descriptors import open_folder
 from engine.store.files import Files, reported
+from engine.store.git_folder import inner
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.format import parse
 from engine.transcripts.replay import human_pace, replay
 from engine.workspace import hooks
+from engine.workspace.sharing_state import encrypts
 
 if TYPE_CHECKING:
     from engine.workspace.sample_past import Past
@@ -81,7 +83,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
             with open_folder(workspace.root, parts, create=True):
                 pass
 
-    repository = Repository(workspace, guard=refuse_secrets)
+    repository = Repository(workspace, guard=refuse_secrets, private=lambda: encrypts(files))
     state = repository.state()
     if state.kind == "none":
         repository.init()
@@ -219,7 +221,10 @@ def _commit(
     paths = [
         workspace.relative(path)
         for path in sorted(workspace.root.rglob("*"))
-        if path.is_file() and ".git" not in path.parts and not path.is_relative_to(workspace.scratch)
+        if path.is_file()
+        and ".git" not in path.parts
+        and not path.is_relative_to(workspace.scratch)
+        and not inner(workspace.root, path.relative_to(workspace.root).parts)
     ]
     try:
         if past is None:

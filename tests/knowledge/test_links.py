@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.errors import EntryError
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.links import Links, all_problems
 from engine.knowledge.references import references
@@ -334,3 +335,37 @@ def test_a_file_that_is_no_text_is_read_as_far_as_it_goes(space: EntrySpace) -> 
     space.write("knowledge/people/jo.md", b"[[nowhere\x1b]52;c;eA==\x07]]\n[[\xe2\x80\xaex]]\n")
     for line in space.said():
         assert line.isprintable()
+
+
+def test_wikilinks_take_as_much_of_the_path_as_tells_files_apart(space: EntrySpace) -> None:
+    space.write("knowledge/people/Maren.md", "# Maren\n\n## Wishes\n\n### Tea\n")
+    space.write("knowledge/reference/sub/twin.md", "# T\n")
+    space.write("knowledge/procedures/twin.md", "# T\n")
+    space.write("knowledge/shared/team/maren.md", "# Theirs\n\n[[twin]] [[deep/twin]] [[gone]]\n")
+    space.write("knowledge/shared/team/twin.md", "# T\n")
+    space.write("knowledge/shared/team/far/only.md", "# O\n")
+    space.write(
+        "knowledge/reference/page.md",
+        "[[maren]] [[PEOPLE/maren|her]] [[maren#Wishes#Tea]] [[maren#^a1]] [[team/maren]] [[only]]\n"
+        "[[sub/Twin]] [[reference/sub/twin.md]]\n[[twin]]\n[[sub/none]]\n[[maren#Milk]]\n",
+    )
+    links = space.links()
+    found = [(each.line, each.target) for each in links.of("knowledge/reference/page.md")]
+    assert [target for line, target in found if line == 1] == [
+        "knowledge/people/Maren.md", "knowledge/shared/team/maren.md", "knowledge/shared/team/far/only.md"
+    ]  # fmt: skip
+    assert {target for line, target in found if line == 2} == {"knowledge/reference/sub/twin.md"}
+    assert [str(each).partition(": ")[2] for each in links.problems] == [
+        "[[twin]] is the name of 2 files: knowledge/procedures/twin.md, knowledge/reference/sub/twin.md; "
+        "write the path of one of them",
+        "[[sub/none]] leads nowhere; correct it, or write the file",
+        "knowledge/people/Maren.md has no section 'Milk'; name one of its headings",
+    ]
+    # Inside of what others share, their own files come first; what is wrong there is theirs to mend.
+    assert [each.target for each in links.of("knowledge/shared/team/maren.md")] == [
+        "knowledge/shared/team/twin.md"
+    ]
+    assert links.find("maren") == links.find("[[People/MAREN]]") == "knowledge/people/Maren.md"
+    for name, why in (("twin", "the name of 2 files"), ("marne", "is maren meant"), ("", "there is no")):
+        with pytest.raises(EntryError, match=why):
+            links.find(name)

@@ -149,11 +149,14 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
     desk.put({ada: "x", "knowledge/procedures/x.md": "# X\n", "knowledge/people/bob.md": "# Bob\n"})
     (tmp_path / ada).write_bytes(odd)
     sources = {
-        "knowledge/people/list.md": "- [Ada](ada%20lovelace.md), [[ada lovelace#Ada|her]], [[bob]]\r\n",
+        "knowledge/people/list.md": "- [Ada](ada%20lovelace.md), [[ada lovelace#Ada|her]], [[bob]]"
+        " [[PEOPLE/Bob]]\r\n",
         "knowledge/procedures/y.md": "`knowledge/people/bob.md`, [B](../people/bob.md#a), people/bob.md.\n",
+        "knowledge/shared/team/z.md": "[[bob]]\n",
         "knowledge/facts.md": "- bob.mdx and knowledge/people/bob.md.bak are others\n",
     }
     for path, text in sources.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(text.encode())
     desk.repository.commit([ada, *sources], "put there")
     digest = hashlib.sha256(odd).hexdigest()
@@ -162,7 +165,9 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         "knowledge/people/list.md:1",
         "knowledge/procedures/y.md:1",
     }
-    assert [place for move in moves for place in move.broken] == [f"{ada}:5"]
+    assert [place for move in moves for place in move.broken] == [
+        f"{ada}:5", "knowledge/shared/team/z.md:1"
+    ]  # fmt: skip
     assert (tmp_path / ada).is_file()
     desk.retention.made(proposal)
     cold = tmp_path / "archive/people/ada lovelace.md"

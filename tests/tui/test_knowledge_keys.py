@@ -237,3 +237,33 @@ async def test_keys_do_not_wait_for_a_look_and_one_part_fails_alone(run: Run) ->
         await driven.settle()
         assert "scratch/file-sightings.json: cannot be read; delete it" in driven.said
         assert driven.counts()["facts"] == "3" and driven.counts()["notes"] == "3"
+
+
+async def test_references_are_followed_and_esc_goes_back(run: Run) -> None:
+    async with knowing(run) as driven:
+        root = driven.engine.root
+        (root / "knowledge/people").mkdir(exist_ok=True)
+        (root / "knowledge/people/ada.md").write_text("# Ada\n\nTea, not coffee. [[engine]]\n")
+        (root / "knowledge/shared/team").mkdir(parents=True)
+        (root / "knowledge/shared/team/engine.md").write_text("# Engine\n\nBrass.\n")
+        facts = root / "knowledge/facts.md"
+        facts.write_text(facts.read_text() + "- Ask [[Ada]] and [[team/engine]]. [from: x, 2026-06-13]\n")
+        await driven.press("ctrl+r", "2", "g")
+        await driven.until(lambda: driven.selected().startswith("Ask [[Ada]]"))
+        await driven.press("F")
+        assert "f follows a reference" in driven.said
+        await driven.press("f")
+        await driven.until(lambda: "Tea, not coffee." in driven.text)
+        assert "F the next of 2" in driven.text and driven.screen.file() == "knowledge/people/ada.md"
+        await driven.press("F")
+        await driven.until(lambda: "Brass." in driven.text)
+        assert "others share it" in driven.line("whose")
+        await driven.press("F", "f")
+        await driven.until(lambda: len(driven.screen.state.trail) == 2)
+        assert "Brass." in driven.text
+        await driven.press("escape")
+        assert "Tea, not coffee." in driven.text
+        await driven.press("escape")
+        assert "Tea" not in driven.text and driven.screen.file() == "knowledge/facts.md"
+        await driven.press("j", "f")
+        await driven.until(lambda: "refers to nothing" in driven.said)

@@ -51,6 +51,8 @@ COMMANDS = {
     "history": "tui.cli.history:history",
     "session": "tui.cli.sessions:session",
     "sync": "tui.cli.sync:sync",
+    "share": "tui.cli.share:share",
+    "private": "tui.cli.share:private",
     "commit": "tui.cli.commit:commit",
     "secrets": "tui.cli.secrets:secrets",
     "import": "tui.cli.importing:import_sessions",

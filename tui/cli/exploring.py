@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 @verb(
     "autopoiesis history explore other-tone   # makes explore/other-tone, in a folder of its own",
     "autopoiesis history explore before-june --at 2026-06-01",
+    "autopoiesis history explore reviewer --only topics,knowledge/shared   # for a sub-agent",
     "autopoiesis history explore other-tone --diff",
     "autopoiesis history explore other-tone --merge --apply",
     name="explore",
 )
 @click.argument("name", required=False)
 @click.option("--at", "revision", default="", metavar="REV|DATE", help="What it begins with.")
+@click.option("--only", metavar="FOLDER,…", default="", help="The folders that are to be shown there.")
 @click.option("--list", "is_listed", is_flag=True, help="List them, as does the command without NAME.")
 @click.option("--diff", "is_compared", is_flag=True, help="Show what it has that the memory has not.")
 @click.option("--merge", "is_merged", is_flag=True, help="Show what taking it over would change.")
@@ -34,6 +36,7 @@ def history_explore(
     engine: Engine,
     name: str | None,
     revision: str,
+    only: str,
     is_listed: bool,
     is_compared: bool,
     is_merged: bool,
@@ -47,10 +50,14 @@ def history_explore(
     takes over what is committed there, as one commit, and branch and folder go; what both sides changed is
     explained and keeps all of it from being merged. A branch that was not used for a week goes with history
     branches --prune, once you say so. Nothing is removed that is in no commit.
+
+    With --only a sub-agent sees some folders alone, and the files that lie directly in those above them. What
+    it commits leaves everything else as it is. It is a view and no wall: git there reads all of the
+    repository. Private files are shown encrypted.
     """
-    deeds = [is_compared, is_merged, is_deleted, is_listed or name is None, bool(revision)]
+    deeds = [is_compared, is_merged, is_deleted, is_listed or name is None, bool(revision or only)]
     if sum(deeds) > 1 or (name is not None and is_listed):
-        raise click.UsageError("give a NAME with --at, --diff, --merge or --delete, or --list alone")
+        raise click.UsageError("give a NAME with --at, --only, --diff, --merge or --delete, or --list alone")
     if is_applied and not (is_merged or is_deleted):
         raise click.UsageError("--apply goes with --merge or --delete")
     if name is None:
@@ -66,7 +73,7 @@ def history_explore(
         return merge(engine, found.name, is_applied, as_json, f"to decide: {there}, and try again")
     if is_deleted:
         return _delete(engine, engine.history.branch(name), is_applied, as_json)
-    made = engine.history.explore(name, revision)
+    made = engine.history.explore(name, revision, [each.strip() for each in only.split(",") if each.strip()])
     if as_json:
         emit_json(made)
     else:
@@ -89,6 +96,8 @@ def _print_made(made: Exploration) -> None:
     folder = quote(str(made.folder))
     emit(f"{made.branch} is {'new' if made.made else 'there'}, at {made.revision[:8]}; its files are in")
     emit(f"  {made.folder}")
+    if made.shows:
+        emit(f"which shows {', '.join(made.shows)} alone")
     emit(f"edit them there, or open them: autopoiesis -C {folder}")
     emit(f"commit: autopoiesis -C {folder} commit")
 

@@ -94,6 +94,30 @@ def knowledge_show(engine: Engine, name: str, as_json: bool) -> None:
     emit_problems(problems)
 
 
+@knowledge.verb(
+    "links", "autopoiesis knowledge links knowledge/people/maren.md", "autopoiesis knowledge links maren"
+)
+@click.argument("file")
+def knowledge_links(engine: Engine, file: str, as_json: bool) -> None:
+    """Show what FILE refers to, what refers to it, and what is wrong with its references.
+
+    FILE is a path, or a name as it stands in double brackets: of an entry, a person, a project or any file,
+    with as many of the folders above it as tell it from others. Upper and lower case do not count.
+    """
+    links = engine.knowledge_entries.links(engine.knowledge_entries.scan())
+    path = links.find(file)
+    incoming, outgoing = links.to(path), links.of(path)
+    problems = [each for each in links.problems if each.path == path]
+    if as_json:
+        emit_json({"path": path, "incoming": incoming, "outgoing": outgoing, "problems": problems})
+        return
+    emit(path)
+    rows = _link_rows("refers to", outgoing, lambda link: f"{link.target} (line {link.line})", most=None)
+    rows += _link_rows("referred to by", incoming, lambda link: f"{link.source}:{link.line}", most=None)
+    table(rows) if rows else emit("refers to nothing, and nothing refers to it")
+    emit_problems(problems)
+
+
 @knowledge.verb("check", "autopoiesis knowledge check")
 def knowledge_check(engine: Engine, as_json: bool) -> int:
     """Check entries, skills and references: place, what is wrong, the cure. Exit 1 when there is an error."""
@@ -203,10 +227,12 @@ def _place(entry: Entry) -> str:
     return f"{above}/" if name == entry.name else f"{entry.folder}/"
 
 
-def _link_rows(title: str, links: tuple[Link, ...], text: Callable[[Link], str]) -> list[list[str]]:
-    rows = [[title if not number else "", text(link)] for number, link in enumerate(links[:_SHOWN_LINKS])]
-    if len(links) > _SHOWN_LINKS:
-        rows.append(["", f"and {len(links) - _SHOWN_LINKS} more"])
+def _link_rows(
+    title: str, links: tuple[Link, ...], text: Callable[[Link], str], *, most: int | None = _SHOWN_LINKS
+) -> list[list[str]]:
+    rows = [[title if not number else "", text(link)] for number, link in enumerate(links[:most])]
+    if len(links) > len(rows):
+        rows.append(["", f"and {len(links) - len(rows)} more"])
     return rows
 
 

@@ -27,10 +27,12 @@ from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Res
 from engine.knowledge.harvest.said import where_said
 from engine.knowledge.harvest.settle import Finding, Settler
 from engine.knowledge.item import Origin
+from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import waiting_for
+from engine.store.sparse import refuse_elsewhere
 
 if TYPE_CHECKING:
     from engine.knowledge.edit import Known
@@ -143,6 +145,7 @@ class Harvest:
             WriteFailed, ReadOnly: The workspace cannot be written at all.
         """
         self.files.refuse_read_only("conversations")
+        refuse_elsewhere(self.files.workspace.root, LEDGER.split("/"))
         with self._guard:
             self._stopped = False
         recovered = self.recover()

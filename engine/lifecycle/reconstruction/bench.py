@@ -20,7 +20,7 @@ from engine.errors import ChangeRefused, WriteFailed
 from engine.knowledge.digest import STATE as DIGEST_STATE
 from engine.lifecycle.reconstruction.clearing import cleared, is_derived
 from engine.store import revisions
-from engine.store.commits import blob_name
+from engine.store.blobs import blob_name
 from engine.store.faults import reach
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import CONFIG_NAME, Workspace

@@ -15,6 +15,7 @@ from engine.knowledge.links import Link, Links
 from engine.knowledge.places import joined
 from engine.knowledge.references import Reference, references
 from engine.store.entry_files import folder_of
+from engine.store.paths import is_shared
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -54,6 +55,9 @@ def moved(
         broken: list[str] = []
         for link in links.to(path):
             if link.source in targets:
+                continue
+            if is_shared(link.source):
+                broken.append(f"{link.source}:{link.line}")  # not ours to write
                 continue
             if link.source not in texts:
                 texts[link.source] = _lines(files.read(link.source))
@@ -96,7 +100,7 @@ def _rewritten(text: str, each: Reference, link: Link, target: str) -> str | Non
     """One reference that leads to another path; ``None`` for one to something else."""
     path = _spelled(each.target, link, target)
     if each.kind == "wikilink":
-        if path is None and each.target != link.reference.target:
+        if path is None and each.target not in (link.reference.target, *link.also):
             return None
         place = path if path is not None and "/" in path else target.removesuffix(".md")
         section = f"#{each.section}" if each.section else ""

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from engine.context.fixed import IDENTITY, JOURNAL, PROJECTS
 from engine.context.sources import MEMORY
+from engine.store.paths import is_shared
 
 ARCHIVE = "archive"
 EVICTABLE = tuple(f"knowledge/{name}/" for name in ("projects", "people", "procedures", "reference"))
@@ -42,6 +43,8 @@ def why_kept(path: str) -> str:
         return "it is a category file or is made by the program"
     if name in _INDEXES or path == PROJECTS:
         return "it is an index of what is there"
+    if is_shared(path):
+        return "others share it; to take it out: autopoiesis share remove"
     if path.startswith((*_MADE, *_CLASHING)):
         return "it belongs to a folder whose files keep their place"
     return ""

@@ -12,6 +12,7 @@ from textual.types import CSSPathType
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, entries
+from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.header import locate
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail, unreadable
@@ -25,9 +26,11 @@ from tui.screens.knowledge.reading import (
     Drawing,
     EntryLinks,
     EntryText,
+    Followed,
     ReadingPanel,
     draw_digest,
     draw_entry,
+    draw_followed,
     draw_line,
     draw_notes,
 )
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 
+Place = tuple[str, int, int]
+"""A file, and the first and the last line of what is meant in it; 0 for all of it."""
 NARROW = 150
 """Columns below which the selected thing stands under the lists."""
 LEAST = 12
@@ -81,6 +86,10 @@ class KnowledgeLayout(ListDetail):
             lambda location: entry_links(engine.knowledge_entries, location),
             self._take_links,
             lambda location, problem: self._take_links(location, EntryLinks(problem=problem)),
+        )
+
+        self._targets: Lane[Place, Followed] = self.lane(
+            lambda place: targets_of(engine.knowledge_entries, place), self._take_targets
         )
 
     def body(self) -> ComposeResult:
@@ -151,6 +160,11 @@ class KnowledgeLayout(ListDetail):
                 drawing = partial(draw_digest, section, state.held.digest)
         path, line = path_of(state.group, piece)
         key = key_of(piece) if piece is not None else (state.group, "")
+        if state.trail:
+            step = state.trail[-1]
+            path, line, key = step.path, 0, ("followed", step.path)
+            self._ask_for(path)
+            drawing = partial(draw_followed, step, state.texts.get(path))
         self.reading.show(drawing, f"{path}:{line}" if line else path, key)
         self.update_footer()
 
@@ -187,12 +201,20 @@ class KnowledgeLayout(ListDetail):
         self.state.texts = {location: text}
         self.show_reading()
 
+    def _take_targets(self, place: Place, found: Followed) -> None:
+        if found.targets:
+            self.state.trail.append(found)
+            self.show_reading()
+        else:
+            self.say(f"{place[0]} refers to nothing" if not place[1] else "the entry refers to nothing")
+
     def _take_links(self, location: str, links: EntryLinks) -> None:
         self.state.links = {location: links}
         self.show_reading()
 
     @on(RowList.Moved)
     def _row_moved(self, moved: RowList.Moved) -> None:
+        self.state.trail.clear()
         item = self.groups.selected
         if moved.panel is self.groups and item is not None and item.group != self.state.group:
             self.state.group, self.state.query = item.group, ""
@@ -235,9 +257,11 @@ def entry_text(files: Files, location: str) -> EntryText:
     """Reads the file of an entry."""
     try:
         data = files.read(location)
+        if is_encrypted(data):
+            return EntryText(problem=f"{LOCKED}; {UNLOCK}")
         return EntryText(data[locate(data).body :].decode("utf-8", "replace").lstrip("\r\n"))
     except FileNotFoundError:
-        return EntryText(problem="the entry is not here any more")
+        return EntryText(problem="it is not here any more")
     except (AutopoiesisError, OSError) as error:
         return EntryText(problem=str(error))
 
@@ -249,3 +273,11 @@ def entry_links(known: KnowledgeEntries, location: str) -> EntryLinks:
     outward = tuple(each for each in links.of(folder) if not each.target.startswith(f"{folder}/"))
     inward = tuple(each for each in links.to(location) if not each.source.startswith(f"{folder}/"))
     return EntryLinks(outward, inward)
+
+
+def targets_of(known: KnowledgeEntries, place: Place) -> Followed:
+    """The files that a file, or some lines of it, refer to."""
+    path, first, last = place
+    links = known.links(known.scan())
+    found = [each.target for each in links.of(path) if not first or first <= each.line <= last]
+    return Followed(f"{path}:{first}" if first else path, tuple(dict.fromkeys(found)))

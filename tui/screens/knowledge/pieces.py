@@ -20,6 +20,7 @@ from engine.knowledge.category_files import (
 )
 from engine.knowledge.category_files import DONE as DONE_SECTION
 from engine.knowledge.superseding import superseded
+from engine.store.paths import is_shared
 from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, clip, clip_start, found, marked
 from tui.render.figures import plural
@@ -253,8 +254,8 @@ class PiecesPanel(KeyedRows[Piece]):
                 right = _from(line, width, roles)
             case NotesPiece(notes=notes):
                 right = Row((plural(len(notes.entries), "note"), roles.muted))
-            case EntryPiece():
-                right = Row()
+            case EntryPiece(entry=entry):
+                right = Row(("of others", roles.gate)) if is_shared(entry.location) else Row()
                 row.gap(2 * item.depth)
             case DigestPiece():
                 right = Row((f"{item.inside:,} of {item.of:,} in it", roles.muted))

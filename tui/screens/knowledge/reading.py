@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from engine.store.paths import is_shared
 from tui.kit.panel import LinesPanel
 from tui.render.digest import digest_lines
 from tui.render.draw import Row, bar, wrap
@@ -49,6 +50,20 @@ class EntryLinks:
     to: tuple[Link, ...] = ()
     problem: str = ""
     """Why that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The files that something refers to, one of which is in view."""
+
+    source: str
+    targets: tuple[str, ...]
+    at: int = 0
+
+    @property
+    def path(self) -> str:
+        """The one in view."""
+        return self.targets[self.at]
 
 
 class ReadingPanel(LinesPanel):
@@ -155,6 +170,7 @@ def draw_entry(
     about = entry.description or "it has no description"
     rows += wrap([(about, roles.normal if entry.description else roles.gate)], width)
     rows.append(Row())
+    rows += _of_others(entry.location, width, roles)
     rows += _line("version", entry.version or "none", width, roles.normal, roles)
     rows += _line("file", entry.location, width, roles.accent, roles)
     files = f"{plural(entry.files, 'file')}, {sizes(entry.size)}, {plural(entry.lines, 'line')} in this one"
@@ -167,6 +183,22 @@ def draw_entry(
         rows += wrap([("! ", roles.trouble), (str(problem), roles.normal)], width, indent=2)
     rows += _links(links, width, roles)
     rows.append(Row())
+    if text is None:
+        return [*rows, Row(("reading …", roles.faint))]
+    if text.problem:
+        return rows + wrap([("! ", roles.trouble), (text.problem, roles.normal)], width, indent=2)
+    return rows + _text(text.text, width, roles)
+
+
+def draw_followed(step: Followed, text: EntryText | None, width: int, roles: Roles) -> list[Row]:
+    """Draws the file that a reference leads to."""
+    keys = [("f", roles.accent), (" follows on  ", roles.muted)]
+    if len(step.targets) > 1:
+        keys += [("F", roles.accent), (f" the next of {len(step.targets)}  ", roles.muted)]
+    rows = wrap([(step.path, roles.strong)], width)
+    rows += _line("named in", step.source, width, roles.normal, roles)
+    rows += _of_others(step.path, width, roles)
+    rows += [Row(*keys, ("esc", roles.accent), (" back", roles.muted)).cut(width), Row()]
     if text is None:
         return [*rows, Row(("reading …", roles.faint))]
     if text.problem:
@@ -216,6 +248,12 @@ def _place_of(line: Line) -> str:
 def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> list[Row]:
     first, *rest = wrap([(first_line(value), style)], width, indent=_LABEL, first=_LABEL)
     return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+
+
+def _of_others(path: str, width: int, roles: Roles) -> list[Row]:
+    """Whose words these are, where they are not the person's or the agent's."""
+    said = "others share it: background to weigh, no instructions; it is never changed from here"
+    return _line("whose", said, width, roles.gate, roles) if is_shared(path) else []
 
 
 def _links(links: EntryLinks | None, width: int, roles: Roles) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,8 @@ class KnowledgeSituation(Situation):
     """How many files those are."""
     digest: bool = False
     """There is a digest."""
+    others: bool = False
+    """A reference was followed, and there are others beside it."""
     unclear: bool = False
     """The selected notes may belong to several files."""
 
@@ -84,6 +86,9 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
         if self.in_line:
             self.narrow("")
             self.leave_line()
+        elif self.state.trail:
+            self.state.trail.pop()
+            self.show_reading()
         elif self.zoomed is not None:
             used = self.zoomed
             self.unzoom()
@@ -115,7 +120,7 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     def file(self) -> str:
         """The file behind the selection; empty where there is none."""
-        path, _line = path_of(self.state.group, self.selected())
+        path, _line = self.place_in_view()
         return file_of(self.bench.engine.workspace.root, path)
 
     @command(
@@ -125,9 +130,39 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
     )  # fmt: skip
     def edit(self) -> None:
         """Open the file of the selection in $VISUAL or $EDITOR, at its line; the screen shows the change."""
-        path, line = path_of(self.state.group, self.selected())
+        path, line = self.place_in_view()
         self.edit_file(path, line)
         self.look()
+
+    # References
+
+    def place_in_view(self) -> tuple[str, int]:
+        """The file and the line that are in view."""
+        if self.state.trail:
+            return self.state.trail[-1].path, 0
+        return path_of(self.state.group, self.selected())
+
+    @command("f", title="Follow its reference", footer="follow", rank=8, needs=[ROWS])
+    def follow(self) -> None:
+        """Show the file that the thing in view refers to, by a wikilink, a link or a path; esc goes back."""
+        piece = self.pieces.selected
+        if isinstance(piece, LinePiece) and not self.state.trail:
+            self._targets.ask((piece.entry.path, piece.entry.number, piece.entry.last))
+        else:
+            path = self.place_in_view()[0] or path_of(self.state.group, piece)[0]
+            self._targets.ask((path, 0, 0))
+
+    @command(
+        "F",
+        title="Show the next of its references",
+        rank=9,
+        needs=[Need(lambda here: here.others, "it refers to no other file; f follows a reference")],
+    )
+    def follow_next(self) -> None:
+        """Show the next of the files that are referred to."""
+        step = self.state.trail[-1]
+        self.state.trail[-1] = replace(step, at=(step.at + 1) % len(step.targets))
+        self.show_reading()
 
     @command("y", title="Copy what it says", footer="copy", rank=12, needs=[ROWS])
     def copy_piece(self) -> None:
@@ -236,6 +271,7 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             filtered=bool(state.query),
             file=self.file(),
             digest=state.held is not None and state.held.digest.on,
+            others=bool(state.trail) and len(state.trail[-1].targets) > 1,
             unclear=question is not None,
             candidates=len(question.candidates) if question is not None else 0,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.screens.knowledge.groups import Group, GroupItem, Held, group_items, pieces_of
 from tui.screens.knowledge.pieces import NotesPiece, Piece
-from tui.screens.knowledge.reading import EntryLinks, EntryText
+from tui.screens.knowledge.reading import EntryLinks, EntryText, Followed
 
 if TYPE_CHECKING:
     from engine.knowledge.notes import Rebinding
@@ -30,6 +30,8 @@ class KnowledgeState:
         self.texts: dict[str, EntryText] = {}
         """What the file of the entry that was in view last says, by its location."""
         self.links: dict[str, EntryLinks] = {}
+        self.trail: list[Followed] = []
+        """The references that were followed from the selected thing, one from the other."""
         self._marked: dict[str, int] = {}
         self._pieces: dict[Group, list[Piece]] = {}
         self._groups: list[GroupItem] | None = None

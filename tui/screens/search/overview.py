@@ -26,6 +26,7 @@ KINDS: dict[str, str] = {
     "conversation": "conversations",
     "topic": "topics",
     "knowledge": "knowledge",
+    "shared": "from others",
     "archive": "archive",
 }
 """What the categories are called, in their order."""

@@ -1,0 +1,1 @@
+"""Knowledge that others share, and what is kept from them."""

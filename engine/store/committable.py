@@ -1,0 +1,106 @@
+"""Whether a file may be committed, and what of it (design 6.5, G4, G6)."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from engine.errors import PathRefused, RepositoryError
+from engine.store import crypt, descriptors, git_folder
+from engine.store.encrypted import stored
+from engine.store.files import READ_LIMIT
+from engine.store.git import Git
+from engine.store.paths import SHARED, Workspace, is_private, is_shared, shown, split_relative
+
+Guard = Callable[[str, bytes, Callable[[], bytes | None]], str]
+"""Looks at a file before it is committed: at its path, its bytes, and, on request, its bytes in the newest
+commit, ``None`` where that has no such file. A text refuses the file and says why."""
+
+_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_VERBATIM = ("raw/", "conversations/")
+
+
+def read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
+    """Mode and bytes of a regular file reached without passing a symlink; ``None`` when it is gone."""
+    *parents, last = split_relative(name)
+    if inner := git_folder.inner(workspace.root, (*parents, last)):
+        what = f"was not committed: it belongs to a repository of its own, {shown(inner)}"
+        raise RepositoryError(what, where=shown(name))
+    try:
+        with descriptors.open_folder(workspace.root, parents) as folder:
+            descriptor = descriptors.open_file(last, folder, os.O_RDONLY, name)
+            try:
+                is_program = os.fstat(descriptor).st_mode & stat.S_IXUSR
+                return "100755" if is_program else "100644", descriptors.read_all(
+                    descriptor, READ_LIMIT, name
+                )
+            finally:
+                os.close(descriptor)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError as error:
+        above = [workspace.root.joinpath(*parents[: depth + 1]) for depth in range(len(parents))]
+        if not any(place.is_symlink() for place in above):
+            return None
+        raise RepositoryError("was not committed: a symlink leads to it", where=shown(name)) from error
+    except PathRefused as error:
+        raise RepositoryError("was not committed: it is no regular file", where=shown(name)) from error
+    except OSError as error:
+        raise RepositoryError(
+            f"was not committed: it cannot be read ({error.strerror})", where=shown(name)
+        ) from error
+
+
+def checked(
+    git: Git, name: str, data: bytes, parent: str | None, guard: Guard | None, filters: Mapping[str, str]
+) -> bytes:
+    """What is to be stored of a file.
+
+    Raises:
+        RepositoryError: It may not be committed.
+    """
+    _refuse_conflicts(name, data)
+    before = partial(_before, git, parent, name)
+    reason = guard(name, data, before) if guard is not None else ""
+    kept = stored(git, name, data, filters)
+    is_clear = is_private(name) and data and not crypt.is_encrypted(kept)
+    if is_clear and crypt.is_encrypted(before() or b""):
+        reason = "the newest commit has it encrypted, and it would be in clear"
+    if reason:
+        raise RepositoryError(f"was not committed: {reason}", where=shown(name))
+    return kept
+
+
+def _refuse_conflicts(name: str, data: bytes) -> None:
+    # A transcript may quote a conflict; what people keep as knowledge may not hold one.
+    if name.startswith(_VERBATIM) or not (match := _CONFLICT.search(data)):
+        return
+    line = 1 + data.count(b"\n", 0, match.start())
+    raise RepositoryError(
+        "was not committed: it holds conflict markers",
+        where=f"{shown(name)}:{line}",
+        cure="keep one of the two sides and remove the markers",
+    )
+
+
+def _before(git: Git, parent: str | None, name: str) -> bytes | None:
+    """A file's bytes in the newest commit; ``None`` where that has no such file."""
+    if parent is None:
+        return None
+    answer = git.run("cat-file", "blob", f"{parent}:{name}", accept=(0, 128))
+    return None if answer.code else answer.output
+
+
+def refuse_in_links(git: Git, names: list[str]) -> None:
+    """Keeps files from taking the place of a submodule, checked out or not."""
+    if not any(map(is_shared, names)):
+        return
+    listed = git.run("ls-files", "--stage", "-z", paths=[SHARED]).output.split(b"\0")
+    links = [os.fsdecode(line.partition(b"\t")[2]) for line in listed if line.startswith(b"160000 ")]
+    for name in names:
+        if link := next((each for each in links if name.startswith(f"{each}/")), ""):
+            what = f"was not committed: it belongs to a repository of its own, {shown(link)}"
+            raise RepositoryError(what, where=shown(name))

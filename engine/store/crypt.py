@@ -1,0 +1,64 @@
+"""What git-crypt is to git: a content filter, named by attributes, configured in each clone (spec 11).
+
+Of all filters that a repository may name it is the only one that is ever run, where the person has said so
+(``git.private``), and then not by the command that stands in the configuration: that is only compared with
+the one which ``git-crypt init`` and ``unlock`` write.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.store import programs
+
+PROGRAM = "git-crypt"
+LOCKED = "is encrypted, locked"
+UNLOCK = "unlock it with: git-crypt unlock KEYFILE"
+
+_HEADER = b"\0GITCRYPT\0"
+_FILTER = re.compile(r"(?:filter\.)?git-crypt(?:-([A-Za-z0-9_-]{1,64}))?")
+_COMMAND = re.compile(r'(["\']?)(?:/[\w@%+=:,./ -]*/)?git-crypt\1 (clean|smudge)(?: --key-name=([\w-]+))?')
+
+
+def is_encrypted(data: bytes) -> bool:
+    """Whether bytes are what git-crypt makes of a file."""
+    return data.startswith(_HEADER)
+
+
+def key_options(name: str) -> list[str] | None:
+    """What names the key of a filter to git-crypt: ``git-crypt``, or ``git-crypt-NAME``; ``None`` for another
+    program's filter."""
+    match = _FILTER.fullmatch(name)
+    return None if match is None else [f"--key-name={match[1]}"] if match[1] else []
+
+
+def has_key_in(folder: Path, options: list[str]) -> bool:
+    """Whether a repository's own folder has the key that options name; none of them name the usual one."""
+    name = options[0].partition("=")[2] if options else "default"
+    return (folder / "git-crypt/keys" / name).is_file()
+
+
+def own_filters(configured: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Settings by which git runs git-crypt, and nothing else, for those of its filters that are configured as
+    it does that itself and whose key is there; none where it is not installed.
+
+    Args:
+        folder: The repository's own; of a linked work tree that work tree's, which has no keys.
+    """
+    program = programs.find(PROGRAM)
+    settings: dict[str, str] = {}
+    for section in {name.rpartition(".")[0] for name in configured}:
+        options = key_options(section)
+        if program is None or options is None or f"{section}.process" in configured:
+            continue
+        found = [_COMMAND.fullmatch(configured.get(f"{section}.{each}", "")) for each in ("clean", "smudge")]
+        told = [(match[2], [f"--key-name={match[3]}"] if match[3] else []) for match in found if match]
+        has_key = has_key_in(folder, options)
+        if has_key and told == [("clean", options), ("smudge", options)]:
+            for verb in ("clean", "smudge"):
+                settings[f"{section}.{verb}"] = shlex.join([program, verb, *options])
+            settings[f"{section}.required"] = "true"
+    return settings

@@ -1,0 +1,104 @@
+"""Work trees that show a part of the repository only (sparse checkout), as a sub-agent is given.
+
+What is not checked out is there all the same: it is not deleted, not missing, and what would be written in
+its place would take it out of the next commit. Git marks such files in its index (``skip-worktree``); files
+that a sync brings are judged by the folders that git was told to show (cone mode).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import PathRefused, ReadOnly
+from engine.store.git_folder import inner, repository_folder
+from engine.store.paths import shown
+
+if TYPE_CHECKING:
+    from engine.store.git import Git
+
+_PATTERNS = "info/sparse-checkout"
+_TOP = ("/*", "!/*/")
+
+
+def hidden(root: Path, paths: Sequence[str] = ()) -> frozenset[str]:
+    """The files of the newest commit that are not checked out here, among some paths or of all; none where
+    everything is. A look at one file where there is no such work tree.
+
+    Raises:
+        RepositoryError: Git failed.
+    """
+    folder = repository_folder(root)
+    if not (folder / _PATTERNS).is_file():
+        return frozenset()
+    try:
+        index = (folder / "index").stat()
+    except OSError:
+        return frozenset()
+    found = _listed(root, (index.st_ino, index.st_mtime_ns, index.st_size))
+    return found & frozenset(paths) if paths else found
+
+
+@lru_cache(maxsize=8)
+def _listed(root: Path, _index: tuple[int, ...]) -> frozenset[str]:
+    """All files that are not checked out, by the state of the index."""
+    listed = _git(root).run("ls-files", "-t", "-z", "--full-name").output.split(b"\0")
+    return frozenset(os.fsdecode(line[2:]) for line in listed if line.startswith(b"S "))
+
+
+def outside(root: Path, paths: Iterable[str]) -> frozenset[str]:
+    """Those of some paths, of files that may be new, that this work tree does not show.
+
+    Raises:
+        RepositoryError: Git failed.
+    """
+    place = repository_folder(root) / _PATTERNS
+    on = ("config", "--type=bool", "--get", "core.sparseCheckout")
+    if not place.is_file() or _git(root).run(*on, accept=(0, 1)).text != "true":
+        return frozenset()
+    lines = [re.sub(r"\\(.)", r"\1", line) for line in place.read_text("utf-8", "replace").splitlines()]
+    if tuple(lines[:2]) != _TOP:
+        # Patterns of another form: what they mean for files that exist stands in the index.
+        return hidden(root) & frozenset(paths)
+    only_files = {line[2:-3] for line in lines[2:] if line.startswith("!/") and line.endswith("/*/")}
+    whole = tuple(line[1:] for line in lines[2:] if line.startswith("/") and line[1:-1] not in only_files)
+    return frozenset(
+        path
+        for path in paths
+        if "/" in path and not path.startswith(whole) and path.rpartition("/")[0] not in only_files
+    )
+
+
+def _git(root: Path) -> Git:
+    from engine.store.git import Git  # noqa: PLC0415 — brings subprocess, and most work trees are whole
+
+    return Git(root)
+
+
+def refuse_elsewhere(root: Path, parts: Sequence[str]) -> None:
+    """Keeps a file from being written that is not this workspace's to write.
+
+    Args:
+        parts: The components of its path, free of symlinks.
+
+    Raises:
+        PathRefused: It lies in a repository of its own, such as knowledge that others share.
+        ReadOnly: The newest commit holds it, and it is not checked out here.
+    """
+    path = "/".join(parts)
+    if found := inner(root, parts):
+        raise PathRefused(
+            f"belongs to a repository of its own, {shown(found)}",
+            where=shown(path),
+            cure="change it where it comes from; autopoiesis share update brings it here",
+        )
+    if not os.path.lexists(root / path) and hidden(root, [path]):
+        raise ReadOnly(
+            "is not checked out here (sparse checkout)",
+            where=shown(path),
+            cure=f"git sparse-checkout add {shown('/'.join(parts[:-1]))}",
+        )
