@@ -52,10 +52,12 @@ def gather(
             left.append(LeftOut(path, "was changed a moment ago", waits=True))
         else:
             may_go.append(path)
+    changes: list[FileChange] = []
+    if not may_go:
+        return changes, left
     refused = repository.refusals(may_go)
     left += [LeftOut(path, why) for path, why in refused.items()]
-    changes: list[FileChange] = []
-    large = kept_by_lfs(repository.git, may_go) if may_go else set()
+    large = kept_by_lfs(repository.git, may_go)
     for change in _read(files, repository, [path for path in may_go if path not in refused], large):
         if change.path in large and is_its_pointer(change):
             continue

@@ -7,16 +7,18 @@ what stands in files, or is in a model's words, waits in the review queue.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engine.lifecycle.schedule.job import Job, Task
 from engine.store.cron import OFF
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from engine.lifecycle.proposals import Done, Proposal
     from engine.parts import Parts
 
+NOTHING = "nothing to do"
 _SUNDAY = 6
 
 
@@ -36,7 +38,7 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
         ),
         Job(
             name="condense-weekly", cron="15 23 * * 0",
-            run=lambda task: _put_up(parts, [parts.condenser.weekly(f"{task.day:%G-W%V}")]),
+            run=lambda task: _put_up(parts, map(parts.condenser.weekly, _weeks(parts, task))),
             does="Proposes what MEMORY.md should take over from the week's journals.",
         ),
         Job(
@@ -65,12 +67,25 @@ def _extract(parts: Parts) -> str:
     return f"{len(report.results)} sessions looked at, {lines} lines written"
 
 
+def _days(parts: Parts, task: Task) -> tuple[date, ...]:
+    """The days that a run is for; that of the run before only if somebody has spoken on it since."""
+    first, *rest = task.days
+    is_over = rest and task.since is not None and not parts.condenser.went_on(first, task.since)
+    return tuple(rest) if is_over else (first, *rest)
+
+
+def _weeks(parts: Parts, task: Task) -> Iterable[str]:
+    return dict.fromkeys(f"{day:%G-W%V}" for day in _days(parts, task))
+
+
 def _daily(parts: Parts, task: Task) -> str:
     condenser = parts.condenser
-    proposal = condenser.daily(task.day)
-    if proposal.model:
-        return _put_up(parts, [proposal])
-    return _told([proposal], condenser.apply([proposal]))
+    is_free = parts.config.condensing.provider == "none"  # nor does it say anything twice
+    proposals = [condenser.daily(day) for day in (task.days if is_free else _days(parts, task))]
+    worded = [each for each in proposals if each.model]
+    plain = [each for each in proposals if not each.model]
+    said = [_put_up(parts, worded), _told(plain, condenser.apply(plain))]
+    return "; ".join(dict.fromkeys(each for each in said if each != NOTHING)) or NOTHING
 
 
 def _put_up(parts: Parts, proposals: Iterable[Proposal]) -> str:
@@ -80,9 +95,10 @@ def _put_up(parts: Parts, proposals: Iterable[Proposal]) -> str:
 
 def _prune(parts: Parts) -> str:
     plan = parts.retention.plan()
-    if plan.too_many:
-        return f"{plan.too_many}; see: autopoiesis prune"
-    return _put_up(parts, plan.proposals)
+    if not plan.too_many:
+        return _put_up(parts, plan.proposals)
+    stays = [each for each in plan.proposals if each.change is not None and not each.change.moving]
+    return f"{_put_up(parts, stays)}; {plan.too_many}; see: autopoiesis prune"
 
 
 def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
@@ -95,13 +111,14 @@ def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
             said.append(each.proposal.summary + (f", committed as {each.commit[:8]}" if each.commit else ""))
         elif each.waiting and not each.known:
             said.append(f"for review: {each.proposal.summary}")
-    return "; ".join(said) or "nothing to do"
+    return "; ".join(said) or NOTHING
 
 
 def _snapshot(parts: Parts, task: Task) -> str:
-    history, today = parts.history, task.day
+    history, made = parts.history, list[str]()
     if not parts.repository.has_commits:
         return "nothing is committed yet"
-    history.tag_daily(today - timedelta(days=1))  # takes in what was committed after its own run
-    made = [history.tag_daily(today), history.tag_weekly(today) if today.weekday() == _SUNDAY else ""]
+    for day in task.days:  # that of the run before takes in what was committed after it
+        made.append(history.tag_daily(day))
+        made.append(history.tag_weekly(day) if day.weekday() == _SUNDAY else "")
     return ", ".join(filter(None, made)) or "there is no commit of this day"

@@ -128,7 +128,9 @@ def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
 def waiting_of(proposal: Proposal, now: datetime) -> Waiting:
     """A proposal as it waits for a person."""
     assert proposal.change is not None
-    said = f"{proposal.subject}\n{proposal.change.id}"
+    # What a header says of the time makes no other proposal of it: one that was turned down stays so.
+    lasting = [each for each in proposal.change.steps if not each.text.startswith("updated: ")]
+    said = f"{proposal.subject}\n{replace(proposal.change, steps=tuple(lasting)).id}"
     name = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
     paths = proposal.change.paths
     path = next((each for each in paths if not each.startswith("archive/")), paths[0])

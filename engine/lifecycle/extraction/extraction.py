@@ -41,6 +41,10 @@ class Extraction:
     model: Callable[[ExtractionSettings], ChatProvider | None] = lambda _settings: None
     _last: datetime | None = field(default=None, init=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _hashed: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._log = ExtractionLog(self.files, self.clock)
 
     def extractors(self, names: Sequence[str] = ()) -> tuple[Extractor, ...]:
         """Those that the settings name, or of these those with some names.
@@ -66,6 +70,7 @@ class Extraction:
         target: Files | None = None,
         repository: Callable[[], Repository] | None = None,
         since: str = "",
+        patient: bool = False,
     ) -> Runner:
         """Runs extractors as the settings say; see ``Runner``.
 
@@ -74,6 +79,7 @@ class Extraction:
             target: Where knowledge goes; the workspace itself when left out.
             repository: That of ``target``.
             since: As ``Runner.since``.
+            patient: As ``Runner.patient``.
 
         Raises:
             ConfigError, ExtractionRefused: As ``extractors``.
@@ -95,11 +101,14 @@ class Extraction:
             asker,
             config.days.time_zone,
             since,
+            patient,
+            self._log if target is None else None,
+            self._hashed,
         )
 
     def log(self) -> ExtractionLog:
         """The record of what was read."""
-        return ExtractionLog(self.files, self.clock)
+        return self._log
 
     def path_of(self, name: str) -> str:
         """The path of a session, by its id or as it is.
@@ -141,7 +150,7 @@ class Extraction:
             if not self.due(now):
                 return None
             self._last = now.astimezone(UTC)
-        return self.runner().run()
+        return self.runner(patient=True).run()
 
     def session_ended(self, path: str) -> Report | None:
         """Extracts a session that has just ended, where the settings want that; ``None`` where not.

@@ -154,8 +154,7 @@ class Retention:
         Raises:
             ChangeRefused: So many files move only after their number was typed.
         """
-        changes = [each.change for each in proposals if each.change is not None]
-        moving = sum(step.kind == "move" for change in changes for step in change.steps)
+        moving = sum(each.change.moving for each in proposals if each.change is not None)
         why = self._why_too_many(moving)
         if why and (number is None or moving > number):
             raise ChangeRefused(

@@ -332,7 +332,9 @@ class Schedule:
         except BaseException:
             lock.release()
             raise
-        task = Task(due or started.at, self._zone(job), job.deadline_s, progress)
+        well = next((run for run in reversed(self.log.past(job.name).runs) if run.result == "done"), None)
+        since = None if well is None else well.due or well.start
+        task = Task(due or started.at, self._zone(job), job.deadline_s, progress, since)
         return Running(job, started.seq, task, lock)
 
     def _work(self, begun: Running) -> JobRun:
