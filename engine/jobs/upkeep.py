@@ -98,7 +98,7 @@ def _prune(parts: Parts) -> str:
     if not plan.too_many:
         return _put_up(parts, plan.proposals)
     stays = [each for each in plan.proposals if each.change is not None and not each.change.moving]
-    return f"{_put_up(parts, stays)}; {plan.too_many}; see: autopoiesis prune"
+    return f"{_put_up(parts, stays)}; {plan.number} files would go, {plan.too_many}: autopoiesis prune"
 
 
 def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:

@@ -60,6 +60,11 @@ class Done:
         return f"git revert {self.commit[:8]}" if self.commit else ""
 
 
+def proposer(subject: str) -> str:
+    """Which part of the upkeep proposes changes about a subject."""
+    return "pruning" if subject == "memory-cap" or subject.endswith("-to-the-archive") else "condensing"
+
+
 def shown(files: Files, proposal: Proposal) -> Proposal:
     """A proposal with its difference; refused where it cannot be made, or would put a secret into a
     commit.
