@@ -25,9 +25,12 @@ MEMORY_LINES = 200
 MEMORY_BYTES = 25 * 1024
 """What MEMORY.md may never exceed (design 3.11): an agent reads no further."""
 
+OLD_JOURNALS = "archive/journal"
+"""Where journals stand that are older than they are kept; what is learned of their days later goes there."""
+
 _PROJECTS = "knowledge/projects"
 _CONTEXT = "context.md"
-_DAY = re.compile(rf"{JOURNAL}/\d{{4}}-\d\d-\d\d\.md")
+_DAY = re.compile(rf"(?:{JOURNAL}|{OLD_JOURNALS})/\d{{4}}-\d\d-\d\d\.md")
 _PROJECT = re.compile(rf"{_PROJECTS}/([^/.][^/]*)/{re.escape(_CONTEXT)}")
 _COUNT = re.compile(rb"^(line_count:[ \t]*)\d+", re.MULTILINE)
 

@@ -108,7 +108,7 @@ def apply(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
 
 
 def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
-    """Puts changes up for review. An older one about the same subject is turned down by that.
+    """Puts changes up for review, in the place of older ones about the same subject.
 
     Raises:
         WriteFailed, ReadOnly: They are not recorded.
@@ -125,7 +125,7 @@ def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
             verdict = next(known.verdict for known in queue.all() if known.id == each.id)
             for older in () if verdict else queue.waiting():
                 if older.change is not None and older.origin.name == proposal.subject and older.id != each.id:
-                    queue.settle(older.id, "rejected")
+                    queue.settle(older.id, "replaced")
             done.append(Done(proposal, waiting="" if verdict else each.id, known=verdict))
     return done
 

@@ -174,7 +174,7 @@ class Condenser:
 
     def _drafted(self, blank: Proposal, sessions: Sequence[Session], day: date) -> Proposal:
         """A journal in a model's words."""
-        files, path = self.knowledge.files, path_of(day)
+        files, path = self.knowledge.files, path_of(day, self.knowledge.files)
         try:
             journal = files.read(path).decode("utf-8", "replace")
         except FileNotFoundError:
