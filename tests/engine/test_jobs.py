@@ -86,6 +86,12 @@ def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
         digest.unlink()
         assert said("digest") == ("done", "it is turned off") and not digest.exists()
 
+        assert said("pack") == ("done", "it is packed well enough")
+        before = git(root, "rev-list", "--objects", "--all")
+        assert engine.repository.pack(least=1) > 1 and engine.repository.pack(least=1) == 0
+        assert git(root, "rev-list", "--objects", "--all") == before
+        assert git(root, "fsck", "--strict") == "" and not git(root, "count-objects").split()[0].strip("0")
+
         assert said("probes") == ("done", "there are no probes")
         evidence = typed(engine.workspace, "text:The walrus project began")
         engine.probes.add("What is the walrus project?", [evidence])

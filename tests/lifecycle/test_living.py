@@ -24,7 +24,7 @@ from tests.store.history import git
 ALLOWED = {
     "conversation": ("raw/",),
     "identity": ("knowledge/identity/",),
-    "extract": ("knowledge/", "logs/"),
+    "extract": ("knowledge/", "archive/journal/", "logs/"),
 }
 """What a commit of a type may touch; the others may touch anything but transcripts."""
 
