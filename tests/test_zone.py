@@ -146,9 +146,10 @@ def test_what_is_harvested_in_the_night_belongs_to_the_day_of_the_zone(engine: E
         talk = engine.workspace.root / "conversations/night.md"
         talk.write_text("## 23:10 — user\nFact: The walrus of pier 7 sleeps on the slipway.\n")
         engine.knowledge.harvest.run(HarvestRequest(paths=("conversations/night.md",), reclaim=False))
-        assert "sleeps on the slipway. [from: night, 2026-06-13]" in (
-            engine.workspace.root / "knowledge/facts.md"
-        ).read_text()
+        assert (
+            "sleeps on the slipway. [from: night, 2026-06-13]"
+            in (engine.workspace.root / "knowledge/facts.md").read_text()
+        )
         engine.condenser.apply([engine.condenser.daily()])
         assert "slipway" in (engine.workspace.root / "knowledge/journal/2026-06-13.md").read_text()
 

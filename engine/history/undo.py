@@ -2,8 +2,8 @@
 
 A journal names the commit before the first file is written. Whatever a kill leaves is finished by the next
 command, when the workbench is opened, before changes are committed and by the next undo or plan of one: the
-contents follow from the two commits alone, so they need not be kept. What fails without a kill is taken back at
-once.
+contents follow from the two commits alone, so they need not be kept. What fails without a kill is taken back
+at once.
 """
 
 from __future__ import annotations

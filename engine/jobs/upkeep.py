@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from engine.parts import Parts
 
 NOTHING = "nothing to do"
+MOST_ASKED = 7
+"""Days that a model words in one run: each may take two minutes, and a run a quarter of an hour."""
+
 _SUNDAY = 6
 
 
@@ -28,7 +31,7 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
     return (
         Job(
             name="extract", cron="5 * * * *" if lifecycle.extraction_trigger == "hourly" else OFF,
-            run=lambda _task: _extract(parts),
+            run=lambda task: _extract(parts, task),
             does="Extracts sessions that have ended since, where lifecycle.extraction_trigger is hourly.",
         ),
         Job(
@@ -38,7 +41,7 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
         ),
         Job(
             name="condense-weekly", cron="15 23 * * 0",
-            run=lambda task: _put_up(parts, map(parts.condenser.weekly, _weeks(parts, task))),
+            run=lambda task: _weekly(parts, task),
             does="Proposes what MEMORY.md should take over from the week's journals.",
         ),
         Job(
@@ -58,8 +61,8 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
     )  # fmt: skip
 
 
-def _extract(parts: Parts) -> str:
-    report = parts.extraction.run_due()
+def _extract(parts: Parts, task: Task) -> str:
+    report = parts.extraction.run_due(lambda _result, done, total: task.tell(done, total))
     if report is None:
         return "it is not due"
     records = [record for each in report.results for record in each.records]
@@ -74,22 +77,28 @@ def _days(parts: Parts, task: Task) -> tuple[date, ...]:
     return tuple(rest) if is_over else (first, *rest)
 
 
-def _weeks(parts: Parts, task: Task) -> Iterable[str]:
-    return dict.fromkeys(f"{day:%G-W%V}" for day in _days(parts, task))
-
-
 def _daily(parts: Parts, task: Task) -> str:
     condenser = parts.condenser
     is_free = parts.config.condensing.provider == "none"  # nor does it say anything twice
-    proposals = [condenser.daily(day) for day in (task.days if is_free else _days(parts, task))]
-    worded = [each for each in proposals if each.model]
-    plain = [each for each in proposals if not each.model]
+    days = task.days if is_free else _days(parts, task)
+    worded: list[Proposal] = []
+    plain: list[Proposal] = []
+    for number, day in enumerate(days, 1):
+        found = condenser.daily(day, ask=day in days[-MOST_ASKED:])
+        (worded if found.model else plain).append(found)
+        task.tell(number, len(days))
     said = [_put_up(parts, worded), _told(plain, condenser.apply(plain))]
     return "; ".join(dict.fromkeys(each for each in said if each != NOTHING)) or NOTHING
 
 
+def _weekly(parts: Parts, task: Task) -> str:
+    weeks = list(dict.fromkeys(f"{day:%G-W%V}" for day in _days(parts, task)))
+    # Of several texts of MEMORY.md that a model writes only one could be accepted.
+    return _put_up(parts, [parts.condenser.weekly(week, ask=len(weeks) == 1) for week in weeks])
+
+
 def _put_up(parts: Parts, proposals: Iterable[Proposal]) -> str:
-    wanted = [each for each in proposals if each.change is not None or each.refused]
+    wanted = [each for each in proposals if each.change is not None or each.refused or each.left]
     return _told(wanted, parts.condenser.put_up(each for each in wanted if each.change is not None))
 
 
@@ -103,7 +112,8 @@ def _prune(parts: Parts) -> str:
 
 def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
     """What became of proposals, in a clause."""
-    said = [f"{each.summary}: {each.refused}" for each in proposals if each.refused]
+    found = list(proposals)
+    said = [f"{each.summary}: {each.refused}" for each in found if each.refused]
     for each in done:
         if each.error:
             said.append(f"{each.proposal.summary}: {each.error}")
@@ -111,7 +121,9 @@ def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
             said.append(each.proposal.summary + (f", committed as {each.commit[:8]}" if each.commit else ""))
         elif each.waiting and not each.known:
             said.append(f"for review: {each.proposal.summary}")
-    return "; ".join(said) or NOTHING
+    left = [line for each in found for line in each.left if line.startswith("no room ")]
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    return "; ".join([*said, *(f"{line}{more}" for line in left[:1])]) or NOTHING
 
 
 def _snapshot(parts: Parts, task: Task) -> str:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 KIND = "review"
 
 Verdict = Literal["accepted", "rejected", "replaced"]
-"""``replaced``: a newer change about the same took its place; nobody has turned it down, so it may come back."""
+"""``replaced``: a newer change about the same took its place; nobody has turned it down, and it may come
+back."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 _TEXTS = ("why", "name", "day", "session", "source", "sha256", "beside", "file", "section", "subject")

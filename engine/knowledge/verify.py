@@ -11,6 +11,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError
@@ -121,9 +122,7 @@ class _Standing:
         return self._lines[path]
 
 
-def _source(
-    sha256: str, entry: LedgerEntry, files: Files, trash: Trash, past: _Past
-) -> SourceState:
+def _source(sha256: str, entry: LedgerEntry, files: Files, trash: Trash, past: _Past) -> SourceState:
     try:
         data: bytes | None = files.read(entry.path)
     except (FileNotFoundError, AutopoiesisError):
@@ -157,8 +156,10 @@ class _Past:
                 return frozenset()
             options = ("--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "HEAD")
             listed = git.run("log", *options, paths=self._folders).output.split(b"\0")
-            pairs = zip(listed, listed[1:], strict=False)
-            named = [(os.fsdecode(name), head.split()[3].decode()) for head, name in pairs if head[:1] == b":"]
+            pairs = pairwise(listed)
+            named = [
+                (os.fsdecode(name), head.split()[3].decode()) for head, name in pairs if head[:1] == b":"
+            ]
             for start in range(0, len(named), _AT_ONCE):
                 group = named[start : start + _AT_ONCE]
                 for (path, _), data in zip(group, blobs(git, [blob for _, blob in group]), strict=True):

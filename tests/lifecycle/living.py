@@ -1,4 +1,4 @@
-"""A memory that somebody lives with: agents talk, a person reads and edits, jobs run, all by a scripted clock.
+"""A memory that somebody lives with: agents talk, a person reads and edits, jobs run, by a scripted clock.
 
 Everything goes through the product as it does in earnest: hooks capture each session with an engine of their
 own, the schedule is looked at while the workbench is open, its worker commits, the person settles what waits.
@@ -12,7 +12,7 @@ import os
 import random
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
@@ -137,8 +137,9 @@ class Life:
         patch: Sets what the process is told of the time.
         closed: Days, counted from the first, on which the workbench stays closed.
         modelled: Days on which a model extracts and condenses. Before them nothing is extracted, on them
-            every hour, after them what a session marks when it ends.
+            every hour, after them as ``later`` says (``lifecycle.extraction_trigger``).
         looks: Hours at which somebody looks what is due.
+        searched: Whether prompts are compiled for sessions, and the index is kept fresh.
     """
 
     def __init__(
@@ -150,15 +151,18 @@ class Life:
         sessions: int,
         closed: Collection[int],
         modelled: range,
+        later: str = "on_session_end",
         looks: Collection[int] = range(24),
+        searched: bool = True,
     ) -> None:
         self.root, self.days, self.closed, self._modelled = root, days, closed, modelled
         self._patch, self._chance, self._looks = patch, random.Random(days), looks
+        self._searched, self._later = searched, later
         self.model = Model(self._chance)
         self.engine: Engine | None = None
         self._worker: CommitWorker | None = None
         self.events: list[EngineEvent] = []
-        self.spent: Counter[str] = Counter()  # seconds by what is done
+        self.spent: defaultdict[str, float] = defaultdict(float)  # seconds by what is done
         self.ever: dict[str, date] = {}  # lines of knowledge, with the first evening on which they stood
         self.talked: set[date] = set()  # days on which somebody spoke
         self.settled: Counter[str] = Counter()  # what came of what waited
@@ -227,7 +231,7 @@ class Life:
 
     def _settle_phase(self) -> None:
         is_asked = self.day in self._modelled
-        after = "on_session_end" if self.day >= self._modelled.stop else "manual"
+        after = self._later if self.day >= self._modelled.stop else "manual"
         phase = "hourly" if is_asked else after
         if phase != self._phase:
             self._phase, who = phase, f"  provider: {'anthropic' if is_asked else 'none'}\n"
@@ -235,7 +239,8 @@ class Life:
                 "memory-config.yaml",
                 f"days:\n  time_zone: {ZONE}\nextraction:\n{who}condensing:\n{who}"
                 f"git:\n{who.replace('provider', 'commit_message_provider')}"
-                f"lifecycle:\n  extraction_trigger: {phase}\n  schedule: {{digest: 30 2 * * *}}\n",
+                f"lifecycle:\n  extraction_trigger: {phase}\n  schedule:\n    digest: 30 2 * * *\n"
+                + ("" if self._searched else "    index: off\n    trash: off\n"),
             )
 
     # The workbench: open by day, on two days of three at night, unless it stays closed.
@@ -314,8 +319,8 @@ class Life:
                 if number % 4 == 2 and at == times[1]:
                     hook.capture.tool_call(name, "web_fetch", "https://example.org/tides", "High at dock 9.")
                 hook.capture.message(name, "agent" if role == "agent" else "user", words, at=at)
-            if number % 6 == 1:
-                hook.compile(words, session_id=name, record=True)
+            if self._searched and number % 6 == 1:
+                hook.compile(said[-1][1], session_id=name, record=True)
             ended = end_session(hook.capture, hook.repository, name)
             assert ended.revision, ended
             hook.extraction.session_ended(ended.path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest

@@ -160,7 +160,9 @@ def test_what_was_turned_down_is_not_proposed_again_because_time_has_passed(tmp_
     assert (again.waiting, again.known) == ("", "rejected")
     (applied,) = desk.condenser.apply([desk.condenser.weekly()])
     text = desk.read(MEMORY)
-    assert applied.commit and f"line_count: {text.count(chr(10))}\n" in text and "updated: 2026-06-13T" in text
+    assert (
+        applied.commit and f"line_count: {text.count(chr(10))}\n" in text and "updated: 2026-06-13T" in text
+    )
 
 
 def test_a_commit_that_failed_is_made_later_and_nothing_else_is_done_again(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 3.12).
 
 Every function looks at the files as they are and gives proposals; ``apply`` makes them, ``put_up`` has them
-wait for a person. Asked again after that, they propose nothing. What a model was asked for and could not do is
-done without one, and the proposal says why.
+wait for a person. Asked again after that, they propose nothing. What a model was asked for and could not do
+is done without one, and the proposal says why.
 """
 
 from __future__ import annotations
@@ -67,15 +67,19 @@ class Condenser:
     def _settings(self) -> CondensingSettings:
         return self.knowledge.config().condensing
 
-    def daily(self, day: date | None = None) -> Proposal:
-        """What the journal of a day lacks; of today unless a day is named."""
+    def daily(self, day: date | None = None, *, ask: bool = True) -> Proposal:
+        """What the journal of a day lacks; of today unless a day is named.
+
+        Args:
+            ask: Whether a model may word it, where the settings name one.
+        """
         day = day or self.today
         files = self.knowledge.files
         blank = Proposal(f"journal-{day}", f"journal of {day}")
         sessions = list(sessions_of(self.conversations, day, self._zone))
         held = sum(session.held for session in sessions)
         left = [f"{held} more wait until they are harvested: they may be an outsider's"] if held else []
-        if self._settings.provider != "none" and sessions:
+        if ask and self._settings.provider != "none" and sessions:
             drafted = self._drafted(blank, sessions, day)
             if not drafted.refused:
                 return drafted
@@ -88,8 +92,11 @@ class Condenser:
         """Whether anybody has spoken on a day after a moment of it."""
         return went_on(self.conversations, day, self._zone, since)
 
-    def weekly(self, week: str = "") -> Proposal:
+    def weekly(self, week: str = "", *, ask: bool = True) -> Proposal:
         """What MEMORY.md lacks of the journals of an ISO week, ``2026-W24``; of this one unless one is named.
+
+        Args:
+            ask: As for ``daily``.
 
         Raises:
             ConfigError: There is no such week.
@@ -101,7 +108,7 @@ class Condenser:
         journals, data = journals_of(files, week), self._memory()
         if not journals:
             return replace(blank, left=(f"there is no journal of {week}",))
-        if self._settings.provider != "none" and data:
+        if ask and self._settings.provider != "none" and data:
             texts = [each.decode("utf-8", "replace") for _, each in journals]
             asked = prompt.weekly(journals, data.decode("utf-8", "replace"), week, cap)
             found = self._rewritten(blank, data, asked, "\n".join(texts))

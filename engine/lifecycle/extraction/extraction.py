@@ -13,7 +13,7 @@ from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.extraction.extractor import Extractor, extractors_named
 from engine.lifecycle.extraction.log import ExtractionLog
 from engine.lifecycle.extraction.reading import SYSTEM
-from engine.lifecycle.extraction.run import Report, Runner, Survey
+from engine.lifecycle.extraction.run import Report, Result, Runner, Survey
 from engine.store.change import commit_change
 from engine.transcripts.days import moment
 from engine.transcripts.places import find_session
@@ -143,14 +143,18 @@ class Extraction:
         last = max(filter(None, times), default=None)
         return last is None or now.astimezone(UTC) - last >= _HOUR
 
-    def run_due(self) -> Report | None:
-        """Extracts what has ended since, where that is due; ``None`` where it is not."""
+    def run_due(
+        self, on_result: Callable[[Result, int, int], None] = lambda _result, _done, _all: None
+    ) -> Report | None:
+        """Extracts what has ended since, where that is due; ``None`` where it is not. ``on_result`` is as for
+        ``Runner.run``.
+        """
         with self._guard:
             now = self.clock()
             if not self.due(now):
                 return None
             self._last = now.astimezone(UTC)
-        return self.runner(patient=True).run()
+        return self.runner(patient=True).run(on_result=on_result)
 
     def session_ended(self, path: str) -> Report | None:
         """Extracts a session that has just ended, where the settings want that; ``None`` where not.
