@@ -144,6 +144,11 @@ def test_a_run_knows_the_days_since_the_last_one_that_went_well(program: Program
         program.look(after)
     program.schedule.run("tidy", "command")
     program.look(200 * DAY)
+    for cron in ("off", "0 23 * * *"):
+        program.config = Config(lifecycle=LifecycleSettings(schedule={"tidy": cron}), days=DaySettings("UTC"))
+        program.look(10 * DAY)
+    program.look(2 * DAY)
+    assert len(days.pop()) == 2, "while it was off nobody wanted it"
     assert days[:5] == [[12], [12, 13, 14, 15], [15, 16], [15, 16, 17], [17, 18]]
     assert len(days[5]) == 93, "no further back than journals are kept"
 

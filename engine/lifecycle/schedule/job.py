@@ -33,7 +33,8 @@ class Task:
         due: The moment that it is for, UTC; of several that were missed the last.
         zone: Whose days count.
         progress: Takes how much is done, of how much.
-        since: The moment that its last run which went well was for, UTC; ``None`` where there was none.
+        since: The moment that its last run which went well was for, UTC, or at which it was put on the
+            schedule again; ``None`` where there was no such run.
     """
 
     def __init__(

@@ -332,8 +332,7 @@ class Schedule:
         except BaseException:
             lock.release()
             raise
-        well = next((run for run in reversed(self.log.past(job.name).runs) if run.result == "done"), None)
-        since = None if well is None else well.due or well.start
+        since = self.log.past(job.name).made_up
         task = Task(due or started.at, self._zone(job), job.deadline_s, progress, since)
         return Running(job, started.seq, task, lock)
 
