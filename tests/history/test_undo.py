@@ -14,6 +14,7 @@ from engine.errors import AutopoiesisError, RepositoryError
 from engine.history.history import History
 from engine.history.model import UndoPlan
 from engine.store.faults import FAULT_POINTS, fail, trip
+from engine.workspace.doctor import examine
 from tests.history.conftest import NOW, SESSION, Revision, write
 from tests.store.history import commit, git
 
@@ -211,3 +212,18 @@ def test_an_undo_that_is_killed_is_finished_or_was_never_begun(
         assert not list((root / "scratch/undo").glob("*.json"))
         git(root, "reset", "-q", "--hard", head)
     assert finished > 1
+
+
+def test_the_doctor_names_an_undo_that_was_cut_short_and_the_next_command_sees_to_it(root: Path) -> None:
+    journal = root / "scratch/undo/x.json"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("{}")
+    assert "an undo was interrupted" in [each.text for each in examine(root)]
+    told: list[str] = []
+    with Engine.open(root, read_only=True) as engine:
+        engine.recover()
+    with Engine.open(root) as engine:
+        engine.subscribe(lambda event: told.append(getattr(event, "text", "")))
+        engine.recover()
+    assert told == ["scratch/undo/x.json: cannot be read; an undo was cut short: look at git status"]
+    assert not journal.exists()

@@ -82,9 +82,9 @@ def check(life: Life) -> tuple[Waiting, ...]:
         assert waited and max(Counter(map(proposal_of, waited)).values()) == 1, "no proposal twice"
         check_runs(engine)
         check_memory(life, engine, waited)
+        check_rollups(life, engine, waited)
     check_commits(life.root)
     check_tags(life)
-    check_rollups(life, waited)
     git(life.root, "fsck", "--strict", "--no-dangling")
     wrong = [each for each in examine(life.root) if each.level in ("warning", "error")]
     assert all("of at most 200 lines" in each.text for each in wrong), wrong
@@ -145,15 +145,18 @@ def check_tags(life: Life) -> None:
     assert tags.keys() - last.keys() <= recent | weeks
 
 
-def check_rollups(life: Life, waited: Collection[Waiting]) -> None:
-    """Each day on which somebody spoke has its journal, each such week its proposal for MEMORY.md."""
+def check_rollups(life: Life, engine: Engine, waited: Collection[Waiting]) -> None:
+    """Each day on which somebody spoke has its journal, each such week its proposal for MEMORY.md, or the log
+    says why not.
+    """
     subjects = {each.origin.name for each in waited}
+    said = "; ".join(run.said for run in engine.schedule.runs("condense-weekly", 1_000))
     for day in sorted(day for day in life.talked if day < life.today - DAY):
         places = [life.root / folder / f"journal/{day}.md" for folder in ("knowledge", "archive")]
         assert any(each.exists() for each in places) or f"journal-{day}" in subjects, day
         assert sum(each.exists() for each in places) < 2, f"{day} stands in the archive as well"
         is_over = day + (7 - day.isoweekday()) * DAY < life.today - DAY
-        assert not is_over or f"{day:memory-%G-W%V}" in subjects, day
+        assert not is_over or f"{day:memory-%G-W%V}" in subjects or f"{day:journals of %G-W%V: }" in said, day
 
 
 def check_memory(life: Life, engine: Engine, waited: Collection[Waiting]) -> None:
