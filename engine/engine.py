@@ -129,6 +129,7 @@ class Engine(Parts):
         """Begins to watch the workspace and to work on what happens in it and by the clock, in threads."""
         from engine.live.live import Live  # noqa: PLC0415 — brings the watcher
 
+        self.recover()
         self.schedule.start("workbench")
         with self._guard:
             if self._live is None:

@@ -8,6 +8,8 @@ from engine.basics.parts import BasicParts
 from engine.basics.parts import Clock as Clock
 from engine.basics.parts import part as part
 from engine.basics.parts import utc_now as utc_now
+from engine.errors import AutopoiesisError
+from engine.history import UNDOING
 
 if TYPE_CHECKING:
     from engine.activation.tuning.tuning import Tuning
@@ -30,6 +32,17 @@ if TYPE_CHECKING:
 
 class Parts(BasicParts):
     """What an engine consists of."""
+
+    def recover(self) -> None:
+        """Finishes an undo that was cut short, before somebody takes what it has changed for a change of a
+        person's. What keeps it from being finished is told.
+        """
+        if self.files.read_only or not any(self.workspace.root.joinpath(UNDOING).glob("*.json")):
+            return
+        try:
+            self.history.undoing.recover()
+        except (AutopoiesisError, OSError) as error:
+            self.trouble(f"an undo was cut short and cannot be finished now: {error}")
 
     @part
     def sync(self) -> Sync:
@@ -70,7 +83,7 @@ class Parts(BasicParts):
         from engine.commits.commits import Commits  # noqa: PLC0415 — only where something is committed
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        return Commits(self, completer_for, lambda: self.costs, self.trouble)
+        return Commits(self, completer_for, lambda: self.costs, self.trouble, self.recover)
 
     @part
     def history(self) -> History:

@@ -10,6 +10,7 @@ import pytest
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.events import Signal, TurnArrived
+from engine.knowledge.harvest.report import HarvestRequest
 from engine.settings.file import load
 from engine.settings.model import Config
 from engine.store.moments import moment
@@ -138,6 +139,19 @@ def test_a_prompt_knows_the_day_and_its_journal(engine: Engine) -> None:
         engine.configuration.change("days.time_zone", "America/New_York")
         assert "Today is 2026-06-12." in engine.compile("What is the weather?").text
         assert "2026-06-12.md" in journals(engine) and "2026-06-13.md" not in journals(engine)
+
+
+def test_what_is_harvested_in_the_night_belongs_to_the_day_of_the_zone(engine: Engine) -> None:
+    with engine:
+        talk = engine.workspace.root / "conversations/night.md"
+        talk.write_text("## 23:10 — user\nFact: The walrus of pier 7 sleeps on the slipway.\n")
+        engine.knowledge.harvest.run(HarvestRequest(paths=("conversations/night.md",), reclaim=False))
+        assert (
+            "sleeps on the slipway. [from: night, 2026-06-13]"
+            in (engine.workspace.root / "knowledge/facts.md").read_text()
+        )
+        engine.condenser.apply([engine.condenser.daily()])
+        assert "slipway" in (engine.workspace.root / "knowledge/journal/2026-06-13.md").read_text()
 
 
 def journals(engine: Engine) -> set[str]:

@@ -69,12 +69,12 @@ class Cadence:
 
     def _committed(self, *, quiet_s: float, ask: bool) -> CommitReport | None:
         """What came of a look; ``None`` where the repository, or the disk, was in the way."""
-        state = self.repository().state(count=False)
-        if state.kind in _SILENT:
-            return CommitReport()
         try:
             report = self.commits.commit(quiet_s=quiet_s, ask=ask, by_hand=False)
         except AutopoiesisError as error:
+            state = self.repository().state(count=False)
+            if state.kind in _SILENT:
+                return CommitReport()
             # How old a lock is changes with every look.
             kind = state.kind if isinstance(error, RepositoryError) and not state.can_commit else str(error)
             self._tell({kind: f"changes are not committed: {error}"})

@@ -35,13 +35,14 @@ class Commits:
     """Commits changes. Safe to use from several threads and processes.
 
     ``model`` gives who words messages, ``None`` for nobody. ``on_problem`` is called with what failed without
-    keeping a commit from being made.
+    keeping a commit from being made. ``recover`` finishes what was cut short while it changed files.
     """
 
     engine: Importing
     model: Callable[[WordingSettings], ChatProvider | None]
     costs: Callable[[], Costs]
     on_problem: Callable[[str], None]
+    recover: Callable[[], object] = lambda: None
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _under_way: set[Question] = field(default_factory=set, init=False)
 
@@ -76,6 +77,8 @@ class Commits:
         repository = engine.repository
         # Whoever writes several files as one step holds the lock meanwhile.
         with engine.files.lock():
+            if not dry_run:
+                self.recover()
             repository.require()
             wanted = paths or (*OWN, FOLDER)
             changes, left = gather(engine.files, repository, wanted, now=engine.clock(), quiet_s=quiet_s)

@@ -55,9 +55,11 @@ def gather(
             left.append(LeftOut(path, "was changed a moment ago", waits=True))
         else:
             may_go.append(path)
+    changes: list[FileChange] = []
+    if not may_go:
+        return changes, left
     refused = repository.refusals(may_go)
     left += [LeftOut(path, why) for path, why in refused.items()]
-    changes: list[FileChange] = []
     filters = filters_of(repository.git, may_go)
     large = {path for path, name in filters.items() if name == "lfs"}
     for change in _read(files, repository, [path for path in may_go if path not in refused], large):

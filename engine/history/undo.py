@@ -1,8 +1,9 @@
 """Undo of one commit: planned, shown, and then written as a commit of its own (spec 3.6, design 4).
 
 A journal names the commit before the first file is written. Whatever a kill leaves is finished by the next
-undo, or plan of one: the contents follow from the two commits alone, so they need not be kept. What fails
-without a kill is taken back at once.
+command, when the workbench is opened, before changes are committed and by the next undo or plan of one: the
+contents follow from the two commits alone, so they need not be kept. What fails without a kill is taken back
+at once.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, RepositoryError
+from engine.history import UNDOING
 from engine.history.log import commits
 from engine.history.model import Entry, Undone, UndoPlan
 from engine.history.undo_plan import Keeping, Made, plan_undo
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
-FOLDER = "scratch/undo"
 REVERTS = "Reverts"
 
 _REVERTED = re.compile(rf"^(?:{REVERTS}: |This reverts commit )([0-9a-f]{{40,64}})\b", re.MULTILINE)
@@ -59,7 +60,7 @@ class Undoing:
     @property
     def _journal(self) -> Journal[_Begun]:
         lost = "an undo was cut short: look at git status"
-        return Journal(self.files, FOLDER, _encoded, _decoded, lost, self.on_problem)
+        return Journal(self.files, UNDOING, _encoded, _decoded, lost, self.on_problem)
 
     def plan(self, revision: str = "") -> UndoPlan:
         """What the undo of a commit would do; without one of the newest that is ours and can be undone.
@@ -104,7 +105,7 @@ class Undoing:
                 commit was refused. No file is changed then.
             WriteFailed, ReadOnly: A file could not be written; those that were are as before.
         """
-        self.files.refuse_read_only(FOLDER)
+        self.files.refuse_read_only(UNDOING)
         with self.files.lock():
             self.recover()
             self.repository.recover()

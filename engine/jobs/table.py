@@ -44,6 +44,10 @@ def own_jobs(parts: Parts) -> tuple[Job, ...]:
             name="probes", cron="0 4 * * 0", run=lambda task: _probes(parts, task),
             does="Runs the probes of probes.yaml, and fails when evidence is lost that was found before.",
         ),
+        Job(
+            name="pack", cron="20 4 * * 0", run=lambda task: _pack(parts),
+            does="Packs the history, once thousands of small files have gathered in it.",
+        ),
         *upkeep_jobs(parts),
     )  # fmt: skip
 
@@ -130,6 +134,11 @@ def _probes(parts: Parts, task: Task) -> str:
     if lost:
         raise JobError(f"{len(lost)} of {run.expectations} are lost", cure="see: autopoiesis probe run")
     return f"{run.found} of {run.expectations} found" if run.expectations else "there are no probes"
+
+
+def _pack(parts: Parts) -> str:
+    packed = parts.repository.pack() if parts.repository.has_commits else 0
+    return f"{packed:,} objects packed" if packed else "it is packed well enough"
 
 
 def _files(number: int) -> str:

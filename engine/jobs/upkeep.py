@@ -7,7 +7,6 @@ what stands in files, or is in a model's words, waits in the review queue.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engine.history.branches import FOLDERS
@@ -15,8 +14,14 @@ from engine.lifecycle.schedule.job import Job, Task
 from engine.store.cron import OFF
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from engine.lifecycle.proposals import Done, Proposal
     from engine.parts import Parts
+
+NOTHING = "nothing to do"
+MOST_ASKED = 7
+"""Days that a model words in one run: each may take two minutes, and a run a quarter of an hour."""
 
 _SUNDAY = 6
 
@@ -27,7 +32,7 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
     return (
         Job(
             name="extract", cron="5 * * * *" if lifecycle.extraction_trigger == "hourly" else OFF,
-            run=lambda _task: _extract(parts),
+            run=lambda task: _extract(parts, task),
             does="Extracts sessions that have ended since, where lifecycle.extraction_trigger is hourly.",
         ),
         Job(
@@ -37,7 +42,7 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
         ),
         Job(
             name="condense-weekly", cron="15 23 * * 0",
-            run=lambda task: _put_up(parts, [parts.condenser.weekly(f"{task.day:%G-W%V}")]),
+            run=lambda task: _weekly(parts, task),
             does="Proposes what MEMORY.md should take over from the week's journals.",
         ),
         Job(
@@ -57,8 +62,8 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
     )  # fmt: skip
 
 
-def _extract(parts: Parts) -> str:
-    report = parts.extraction.run_due()
+def _extract(parts: Parts, task: Task) -> str:
+    report = parts.extraction.run_due(lambda _result, done, total: task.tell(done, total))
     if report is None:
         return "it is not due"
     records = [record for each in report.results for record in each.records]
@@ -66,29 +71,50 @@ def _extract(parts: Parts) -> str:
     return f"{len(report.results)} sessions looked at, {lines} lines written"
 
 
+def _days(parts: Parts, task: Task) -> tuple[date, ...]:
+    """The days that a run is for; that of the run before only if somebody has spoken on it since."""
+    first, *rest = task.days
+    is_over = rest and task.since is not None and not parts.condenser.went_on(first, task.since)
+    return tuple(rest) if is_over else (first, *rest)
+
+
 def _daily(parts: Parts, task: Task) -> str:
     condenser = parts.condenser
-    proposal = condenser.daily(task.day)
-    if proposal.model:
-        return _put_up(parts, [proposal])
-    return _told([proposal], condenser.apply([proposal]))
+    is_free = parts.config.condensing.provider == "none"  # nor does it say anything twice
+    days = task.days if is_free else _days(parts, task)
+    worded: list[Proposal] = []
+    plain: list[Proposal] = []
+    for number, day in enumerate(days, 1):
+        found = condenser.daily(day, ask=day in days[-MOST_ASKED:])
+        (worded if found.model else plain).append(found)
+        task.tell(number, len(days))
+    said = [_put_up(parts, worded), _told(plain, condenser.apply(plain))]
+    return "; ".join(dict.fromkeys(each for each in said if each != NOTHING)) or NOTHING
+
+
+def _weekly(parts: Parts, task: Task) -> str:
+    weeks = list(dict.fromkeys(f"{day:%G-W%V}" for day in _days(parts, task)))
+    # Of several texts of MEMORY.md that a model writes only one could be accepted.
+    return _put_up(parts, [parts.condenser.weekly(week, ask=len(weeks) == 1) for week in weeks])
 
 
 def _put_up(parts: Parts, proposals: Iterable[Proposal]) -> str:
-    wanted = [each for each in proposals if each.change is not None or each.refused]
+    wanted = [each for each in proposals if each.change is not None or each.refused or each.left]
     return _told(wanted, parts.condenser.put_up(each for each in wanted if each.change is not None))
 
 
 def _prune(parts: Parts) -> str:
     plan = parts.retention.plan()
-    if plan.too_many:
-        return f"{plan.too_many}; see: autopoiesis prune"
-    return _put_up(parts, plan.proposals)
+    if not plan.too_many:
+        return _put_up(parts, plan.proposals)
+    stays = [each for each in plan.proposals if each.change is not None and not each.change.moving]
+    return f"{_put_up(parts, stays)}; {plan.number} files would go, {plan.too_many}: autopoiesis prune"
 
 
 def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
     """What became of proposals, in a clause."""
-    said = [f"{each.summary}: {each.refused}" for each in proposals if each.refused]
+    found = list(proposals)
+    said = [f"{each.summary}: {each.refused}" for each in found if each.refused]
     for each in done:
         if each.error:
             said.append(f"{each.proposal.summary}: {each.error}")
@@ -96,15 +122,18 @@ def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
             said.append(each.proposal.summary + (f", committed as {each.commit[:8]}" if each.commit else ""))
         elif each.waiting and not each.known:
             said.append(f"for review: {each.proposal.summary}")
-    return "; ".join(said) or "nothing to do"
+    left = [line for each in found for line in each.left if line.startswith("no room ")]
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    return "; ".join([*said, *(f"{line}{more}" for line in left[:1])]) or NOTHING
 
 
 def _snapshot(parts: Parts, task: Task) -> str:
-    history, today = parts.history, task.day
+    history, made = parts.history, list[str]()
     if not parts.repository.has_commits:
         return "nothing is committed yet"
     if parts.repository.branch().startswith(FOLDERS):
         return "days are not named on a branch to try things on"
-    history.tag_daily(today - timedelta(days=1))  # takes in what was committed after its own run
-    made = [history.tag_daily(today), history.tag_weekly(today) if today.weekday() == _SUNDAY else ""]
+    for day in task.days:  # that of the run before takes in what was committed after it
+        made.append(history.tag_daily(day))
+        made.append(history.tag_weekly(day) if day.weekday() == _SUNDAY else "")
     return ", ".join(filter(None, made)) or "there is no commit of this day"

@@ -26,7 +26,7 @@ from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import REFUSED
-from engine.knowledge.session_notes import HEADING, level_of, refuse_full, text_of
+from engine.knowledge.session_notes import HEADING, counted, level_of, refuse_full, text_of
 from engine.store.header import locate
 from engine.store.section_lines import with_line
 
@@ -81,7 +81,7 @@ def apply(files: Files, edit: Edit) -> Applied:
         if edit.category == "pages":
             new = pages.with_header(new, edit)
         refuse_full(edit.path, new)
-        return new
+        return counted(edit.path, new)
 
     now = files.update(edit.path, change)
     return Applied(status, edit.path, _line_of(now or b"", edit))

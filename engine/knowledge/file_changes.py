@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import ChangeRefused, PathRefused
 from engine.knowledge.category_files import refuse_broken
-from engine.knowledge.session_notes import refuse_full
+from engine.knowledge.session_notes import counted, refuse_full
 from engine.store import descriptors
 from engine.store.header import locate
 from engine.store.paths import shown, split_relative
@@ -65,6 +65,11 @@ class FileChange:
         """The files that it touches, in the order of its steps."""
         both = (name for step in self.steps for name in (step.path, _target(step)) if name)
         return tuple(dict.fromkeys(both))
+
+    @property
+    def moving(self) -> int:
+        """How many files get another name."""
+        return sum(step.kind == "move" for step in self.steps)
 
     @property
     def id(self) -> str:
@@ -243,7 +248,7 @@ def _after(data: bytes | None, steps: Sequence[Step]) -> bytes:
         if data.count(b"\n") > before.count(b"\n"):
             refuse_full(step.path, data)
     assert data is not None
-    return data
+    return counted(steps[0].path, data)
 
 
 def _taken(data: bytes, step: Step) -> bytes:

@@ -99,6 +99,7 @@ class Knowledge:
             lambda: self.config().harvest,
             self.extractor or self._configured,
             self.clock,
+            lambda: self.config().days.time_zone,
         )
 
     def verify(self) -> Iterator[CheckedEntry]:

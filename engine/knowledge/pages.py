@@ -4,7 +4,8 @@
 File                                      its header's ``type``  a line begins with the day
 ========================================  ====================  ==============================
 ``knowledge/memory/MEMORY.md``            ``memory``            yes
-``knowledge/journal/YYYY-MM-DD.md``       ``journal``           no: the file is that of a day
+``knowledge/journal/YYYY-MM-DD.md``       ``journal``           no: the file is that of a day; once it is
+                                                                archived that of ``archive/journal``
 ``knowledge/projects/NAME/context.md``    ``project_context``   yes
 ``knowledge/people/NAME.md``              ``person``            no
 ``knowledge/procedures/NAME.md``          ``procedure``         no
@@ -27,6 +28,7 @@ from engine.errors import DocumentError
 from engine.knowledge.category_files import line_for, plain
 from engine.knowledge.edit import Edit
 from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.session_notes import OLD_JOURNALS
 from engine.store.documents import edit_header
 from engine.store.header import locate
 
@@ -38,7 +40,7 @@ PROJECTS = "knowledge/projects"
 _TYPES = {PEOPLE: "person", PROCEDURES: "procedure", REFERENCE: "reference"}
 _NAMED = re.compile(rf"({PEOPLE}|{PROCEDURES}|{REFERENCE})/[^/._-][^/]*\.md")
 _CONTEXT = re.compile(rf"{PROJECTS}/([^/._-][^/]*)/context\.md")
-_DAY = re.compile(rf"{JOURNAL}/(\d{{4}}-\d\d-\d\d)\.md")
+_DAY = re.compile(rf"(?:{JOURNAL}|{OLD_JOURNALS})/(\d{{4}}-\d\d-\d\d)\.md")
 _DATED = re.compile(r"\A\d{4}-\d\d-\d\d: ")
 _PLAIN = re.compile(r"[\w ./@'’()+-]{1,120}")
 

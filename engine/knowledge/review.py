@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 KIND = "review"
 
-Verdict = Literal["accepted", "rejected"]
+Verdict = Literal["accepted", "rejected", "replaced"]
+"""``replaced``: a newer change about the same took its place; nobody has turned it down, and it may come
+back."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 _TEXTS = ("why", "name", "day", "session", "source", "sha256", "beside", "file", "section", "subject")
@@ -88,7 +90,8 @@ class ReviewQueue:
                 said_by.setdefault(again if isinstance(again, str) else name, name)
             item = waiting_of(record)
             if item is not None:
-                found.setdefault(name, item)
+                if name not in found or found[name].verdict == "replaced":
+                    found[name] = item
             elif name in found and isinstance(again, str):
                 known = found[name]
                 found[name] = replace(known, times=known.times + _times(record), places=known.places + 1)
@@ -128,8 +131,10 @@ class ReviewQueue:
             mine: list[str] = []
             for each in items:
                 name = said_by.get(each.id) or same.find(each)
-                if each.id not in said_by:
-                    self._log.append(tree_of(each) if name is None else _again(each, name))
+                comes_back = each.id in found and found[each.id].verdict == "replaced"
+                if each.id not in said_by or comes_back:
+                    is_first = name is None or comes_back
+                    self._log.append(tree_of(each) if is_first else _again(each, name or ""))
                     said_by[each.id] = name or each.id
                 if name is None:
                     same.add(each)

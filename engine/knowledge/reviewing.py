@@ -236,10 +236,11 @@ class Reviewing:
 
 def _message(waiting: Waiting, verdict: Verdict, text: str = "") -> str:
     """What the commit of a decision says."""
+    if waiting.change is not None:  # no conversation taught it
+        what = waiting.item.text if verdict == "accepted" else f"turned down: {waiting.item.text}"
+        return commit_message("maintenance", what)
     what = f"turned down from {waiting.origin.name}"
     if verdict == "accepted":
-        if waiting.change is not None:
-            return commit_message("maintenance", text or waiting.item.text)
         what = f"accepted from {waiting.origin.name}: {text or waiting.item.text}"
     return commit_message("memory", what, sessions=filter(None, [waiting.source]))
 

@@ -15,6 +15,7 @@ from engine.errors import DocumentError
 from engine.knowledge.category_files import plain
 from engine.knowledge.edit import Edit
 from engine.knowledge.item import Item, Origin, item_id
+from engine.store.header import locate
 
 if TYPE_CHECKING:
     from engine.store.paths import Workspace
@@ -24,10 +25,14 @@ MEMORY_LINES = 200
 MEMORY_BYTES = 25 * 1024
 """What MEMORY.md may never exceed (design 3.11): an agent reads no further."""
 
+OLD_JOURNALS = "archive/journal"
+"""Where journals stand that are older than they are kept; what is learned of their days later goes there."""
+
 _PROJECTS = "knowledge/projects"
 _CONTEXT = "context.md"
-_DAY = re.compile(rf"{JOURNAL}/\d{{4}}-\d\d-\d\d\.md")
+_DAY = re.compile(rf"(?:{JOURNAL}|{OLD_JOURNALS})/\d{{4}}-\d\d-\d\d\.md")
 _PROJECT = re.compile(rf"{_PROJECTS}/([^/.][^/]*)/{re.escape(_CONTEXT)}")
+_COUNT = re.compile(rb"^(line_count:[ \t]*)\d+", re.MULTILINE)
 
 
 def path_of(to: str, day: str) -> str:
@@ -95,7 +100,7 @@ def refuse_full(path: str, data: bytes) -> None:
     Raises:
         DocumentError: MEMORY.md would exceed its limits.
     """
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    lines = _lines(data)
     if path == MEMORY and (lines > MEMORY_LINES or len(data) > MEMORY_BYTES):
         raise DocumentError(
             f"would have {lines} lines and {len(data) / 1024:.1f} KB, more than {MEMORY_LINES} lines"
@@ -103,6 +108,18 @@ def refuse_full(path: str, data: bytes) -> None:
             where=MEMORY,
             cure="move older entries elsewhere",
         )
+
+
+def counted(path: str, data: bytes) -> bytes:
+    """A file's bytes, with the number of lines that MEMORY.md's header names (spec 2.3) as it is."""
+    if path != MEMORY:
+        return data
+    body = locate(data).body
+    return _COUNT.sub(rb"\g<1>%d" % _lines(data), data[:body], count=1) + data[body:]
+
+
+def _lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n"))
 
 
 def _title(path: str) -> str:

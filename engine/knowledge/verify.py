@@ -7,15 +7,19 @@ conversation that is lost, or whose bytes have changed, is.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import entries
 from engine.knowledge.item import normalised
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
+from engine.store.revisions import blobs
 from engine.store.sparse import hidden
 
 if TYPE_CHECKING:
@@ -32,6 +36,8 @@ SourceState = Literal["there", "changed", "in trash", "in history", "lost"]
 others."""
 
 _VERSIONS = 1_000
+_AT_ONCE = 50
+"""Versions of files that are in memory together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +73,10 @@ def verify(
     ``found`` is by sha256.
     """
     standing = _Standing(files, repository)
+    past = _Past(repository, {entry.path.partition("/")[0] for entry in found.values()})
     for sha256, entry in found.items():
         lines = tuple(standing.checked(line) for line in entry.lines)
-        yield CheckedEntry(sha256, entry, _source(sha256, entry, files, trash, repository), lines)
+        yield CheckedEntry(sha256, entry, _source(sha256, entry, files, trash, past), lines)
 
 
 def missing(found: Mapping[str, LedgerEntry], files: Files, repository: Repository) -> tuple[LedgerLine, ...]:
@@ -119,9 +126,7 @@ class _Standing:
         return self._lines[path]
 
 
-def _source(
-    sha256: str, entry: LedgerEntry, files: Files, trash: Trash, repository: Repository
-) -> SourceState:
+def _source(sha256: str, entry: LedgerEntry, files: Files, trash: Trash, past: _Past) -> SourceState:
     try:
         data: bytes | None = files.read(entry.path)
     except (FileNotFoundError, AutopoiesisError):
@@ -130,9 +135,43 @@ def _source(
         return "there"
     if trash.content(sha256) is not None:
         return "in trash"
-    if version_of(repository, entry.path, sha256) is not None:
+    if past.holds(entry.path, sha256):
         return "in history"
     return "lost" if data is None else "changed"
+
+
+class _Past:
+    """Which bytes files had in the history; it is read once, when something is first looked for there."""
+
+    def __init__(self, repository: Repository, folders: Collection[str]) -> None:
+        self._repository = repository
+        self._folders = sorted(folders)
+
+    def holds(self, path: str, sha256: str) -> bool:
+        """Whether a file had these bytes in some commit."""
+        return (path, sha256) in self._versions
+
+    @cached_property
+    def _versions(self) -> frozenset[tuple[str, str]]:
+        git = self._repository.git
+        found: set[tuple[str, str]] = set()
+        try:
+            if not self._repository.has_commits:
+                return frozenset()
+            options = ("--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "HEAD")
+            listed = git.run("log", *options, paths=self._folders).output.split(b"\0")
+            pairs = pairwise(listed)
+            named = [
+                (os.fsdecode(name), head.split()[3].decode()) for head, name in pairs if head[:1] == b":"
+            ]
+            for start in range(0, len(named), _AT_ONCE):
+                group = named[start : start + _AT_ONCE]
+                for (path, _), data in zip(group, blobs(git, [blob for _, blob in group]), strict=True):
+                    if data is not None:
+                        found.add((path, hashlib.sha256(data).hexdigest()))
+        except AutopoiesisError:
+            pass  # without a history nothing stands in it
+        return frozenset(found)
 
 
 def version_of(repository: Repository, path: str, sha256: str) -> bytes | None:

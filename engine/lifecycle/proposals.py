@@ -60,6 +60,11 @@ class Done:
         return f"git revert {self.commit[:8]}" if self.commit else ""
 
 
+def proposer(subject: str) -> str:
+    """Which part of the upkeep proposes changes about a subject."""
+    return "pruning" if subject == "memory-cap" or subject.endswith("-to-the-archive") else "condensing"
+
+
 def shown(files: Files, proposal: Proposal) -> Proposal:
     """A proposal with its difference; refused where it cannot be made, or would put a secret into a
     commit.
@@ -103,7 +108,7 @@ def apply(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
 
 
 def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
-    """Puts changes up for review. An older one about the same subject is turned down by that.
+    """Puts changes up for review, in the place of older ones about the same subject.
 
     Raises:
         WriteFailed, ReadOnly: They are not recorded.
@@ -120,7 +125,7 @@ def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
             verdict = next(known.verdict for known in queue.all() if known.id == each.id)
             for older in () if verdict else queue.waiting():
                 if older.change is not None and older.origin.name == proposal.subject and older.id != each.id:
-                    queue.settle(older.id, "rejected")
+                    queue.settle(older.id, "replaced")
             done.append(Done(proposal, waiting="" if verdict else each.id, known=verdict))
     return done
 
@@ -128,7 +133,9 @@ def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
 def waiting_of(proposal: Proposal, now: datetime) -> Waiting:
     """A proposal as it waits for a person."""
     assert proposal.change is not None
-    said = f"{proposal.subject}\n{proposal.change.id}"
+    # What a header says of the time makes no other proposal of it: one that was turned down stays so.
+    lasting = [each for each in proposal.change.steps if not each.text.startswith("updated: ")]
+    said = f"{proposal.subject}\n{replace(proposal.change, steps=tuple(lasting)).id}"
     name = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
     paths = proposal.change.paths
     path = next((each for each in paths if not each.startswith("archive/")), paths[0])

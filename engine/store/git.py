@@ -128,6 +128,7 @@ class Git:
         environment: AbcMapping[str, str] | None = None,
         reading: bool = True,
         accept: Sequence[int] = (0,),
+        deadline_s: float = TIMEOUT_S,
     ) -> GitResult:
         """Run one git command.
 
@@ -136,6 +137,7 @@ class Git:
             environment: More variables for the command.
             reading: The command changes nothing, and must not take optional locks.
             accept: Exit codes that count as success.
+            deadline_s: Seconds that it may take.
 
         Raises:
             RepositoryError: Git is missing, timed out, or answered with another exit code.
@@ -155,7 +157,7 @@ class Git:
         if command == "init":
             # What does not exist yet cannot be named.
             del variables["GIT_WORK_TREE"]
-        result = self._start(line, variables, stdin)
+        result = self._start(line, variables, stdin, deadline_s)
         if result.code not in accept:
             what = f"git {command} failed" + (f": {result.message}" if result.message else "")
             raise RepositoryError(what, where=str(self.root))

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.errors import AutopoiesisError, Problem
+from engine.history import UNDOING
 from engine.redaction.commits import CURE, refusals, refuse_secrets
 from engine.settings import trust
 from engine.settings.file import CONFIG_FILE, load
@@ -356,10 +357,9 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
             f"lines that harvests wrote and that are not there any more: {len(gone)}, in {places}",
             "if an editor saved an old text over them, take them from git: autopoiesis ledger verify",
         )
-    if workspace.holds(JOURNALS) and any((workspace.root / JOURNALS).glob("*.json")):
-        yield Finding(
-            "warning", "a harvest was interrupted", "the next one finishes it: autopoiesis harvest --apply"
-        )
+    for folder, what, command in ((JOURNALS, "a harvest", "harvest --apply"), (UNDOING, "an undo", "commit")):
+        if workspace.holds(folder) and any((workspace.root / folder).glob("*.json")):
+            yield Finding("warning", f"{what} was interrupted", f"to finish it: autopoiesis {command}")
     waiting = len(ReviewQueue(files, lambda: datetime.now(UTC)).waiting())
     if waiting:
         yield Finding("note", f"items that wait for you: {waiting}", "see: autopoiesis review list")

@@ -86,6 +86,12 @@ def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
         digest.unlink()
         assert said("digest") == ("done", "it is turned off") and not digest.exists()
 
+        assert said("pack") == ("done", "it is packed well enough")
+        objects = git(root, "rev-list", "--objects", "--all")
+        assert engine.repository.pack(least=1) > 1 and engine.repository.pack(least=1) == 0
+        assert git(root, "rev-list", "--objects", "--all") == objects
+        assert git(root, "fsck", "--strict") == "" and not git(root, "count-objects").split()[0].strip("0")
+
         assert said("probes") == ("done", "there are no probes")
         evidence = typed(engine.workspace, "text:The walrus project began")
         engine.probes.add("What is the walrus project?", [evidence])
@@ -115,6 +121,10 @@ def test_what_the_jobs_of_the_lifecycle_do(sample: Path) -> None:
         assert len(engine.knowledge.review.queue.waiting()) == waiting + 1, "the same waits once"
         assert (sample / "knowledge/memory/MEMORY.md").read_bytes() == memory
         assert said("prune") == "nothing to do"
+        full = [f"- 2026-05-01: Line {number}" for number in range(197)]
+        (sample / "knowledge/memory/MEMORY.md").write_text("\n".join(["# Core Memory", *full, ""]))
+        told = said("condense-weekly")
+        assert "no room in MEMORY.md for knowledge/journal/2026-06-" in told and told.endswith(" more")
         before_it = git(sample, "tag", "--list", "memory/*").split()
         assert said("snapshot") == "memory/daily/2026-06-12"
         assert set(git(sample, "tag", "--list", "memory/*").split()) - {*before_it} == {

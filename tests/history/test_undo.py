@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.engine import Engine
 from engine.errors import AutopoiesisError, RepositoryError
 from engine.history.history import History
 from engine.history.model import UndoPlan
 from engine.store.faults import FAULT_POINTS, fail, trip
-from tests.history.conftest import SESSION, Revision, write
+from engine.workspace.doctor import examine
+from tests.history.conftest import NOW, SESSION, Revision, write
 from tests.store.history import commit, git
 
 FACTS = "knowledge/facts.md"
@@ -169,9 +171,27 @@ def test_a_step_that_fails_leaves_everything_as_it_was(history: History, root: P
         git(root, "reset", "-q", "--hard", head)
 
 
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.thorough)])
+def opened(root: Path) -> None:
+    """Opens the workbench, and closes it, which commits what a person has changed."""
+    with Engine.open(root, clock=lambda: NOW) as engine:
+        engine.start()
+
+
+def committed(root: Path) -> None:
+    """What a workbench that is open does behind the back of whoever was killed."""
+    with Engine.open(root, clock=lambda: NOW) as engine:
+        engine.commits.commit()
+
+
+def planned(root: Path) -> None:
+    with Engine.open(root, clock=lambda: NOW) as engine:
+        engine.history.undo_plan(git(root, "rev-parse", "HEAD"))
+
+
+@pytest.mark.parametrize("next_step", [opened, committed, planned])
+@pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.thorough)])
 def test_an_undo_that_is_killed_is_finished_or_was_never_begun(
-    history: History, root: Path, stride: int
+    history: History, root: Path, stride: int, next_step: Callable[[Path], None]
 ) -> None:
     class Killed(BaseException):
         pass
@@ -183,11 +203,27 @@ def test_an_undo_that_is_killed_is_finished_or_was_never_begun(
     for number in range(1, steps_of_an_undo(history, root) + 1, stride):
         with at_step(number, die) as taken, suppress(Killed):
             history.undo(history.undo_plan())
-        history.undo_plan(head)
+        next_step(root)
         done = git(root, "log", "-1", "--format=%s").startswith("maintenance: undo")
         finished += done
         assert done or as_it_was(root, head), taken[-1]
-        assert git(root, "status", "--porcelain") == "", taken[-1]
+        assert git(root, "status", "--porcelain", "--", ":!logs") == "", taken[-1]
+        assert git(root, "rev-list", "--count", f"{head}..HEAD") == str(int(done)), taken[-1]
         assert not list((root / "scratch/undo").glob("*.json"))
         git(root, "reset", "-q", "--hard", head)
     assert finished > 1
+
+
+def test_the_doctor_names_an_undo_that_was_cut_short_and_the_next_command_sees_to_it(root: Path) -> None:
+    journal = root / "scratch/undo/x.json"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("{}")
+    assert "an undo was interrupted" in [each.text for each in examine(root)]
+    told: list[str] = []
+    with Engine.open(root, read_only=True) as engine:
+        engine.recover()
+    with Engine.open(root) as engine:
+        engine.subscribe(lambda event: told.append(getattr(event, "text", "")))
+        engine.recover()
+    assert told == ["scratch/undo/x.json: cannot be read; an undo was cut short: look at git status"]
+    assert not journal.exists()

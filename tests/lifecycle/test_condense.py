@@ -114,6 +114,18 @@ def test_a_models_journal_waits_and_one_that_rests_on_a_page_waits_even_with_app
     assert all("hunter2" not in request.rest for request in writer.asked)
 
 
+def test_what_a_model_does_not_do_is_done_without_one(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, writer=Writer(lambda _question: "I would rather not."))
+    desk.put({MEMORY: "# Core Memory\n"})
+    desk.session("2026-06-12", "loud-night", *TALK[:2])
+    day = desk.condenser.daily(DAY)
+    assert day.refused and not day.model and apply(desk, day)[0].commit
+    assert "Decided: Alarms hold for 15 minutes" in desk.read(JOURNAL)
+    week = desk.condenser.weekly()
+    assert week.refused and not week.model and apply(desk, week)[0].commit
+    assert "2026-06-12: Alarms hold for 15 minutes" in desk.read(MEMORY)
+
+
 WEEK = """---
 type: journal
 ---

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -107,6 +108,21 @@ def test_a_reply_of_no_use_is_asked_for_twice_and_fails_that_extractor_alone(
     assert [each.outcome for each in space.run(again).results] == ["extracted"]
     assert len(again.prompts) == 1, "only what failed is asked for again"
     assert DECIDED in space.text("decisions.md")
+
+
+def test_by_the_clock_what_fails_is_asked_for_ever_more_seldom_and_at_last_no_more(space: Space) -> None:
+    provider = by_task(decisions="no")
+    asked: list[int] = []
+    for hour in range(200):
+        before = len(provider.prompts)
+        space.now += timedelta(hours=1)
+        runner = space.runner(provider)
+        runner.patient = True
+        runner.run()
+        asked += [hour] * (len(provider.prompts) > before)
+    assert asked == [0, 1, 3, 6, 12, 24, 48, 96]
+    assert int(space.git("rev-list", "--count", "HEAD")) <= len(asked)
+    assert space.runner(provider).run().results, "a person has it tried whenever they want"
 
 
 def test_a_reply_that_is_cut_off_keeps_what_is_whole_and_gets_more_room(space: Space) -> None:

@@ -116,6 +116,14 @@ def test_what_is_extracted_can_go_to_another_workspace(
     assert space.runner(target=other).run().results == ()
 
 
+def test_a_session_whose_journal_is_archived_is_told_of_there(space: Space) -> None:
+    old = space.put("## 2026-06-12\n\n### tidemark\n\n- Before\n", "archive/journal/2026-06-12.md")
+    space.run()
+    assert not (space.root / "knowledge/journal").exists()
+    text = (space.root / old).read_text()
+    assert text.startswith("## 2026-06-12\n\n### tidemark\n\n- Before\n- ") and DECISION in text
+
+
 def test_a_live_session_is_left_alone_unless_it_is_named(space: Space) -> None:
     live = TALK.replace("ended: 2026-06-12T10:00:00Z\n", "").replace("2026-06-12T09:12", "2026-06-20T11:30")
     path = space.put(live, "raw/conversations/2026/06/20/0912-ses_live0001-now.md")

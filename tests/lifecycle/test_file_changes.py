@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,9 @@ def test_it_waits_in_the_review_queue_and_is_accepted_turned_down_and_replaced_t
     other = FileChange(CHANGE.steps[3:4])
     (newer,) = put_up(desk.knowledge, [Proposal("people", "people tidied up", other)])
     assert [each.id for each in queue.waiting()] == [newer.waiting], "the newer one takes its place"
-    assert put_up(desk.knowledge, [proposal])[0].known == "rejected"
+    assert put_up(desk.knowledge, [proposal])[0].waiting == waits.id, "nobody has turned it down"
+    put_up(desk.knowledge, [Proposal("people", "people tidied up", other)])
+    assert [each.id for each in queue.waiting()] == [newer.waiting]
     with pytest.raises(HarvestRefused, match="as it is"):
         review.accept(newer.waiting, "other words")
 
@@ -143,6 +146,23 @@ def test_a_change_that_no_longer_fits_waits_on_and_says_so(tmp_path: Path) -> No
     assert desk.knowledge.review.queue.waiting() and desk.read(PERSON) == "# Ada\n"
     desk.knowledge.review.reject(done.waiting)
     assert desk.read(PERSON) == "# Ada\n" and not desk.knowledge.review.queue.waiting()
+    assert desk.git("log", "-1", "--format=%B").strip() == "maintenance: turned down: no bees"
+
+
+def test_what_was_turned_down_is_not_proposed_again_because_time_has_passed(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.put({MEMORY: "---\ntype: memory\nupdated: 2026-06-01\nline_count: 9\n---\n\n# Core Memory\n"})
+    desk.put({"knowledge/journal/2026-06-12.md": "## 2026-06-12\n\n- Decided: The crane lifts 40 tonnes\n"})
+    (done,) = put_up(desk.knowledge, [desk.condenser.weekly()])
+    desk.knowledge.review.reject(done.waiting)
+    desk.now += timedelta(days=1)
+    (again,) = put_up(desk.knowledge, [desk.condenser.weekly()])
+    assert (again.waiting, again.known) == ("", "rejected")
+    (applied,) = desk.condenser.apply([desk.condenser.weekly()])
+    text = desk.read(MEMORY)
+    assert (
+        applied.commit and f"line_count: {text.count(chr(10))}\n" in text and "updated: 2026-06-13T" in text
+    )
 
 
 def test_a_commit_that_failed_is_made_later_and_nothing_else_is_done_again(tmp_path: Path) -> None:

@@ -6,14 +6,20 @@ import hashlib
 import os
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from engine.errors import ChangeRefused
+from engine.jobs.upkeep import _prune
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.links import Links
 from engine.lifecycle.retention.eviction import scored
 from tests.lifecycle.upkeep_support import MEMORY, NOW, Desk, Writer, lesson, memory
+
+if TYPE_CHECKING:
+    from engine.parts import Parts
 
 
 def aged(desk: Desk, days: int, *paths: str) -> None:
@@ -105,6 +111,22 @@ def test_only_what_nobody_changed_used_or_links_to_is_evicted(tmp_path: Path) ->
     assert scores["knowledge/people/clique-a.md"].references == 1
 
 
+def test_what_comes_again_under_an_archived_name_is_archived_beside_it(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    names = ("people/ada.md", "people/ada-2.md", "journal/2025-01-02.md")
+    desk.put({f"archive/{name}": "# Before\n" for name in names[::2]})
+    desk.put({f"knowledge/{name}": f"# Again: {name}\n" for name in names}, commit=False)
+    aged(desk, 200, *(f"knowledge/{name}" for name in names))
+    desk.retention.apply(desk.retention.plan())
+    there = sorted(path.relative_to(tmp_path).as_posix() for path in (tmp_path / "archive").rglob("*.md"))
+    assert there == [
+        "archive/journal/2025-01-02-2.md", "archive/journal/2025-01-02.md",
+        "archive/people/ada-2.md", "archive/people/ada-3.md", "archive/people/ada.md",
+    ]  # fmt: skip
+    assert desk.read("archive/people/ada-3.md") == "# Again: people/ada.md\n"
+    assert desk.read("archive/people/ada.md") == "# Before\n"
+
+
 def test_a_file_without_a_reference_counts_as_one_and_lasts_three_months(tmp_path: Path) -> None:
     desk = Desk(tmp_path, git=False)
     links = Links(desk.files, scan_entries(desk.files))
@@ -122,6 +144,13 @@ def test_too_many_files_stop_for_their_number(tmp_path: Path) -> None:
     )
     plan = desk.retention.plan()
     assert (plan.number, plan.too_many) == (8, "more than 6")
+    desk.put({MEMORY: memory(195)})
+    job = cast("Parts", SimpleNamespace(retention=desk.retention, condenser=desk.condenser))
+    said = _prune(job)
+    assert said.startswith("for review: MEMORY.md from 2") and said.endswith(
+        "; 8 files would go, more than 6: autopoiesis prune"
+    )
+    desk.put({MEMORY: "# Core Memory\n"})
     for number in (None, 7):
         with pytest.raises(ChangeRefused, match="--archive 8"):
             desk.retention.apply(plan, number)

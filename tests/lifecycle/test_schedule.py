@@ -129,6 +129,30 @@ def test_a_registered_job_runs_at_its_times_and_one_run_catches_up_what_was_miss
     assert "there is no job tydi" in str(found)
 
 
+def test_a_run_knows_the_days_since_the_last_one_that_went_well(program: Program) -> None:
+    days: list[list[int]] = []
+
+    def note(task: Task) -> str:
+        days.append([day.day for day in task.days])
+        if len(days) == 3:
+            raise AutopoiesisError("no answer")
+        return "noted"
+
+    program.add("tidy", run=note)
+    program.look()
+    for after in (DAY, 3 * DAY, DAY, DAY):
+        program.look(after)
+    program.schedule.run("tidy", "command")
+    program.look(200 * DAY)
+    for cron in ("off", "0 23 * * *"):
+        program.config = Config(lifecycle=LifecycleSettings(schedule={"tidy": cron}), days=DaySettings("UTC"))
+        program.look(10 * DAY)
+    program.look(2 * DAY)
+    assert len(days.pop()) == 2, "while it was off nobody wanted it"
+    assert days[:5] == [[12], [12, 13, 14, 15], [15, 16], [15, 16, 17], [17, 18]]
+    assert len(days[5]) == 93, "no further back than journals are kept"
+
+
 def test_one_program_of_several_runs_the_schedule_and_the_next_takes_over(
     root: Path, program: Program
 ) -> None:

@@ -58,6 +58,18 @@ async def test_every_job_with_its_next_time_its_last_result_and_the_log_of_its_r
         await driven.until(lambda: "nothing runs the schedule" in driven.text)
 
 
+async def test_where_not_all_jobs_have_room_it_says_how_many_there_are_below(
+    run: Run, engine: FakeEngine
+) -> None:
+    engine.schedule.table += tuple(
+        replace(engine.schedule.table[-1], name=f"topic:tide-{number}") for number in range(6)
+    )
+    async with scheduled(run, (80, 24)) as driven:
+        assert "↓ 1" in driven.line("serve runs")
+        await driven.press("G")
+        assert "topic:tide-5" in driven.text and "↓" not in driven.line("serve runs")
+
+
 async def test_a_job_runs_now_and_how_far_it_is_is_said(run: Run, engine: FakeEngine) -> None:
     engine.gates["run"] = threading.Event()
     async with scheduled(run) as driven:

@@ -127,11 +127,12 @@ async def test_a_change_of_files_is_shown_as_a_difference_and_made(held: Path) -
         (Step("add", path, "- Asks for a [/] date", section="Context"),), ("one line on Lee",)
     )
     with Engine.open(held, clock=lambda: NOW) as engine:
-        put_up(engine.knowledge, [Proposal("people", "Lee's page", change)])
+        put_up(engine.knowledge, [Proposal("merge-lee", "Lee's page", change, model="claude-haiku")])
     async with opened(held) as driven:
         await driven.press(*["j"] * driven.listed().index("Lee's page"))
         await driven.until(lambda: "+- Asks for a [/] date" in driven.text)
-        assert "one line on Lee" in driven.text and "change →" in driven.text
+        assert "one line on Lee" in driven.text
+        assert "condensing · in a model's words · change →" in driven.text
         await driven.press("E")
         assert "accepted as it is" in driven.said
         await driven.press("a")

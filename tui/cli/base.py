@@ -53,6 +53,7 @@ class Invocation:
         opened = Engine.open(self.workspace)
         emit_problems(opened.counting.ignored)
         opened.subscribe(_TroubleTold())
+        opened.recover()
         return opened
 
 

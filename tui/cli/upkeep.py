@@ -184,8 +184,6 @@ def _emit_plan(plan: Plan) -> None:
     for each in plan.scores:
         about = f"{each.days} days since a change, {plural(each.references, 'reference')}"
         emit(f"  {each.path}: score {each.score:.4f}, {about}")
-    for path in plan.taken:
-        emit(f"  {path} stays: its place in the archive is taken")
     for proposal in plan.proposals:
         for line in (*proposal.left, *filter(None, (proposal.refused,))):
             emit(f"  {line}")

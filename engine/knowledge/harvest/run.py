@@ -33,6 +33,7 @@ from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import waiting_for
 from engine.store.sparse import refuse_elsewhere
+from engine.store.zone import local_day
 
 if TYPE_CHECKING:
     from engine.knowledge.edit import Known
@@ -70,7 +71,7 @@ class Extracts(Protocol):
 
 @dataclass(eq=False)
 class Harvest:
-    """Harvests conversations. One run at a time for each object."""
+    """Harvests conversations. One run at a time for each object. ``zone`` is the one whose days count."""
 
     files: Files
     ledger: Ledger
@@ -80,6 +81,7 @@ class Harvest:
     settings: Callable[[], HarvestSettings]
     extractor: Callable[[HarvestSettings], Extracts]
     clock: Callable[[], datetime]
+    zone: Callable[[], str] = lambda: ""
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _under_way: Extracts | None = field(default=None, init=False)
     _stopped: bool = field(default=False, init=False)
@@ -268,12 +270,14 @@ class Harvest:
         self, source: SourceText, extraction: Extraction, entry: LedgerEntry
     ) -> tuple[Finding, tuple[Known, ...]]:
         """What is to be written, and what stands there already."""
-        origin = Origin(source.name, entry.at[:10])
+        day = local_day(datetime.fromisoformat(entry.at), self.zone()).isoformat()
+        origin = Origin(source.name, day)
         data = self.files.read(source.path)
         decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.said))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,
+            day=day,
             entry=replace(entry, known=len(decided.known)),
             edits=decided.edits,
             waiting=waiting_for(

@@ -46,6 +46,7 @@ class Finding(Work):
     sha256: str  # of the conversation's bytes
     path: str  # workspace-relative
     entry: LedgerEntry  # without its lines, which are known only once they are written
+    day: str = ""  # of the harvest, as its lines say it
 
 
 @dataclass(eq=False)
@@ -101,7 +102,7 @@ class Settler:
         return self.files.workspace.root.joinpath(path).is_file()
 
     def _settle(self, journal: str, finding: Finding) -> Result:
-        origin = Origin(safe_name(finding.path), finding.entry.at[:10])
+        origin = Origin(safe_name(finding.path), finding.day or finding.entry.at[:10])
         written, refused = write_all(self.files, finding.edits)
         lines = [LedgerLine(edit.id, edit.path, edit.line) for edit in written]
         waiting = (

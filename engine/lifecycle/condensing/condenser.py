@@ -2,14 +2,15 @@
 3.12).
 
 Every function looks at the files as they are and gives proposals; ``apply`` makes them, ``put_up`` has them
-wait for a person. Asked again after that, they propose nothing.
+wait for a person. Asked again after that, they propose nothing. What a model was asked for and could not do
+is done without one, and the proposal says why.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from engine.context.replies import BadReply
@@ -22,7 +23,7 @@ from engine.knowledge.session_notes import projects
 from engine.lifecycle.condensing import guards, prompt
 from engine.lifecycle.condensing.days import Bullet, bullets_of, journal_change, path_of
 from engine.lifecycle.condensing.months import duplicates, quiet_projects, recent_texts
-from engine.lifecycle.condensing.sessions import Session, sessions_of
+from engine.lifecycle.condensing.sessions import Session, sessions_of, went_on
 from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, summary_of, week_of
 from engine.lifecycle.proposals import Done, Proposal, apply, put_up, shown
 from engine.lifecycle.retention.eviction import last_changes
@@ -66,25 +67,40 @@ class Condenser:
     def _settings(self) -> CondensingSettings:
         return self.knowledge.config().condensing
 
-    def daily(self, day: date | None = None) -> Proposal:
-        """What the journal of a day lacks; of today unless a day is named."""
+    def daily(self, day: date | None = None, *, ask: bool = True) -> Proposal:
+        """What the journal of a day lacks; of today unless a day is named.
+
+        Args:
+            ask: Whether a model may word it, where the settings name one.
+        """
         day = day or self.today
         files = self.knowledge.files
         blank = Proposal(f"journal-{day}", f"journal of {day}")
         sessions = list(sessions_of(self.conversations, day, self._zone))
         held = sum(session.held for session in sessions)
         left = [f"{held} more wait until they are harvested: they may be an outsider's"] if held else []
-        if self._settings.provider != "none" and sessions:
-            return self._drafted(blank, sessions, day)
+        if ask and self._settings.provider != "none" and sessions:
+            drafted = self._drafted(blank, sessions, day)
+            if not drafted.refused:
+                return drafted
+            blank = replace(blank, refused=drafted.refused)  # it is done without a model
         bullets, more = bullets_of(files, sessions, day, projects(files.workspace))
         change = journal_change(files, day, bullets, [session.id for session in sessions if session.id])
         return shown(files, replace(blank, change=change, left=(*left, *more)))
 
-    def weekly(self, week: str = "") -> Proposal:
+    def went_on(self, day: date, since: datetime) -> bool:
+        """Whether anybody has spoken on a day after a moment of it."""
+        return went_on(self.conversations, day, self._zone, since)
+
+    def weekly(self, week: str = "", *, ask: bool = True) -> Proposal:
         """What MEMORY.md lacks of the journals of an ISO week, ``2026-W24``; of this one unless one is named.
+
+        Args:
+            ask: As for ``daily``.
 
         Raises:
             ConfigError: There is no such week.
+            DocumentError: MEMORY.md cannot be added to.
         """
         week = week or week_of(self.today)
         blank = Proposal(f"memory-{week}", summary_of(week))
@@ -92,10 +108,13 @@ class Condenser:
         journals, data = journals_of(files, week), self._memory()
         if not journals:
             return replace(blank, left=(f"there is no journal of {week}",))
-        if self._settings.provider != "none" and data:
+        if ask and self._settings.provider != "none" and data:
             texts = [each.decode("utf-8", "replace") for _, each in journals]
             asked = prompt.weekly(journals, data.decode("utf-8", "replace"), week, cap)
-            return self._rewritten(blank, data, asked, "\n".join(texts))
+            found = self._rewritten(blank, data, asked, "\n".join(texts))
+            if not found.refused:
+                return found
+            blank = replace(blank, refused=found.refused)
         change, left = promotion(data, kept_in(journals), cap, self.knowledge.clock())
         return shown(files, replace(blank, change=change, left=tuple(left)))
 
@@ -138,8 +157,7 @@ class Condenser:
         )
         if not found.refused:
             return found
-        # What a model could not do is done without one.
-        return replace(self.retention.of_memory(plan), refused=found.refused, model=found.model)
+        return replace(self.retention.of_memory(plan), refused=found.refused)
 
     def apply(self, proposals: Iterable[Proposal], number: int | None = None) -> list[Done]:
         """Makes proposals come true, each as one commit; what may be an outsider's is put up instead.
@@ -163,7 +181,7 @@ class Condenser:
 
     def _drafted(self, blank: Proposal, sessions: Sequence[Session], day: date) -> Proposal:
         """A journal in a model's words."""
-        files, path = self.knowledge.files, path_of(day)
+        files, path = self.knowledge.files, path_of(day, self.knowledge.files)
         try:
             journal = files.read(path).decode("utf-8", "replace")
         except FileNotFoundError:

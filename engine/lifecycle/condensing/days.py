@@ -14,6 +14,7 @@ from engine.context.fixed import JOURNAL
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, plain
 from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.item import Category
+from engine.knowledge.session_notes import OLD_JOURNALS
 from engine.knowledge.similarity import SimilarEntries
 from engine.store.documents import parse
 from engine.store.header import locate
@@ -53,9 +54,10 @@ class Bullet:
     text: str
 
 
-def path_of(day: date) -> str:
-    """The journal of a day."""
-    return f"{JOURNAL}/{day.isoformat()}.md"
+def path_of(day: date, files: Files | None = None) -> str:
+    """The journal of a day, or where the archive has it by now."""
+    path, archived = f"{JOURNAL}/{day.isoformat()}.md", f"{OLD_JOURNALS}/{day.isoformat()}.md"
+    return archived if files is not None and files.workspace.root.joinpath(archived).is_file() else path
 
 
 def bullets_of(
@@ -83,7 +85,7 @@ def bullets_of(
         if known.find(text) is None:
             known.add(_entry(text))
             found.append(Bullet(_topic(f"{text} {origin}", projects), f"{_LABELS[category]}: {plain(text)}"))
-    told.update(listed_in(files, path_of(day)))
+    told.update(listed_in(files, path_of(day, files)))
     for session in sessions:
         if session.name not in told and session.path.rpartition("/")[2].rpartition(".")[0] not in told:
             found.append(Bullet(_topic(session.title, projects, SESSIONS), plain(session.title).capitalize()))
@@ -99,7 +101,7 @@ def journal_change(
 
     What stands there stays as it is; only the list of sessions in its header grows.
     """
-    path = path_of(day)
+    path = path_of(day, files)
     try:
         data = files.read(path)
     except FileNotFoundError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -50,14 +50,7 @@ def sessions_of(conversations: Conversations, day: date, zone: str) -> Iterator[
     Nothing that a harvest would hold for a person is among their items (robustness M3, X8), but for that what
     the agent sums up is its own word.
     """
-    found: list[Conversation] = []
-    for path in sorted(conversations.sizes()):
-        dated = _DATED.search(path.replace("raw/conversations", "", 1))
-        if dated is not None and not _may_be_of(dated, day):
-            continue
-        conversation = conversations.read(path)
-        if conversation is not None:
-            found.append(conversation)
+    found = _read(conversations, day)
     for each in sorted(found, key=lambda each: (each.started, each.path)):
         places = [at for at, time in enumerate(each.times) if local_day(time, zone) == day]
         if not places:
@@ -78,6 +71,26 @@ def sessions_of(conversations: Conversations, day: date, zone: str) -> Iterator[
             items,
             held,
         )
+
+
+def went_on(conversations: Conversations, day: date, zone: str, since: datetime) -> bool:
+    """Whether anybody has spoken on a day after a moment of it; a transcript names minutes."""
+    since = since.replace(second=0, microsecond=0)
+    times = (time for each in _read(conversations, day) for time in each.times)
+    return any(time >= since and local_day(time, zone) == day for time in times)
+
+
+def _read(conversations: Conversations, day: date) -> list[Conversation]:
+    """The conversations in which something may have been said on a day."""
+    found: list[Conversation] = []
+    for path in sorted(conversations.sizes()):
+        dated = _DATED.search(path.replace("raw/conversations", "", 1))
+        if dated is not None and not _may_be_of(dated, day):
+            continue
+        conversation = conversations.read(path)
+        if conversation is not None:
+            found.append(conversation)
+    return found
 
 
 def _may_be_of(dated: re.Match[str], day: date) -> bool:

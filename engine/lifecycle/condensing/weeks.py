@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from engine.context.sources import MEMORY
 from engine.errors import ConfigError
-from engine.knowledge.category_files import Entry, entries, plain
+from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
 from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.session_notes import MEMORY_BYTES
 from engine.knowledge.similarity import SimilarEntries
 from engine.lifecycle.condensing.days import path_of
 from engine.lifecycle.retention.memory import header_steps, said
 from engine.store.markdown import sections
+from engine.store.section_lines import with_line
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -120,12 +121,15 @@ def promotion(
 
     Returns:
         The change, ``None`` where nothing is to be added; and one line on each that does not fit.
+
+    Raises:
+        DocumentError: Nothing can be added to it.
     """
+    refuse_broken(data, MEMORY)
     there = entries(data, MEMORY)
     known = SimilarEntries([replace(entry, text=said(entry)) for entry in there])
     titles = {each.title.casefold(): each.title for each in sections(data.decode("utf-8", "replace"))}
-    start = data or f"{TITLE}\n".encode()
-    lines, size = start.count(b"\n") + (not start.endswith(b"\n")), len(start)
+    after = data or f"{TITLE}\n".encode()
     steps: list[Step] = []
     left: list[str] = []
     for each in kept:
@@ -133,17 +137,15 @@ def promotion(
             continue
         known.add(Entry("", 0, 0, "", (), each.text, "", "", ""))
         section = next((titles[name.casefold()] for name in each.names if name.casefold() in titles), "")
-        line = f"- {each.day.isoformat()}: {each.text}"
-        more = 1 + (0 if section else 3)
-        bytes_more = len(line.encode()) + 1 + (0 if section else len(each.names[0]) + 6)
-        if lines + more > cap or size + bytes_more > MEMORY_BYTES:
+        section, line = section or each.names[0], f"- {each.day.isoformat()}: {each.text}"
+        longer = with_line(after, line, section)
+        if longer.count(b"\n") + (not longer.endswith(b"\n")) > cap or len(longer) > MEMORY_BYTES:
             left.append(f"no room in MEMORY.md for {each.place}: {each.text}")
             continue
-        if not section:
-            section = titles[each.names[0].casefold()] = each.names[0]
-        lines, size = lines + more, size + bytes_more
+        after = longer
+        titles[section.casefold()] = section
         steps.append(Step("add", MEMORY, line, section=section, title=TITLE))
     if not steps:
         return None, left
     about = tuple(f"{step.section}: {step.text}" for step in steps)
-    return FileChange((*steps, *header_steps(data, lines, now)), about), left
+    return FileChange((*steps, *header_steps(data, now)), about), left

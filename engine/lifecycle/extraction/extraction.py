@@ -13,7 +13,7 @@ from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.extraction.extractor import Extractor, extractors_named
 from engine.lifecycle.extraction.log import ExtractionLog
 from engine.lifecycle.extraction.reading import SYSTEM
-from engine.lifecycle.extraction.run import Report, Runner, Survey
+from engine.lifecycle.extraction.run import Report, Result, Runner, Survey
 from engine.store.change import commit_change
 from engine.transcripts.days import moment
 from engine.transcripts.places import find_session
@@ -41,6 +41,10 @@ class Extraction:
     model: Callable[[ExtractionSettings], ChatProvider | None] = lambda _settings: None
     _last: datetime | None = field(default=None, init=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _hashed: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._log = ExtractionLog(self.files, self.clock)
 
     def extractors(self, names: Sequence[str] = ()) -> tuple[Extractor, ...]:
         """Those that the settings name, or of these those with some names.
@@ -66,6 +70,7 @@ class Extraction:
         target: Files | None = None,
         repository: Callable[[], Repository] | None = None,
         since: str = "",
+        patient: bool = False,
     ) -> Runner:
         """Runs extractors as the settings say; see ``Runner``.
 
@@ -74,6 +79,7 @@ class Extraction:
             target: Where knowledge goes; the workspace itself when left out.
             repository: That of ``target``.
             since: As ``Runner.since``.
+            patient: As ``Runner.patient``.
 
         Raises:
             ConfigError, ExtractionRefused: As ``extractors``.
@@ -95,11 +101,14 @@ class Extraction:
             asker,
             config.days.time_zone,
             since,
+            patient,
+            self._log if target is None else None,
+            self._hashed,
         )
 
     def log(self) -> ExtractionLog:
         """The record of what was read."""
-        return ExtractionLog(self.files, self.clock)
+        return self._log
 
     def path_of(self, name: str) -> str:
         """The path of a session, by its id or as it is.
@@ -135,14 +144,18 @@ class Extraction:
         last = max(filter(None, times), default=None)
         return last is None or now.astimezone(UTC) - last >= _HOUR
 
-    def run_due(self) -> Report | None:
-        """Extracts what has ended since, where that is due; ``None`` where it is not."""
+    def run_due(
+        self, on_result: Callable[[Result, int, int], None] = lambda _result, _done, _all: None
+    ) -> Report | None:
+        """Extracts what has ended since, where that is due; ``None`` where it is not. ``on_result`` is as for
+        ``Runner.run``.
+        """
         with self._guard:
             now = self.clock()
             if not self.due(now):
                 return None
             self._last = now.astimezone(UTC)
-        return self.runner().run()
+        return self.runner(patient=True).run(on_result=on_result)
 
     def session_ended(self, path: str) -> Report | None:
         """Extracts a session that has just ended, where the settings want that; ``None`` where not.

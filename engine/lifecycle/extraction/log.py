@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from engine.store.monthly import Added, AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
+from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
     from engine.store.files import Files
 
 KIND = "extractions"
+
+MOST_FAILURES = 8
+"""How often a reading fails before nobody but a person has it tried again; that takes four days."""
+_WAIT = timedelta(minutes=45)
+"""After the first failure, doubled by each further one."""
 
 Status = Literal["extracted", "failed"]
 
@@ -67,10 +74,11 @@ class ExtractionRecord:
 
 
 class ExtractionLog:
-    """Writes and reads the record. Safe to use from several processes."""
+    """Writes and reads the record. Safe to use from several threads and processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
+        self._guard = threading.Lock()
         self._log = MonthlyLog(files, KIND, clock)
         self._marks: dict[str, Mark] = {}
         self._known: list[ExtractionRecord] = []
@@ -79,12 +87,13 @@ class ExtractionLog:
         """Every record, oldest first; lines that are cut or odd are passed over. Only what was added since
         is read.
         """
-        try:
-            self._read()
-        except AnotherFile:
-            self._marks, self._known = {}, []
-            self._read()
-        return tuple(self._known)
+        with self._guard:
+            try:
+                self._read()
+            except AnotherFile:
+                self._marks, self._known = {}, []
+                self._read()
+            return tuple(self._known)
 
     def _read(self) -> None:
         months = self._log.stamp()
@@ -123,14 +132,28 @@ class Done:
 
     readings: frozenset[tuple[str, By]]  # sha256 of a session and what has read it
     ids: frozenset[str]  # of every item that was found
+    failures: dict[tuple[str, By], list[str]] = field(default_factory=dict)  # when a reading failed
+
+    def rests(self, sha256: str, by: By, now: datetime) -> bool:
+        """Whether a reading has failed so lately, or so often, that it is left alone for now."""
+        failed = self.failures.get((sha256, by), ())
+        last = moment(failed[-1]) if failed else None
+        if last is None:
+            return False
+        return len(failed) >= MOST_FAILURES or now - last < _WAIT * 2 ** (len(failed) - 1)
 
 
 def done_in(records: Iterable[ExtractionRecord], since: str = "") -> Done:
     """What records say was done; those before ``since``, ISO 8601 in UTC, do not count."""
     counting = [record for record in records if record.at >= since]
+    failures: dict[tuple[str, By], list[str]] = {}
+    for record in counting:
+        if record.status == "failed":
+            failures.setdefault((record.sha256, record.by), []).append(record.at)
     return Done(
         frozenset((record.sha256, record.by) for record in counting if record.status == "extracted"),
         frozenset(name for record in counting for name in record.ids),
+        failures,
     )
 
 

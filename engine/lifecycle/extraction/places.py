@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engine.context.fixed import JOURNAL
 from engine.context.sources import MEMORY
 from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of
+from engine.knowledge.session_notes import OLD_JOURNALS
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
@@ -88,11 +89,13 @@ def fact(item: Item, session: Session, subject: str = "") -> Item:
 
 
 def entry(item: Item, session: Session, topic: str = "") -> Item:
-    """An entry of the journal of the session's day, below its topic."""
+    """An entry of the journal of the session's day, below its topic, wherever that journal is by now."""
     section = (
         plain_name(topic, _TOPIC_CHARACTERS) or session.project or plain_name(session.folder) or "sessions"
     )
-    return _on(item, f"{JOURNAL}/{session.day}.md", section)
+    archived = f"{OLD_JOURNALS}/{session.day}.md"
+    path = archived if archived in session.known.archived else f"{JOURNAL}/{session.day}.md"
+    return _on(item, path, section)
 
 
 def plain_name(text: str, most: int = _NAME_CHARACTERS) -> str:

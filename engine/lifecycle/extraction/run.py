@@ -7,8 +7,9 @@ again. So a run that was stopped or killed goes on where it was.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -134,6 +135,9 @@ class Runner:
     ``source`` holds the sessions, the pages that say how things are called, and the workspace's own tasks;
     ``target`` gets knowledge, review queue and record. ``asker`` asks the model, if there is one.
     ``since`` makes records older than a moment, ISO 8601 in UTC, not count: all is read again, once.
+    ``patient`` leaves what has failed alone for a while, unless it is named: nobody asked for it, and each
+    attempt may cost. ``record`` is that of ``target``, where it was read before. ``hashed`` is what is known
+    of sessions that had ended, by path: how their files were, and the sha256 of their bytes; it is added to.
     """
 
     source: Files
@@ -145,12 +149,15 @@ class Runner:
     asker: Asker | None = None
     zone: str = ""
     since: str = ""
+    patient: bool = False
+    record: ExtractionLog | None = None
+    hashed: MutableMapping[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
     _stopped: threading.Event = field(default_factory=threading.Event, init=False)
 
     @cached_property
     def log(self) -> ExtractionLog:
         """The record of what was read."""
-        return ExtractionLog(self.target, self.clock)
+        return self.record or ExtractionLog(self.target, self.clock)
 
     @cached_property
     def _settler(self) -> Settler:
@@ -204,10 +211,12 @@ class Runner:
         self.target.refuse_read_only("knowledge")
         self._stopped.clear()
         recovered = tuple(each.path for each in self._settler.recover())
-        self._settler.commit_left()
-        refuse_broken_files(self.target)
         survey = self.survey(paths, sized=False)
         due = survey.due
+        if self.patient and not due:
+            return Report((), recovered)  # what is left is committed with the next batch
+        self._settler.commit_left()
+        refuse_broken_files(self.target)
         results: list[Result] = []
         stopped = ""
         for number, candidate in enumerate(due, 1):
@@ -254,22 +263,31 @@ class Runner:
 
     def _candidate(self, path: str, readers: Sequence[By], done: Done, *, named: bool) -> Candidate:
         try:
-            real = self.source.workspace.resolve(path)
-            status = real.stat()
-            if not named:
-                live = self._live(path, datetime.fromtimestamp(status.st_mtime, UTC))
-                if live:
-                    return Candidate(path, status.st_size, why=live)
-            sha256, size = hash_of(self.source, path)
+            workspace = self.source.workspace
+            status = os.lstat(workspace.resolve(path) if named else workspace.root / path)
+            stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            before, sha256 = self.hashed.get(path, ((), ""))
+            size = status.st_size
+            if before != stamp:
+                if not named and (live := self._live(path)):
+                    return Candidate(path, size, why=live)
+                sha256, size = hash_of(self.source, path)
+                if not named:
+                    self.hashed[path] = (stamp, sha256)
         except FileNotFoundError:
             raise ExtractionRefused("there is no such session", where=path) from None
         except (OSError, AutopoiesisError) as error:
             return Candidate(path, 0, why=f"cannot be read: {error}")
         due = tuple(by for by in readers if (sha256, by) not in done.readings)
-        return Candidate(path, size, sha256, due, "" if due else "was read before", is_done=not due)
+        if not due:
+            return Candidate(path, size, sha256, why="was read before", is_done=True)
+        if self.patient and not named:
+            due = tuple(by for by in due if not done.rests(sha256, by, self.clock()))
+        return Candidate(path, size, sha256, due, "" if due else "failed, and is left alone for now")
 
-    def _live(self, path: str, written: datetime) -> str:
+    def _live(self, path: str) -> str:
         real = self.source.workspace.resolve(path)
+        written = datetime.fromtimestamp(real.stat().st_mtime, UTC)
         fields = head_fields(read_head(real), ("started", "ended"))
         judge = Classifier(self.source, {}, self.clock(), IDLE_MINUTES, transcripts=True)
         return judge.live(real, written, fields)

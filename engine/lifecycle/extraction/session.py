@@ -16,7 +16,7 @@ from engine.knowledge.harvest.markers import labelled
 from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reading import SourceText, read_source
 from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE
-from engine.knowledge.session_notes import projects
+from engine.knowledge.session_notes import OLD_JOURNALS, projects
 from engine.store.documents import parse
 from engine.store.paths import slugify
 from engine.store.zone import local_day
@@ -40,6 +40,7 @@ class Known:
     projects: tuple[str, ...] = ()  # slugs of those that have a page
     people: Mapping[str, str] | None = None  # slug of each name, full or first, to the page
     pages: frozenset[str] = frozenset()  # of procedures and references, workspace-relative
+    archived: frozenset[str] = frozenset()  # journals in the archive, likewise
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def known_in(files: Files) -> Known:
         if len(paths) == 1:  # a first name that two people have names neither
             people.setdefault(first, next(iter(paths)))
     pages = (*_pages(files, PROCEDURES), *_pages(files, REFERENCE))
-    return Known(tuple(projects(files.workspace)), people, frozenset(pages))
+    archived = frozenset(_pages(files, OLD_JOURNALS))
+    return Known(tuple(projects(files.workspace)), people, frozenset(pages), archived)
 
 
 def read_session(files: Files, path: str, known: Known, zone: str) -> Session:

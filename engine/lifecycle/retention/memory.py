@@ -14,13 +14,14 @@ from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.session_notes import MEMORY_BYTES
 from engine.knowledge.similarity import SimilarEntries
 from engine.knowledge.superseding import superseded
+from engine.store.header import locate
 
 WARN_AT = 0.9
 """Share of the cap from which something is said, and down to which a pruning goes: 180 lines of 200."""
 
 _DATED = re.compile(r"^(\d{4}-\d\d-\d\d)\b[:\s—–-]*")
 _REVERSED = re.compile(r"\((?:reversed|superseded|replaced)\b[^()]*\)\s*$", re.IGNORECASE)
-_HEADER = re.compile(rb"(updated|line_count):[ \t]*\S")
+_UPDATED = re.compile(r"updated:[ \t]*\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def plan_memory(data: bytes, others: Iterable[Entry], cap: int, now: datetime) -
     if not gone:
         return blank
     about = f"MEMORY.md from {lines} to {lines_left} lines: {len(gone)} entries to the archive"
-    steps = [*leaving(gone, data, now.year), *header_steps(data, lines_left, now)]
+    steps = [*leaving(gone, data, now.year), *header_steps(data, now)]
     going = tuple(Going(MEMORY, entry.number, entry.raw, reasons[entry]) for entry in gone)
     return replace(
         blank,
@@ -131,17 +132,14 @@ def leaving(gone: Sequence[Entry], data: bytes, year: int) -> Iterator[Step]:
         yield Step("drop", entry.path, text, left=there[text])
 
 
-def header_steps(data: bytes, lines: int, now: datetime) -> Iterator[Step]:
-    """The steps that bring the fields of a header up to date that say how long a file is, and since when."""
-    news = {"updated": f"{now:%Y-%m-%dT%H:%M:%SZ}", "line_count": str(lines)}
-    if not data.startswith(b"---"):
-        return
-    for line in data.split(b"\n---", 1)[0].split(b"\n"):
-        if field := _HEADER.match(line):
-            name = field[1].decode()
-            old, new = line.decode("utf-8", "replace").rstrip("\r"), f"{name}: {news[name]}"
-            if old != new:
-                yield Step("swap", MEMORY, new, old=old)
+def header_steps(data: bytes, now: datetime) -> Iterator[Step]:
+    """The step that has a header say that the file is changed now; how long it is, every write brings up to
+    date.
+    """
+    for line in data[: locate(data).body].decode("utf-8", "replace").splitlines():
+        new = f"updated: {now:%Y-%m-%dT%H:%M:%SZ}"
+        if _UPDATED.match(line) and line != new:
+            yield Step("swap", MEMORY, new, old=line)
 
 
 def _needless(found: Sequence[Entry], others: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:

@@ -51,7 +51,6 @@ class Plan:
     proposals: tuple[Proposal, ...]  # the same as changes, one for each that has something to do
     number: int  # files that would move
     too_many: str = ""  # why their number has to be typed; empty where they may just go
-    taken: tuple[str, ...] = ()  # files that would go and whose place in the archive is taken
 
 
 @dataclass(eq=False)
@@ -96,16 +95,15 @@ class Retention:
         ]
         going = frozenset(unlinked([each.path for each in chosen], links, old))
         scores = tuple(each for each in chosen if each.path in going)
-        taken = tuple(path for path in (*old, *going) if self._is_taken(archived(path)))
-        journals, journal_change = self._moving(links, set(old) - {*taken}, JOURNALS)
-        evicted, change = self._moving(links, going - {*taken}, "files that nobody uses to the archive")
+        journals, journal_change = self._moving(links, old, JOURNALS)
+        evicted, change = self._moving(links, going, "files that nobody uses to the archive")
         memory = self.memory(now)
         changes = (self.of_memory(memory), journal_change, change)
         number = len(journals) + len(evicted)
         return Plan(
             memory, journals, evicted, scores,
             tuple(each for each in changes if each.change is not None),
-            number, self._why_too_many(number), taken,
+            number, self._why_too_many(number),
         )  # fmt: skip
 
     def memory(self, now: datetime) -> MemoryPlan:
@@ -154,8 +152,7 @@ class Retention:
         Raises:
             ChangeRefused: So many files move only after their number was typed.
         """
-        changes = [each.change for each in proposals if each.change is not None]
-        moving = sum(step.kind == "move" for change in changes for step in change.steps)
+        moving = sum(each.change.moving for each in proposals if each.change is not None)
         why = self._why_too_many(moving)
         if why and (number is None or moving > number):
             raise ChangeRefused(
@@ -174,7 +171,7 @@ class Retention:
         return self._moving(Links(files, scan_entries(files)), self._old(found), JOURNALS)[1]
 
     def _old(self, paths: Iterable[str]) -> list[str]:
-        """Journals that are older than they are kept, and whose place in the archive is free."""
+        """Journals that are older than they are kept."""
         today = local_day(self.knowledge.clock(), self.knowledge.config().days.time_zone)
         oldest = today - timedelta(days=self._settings.journal_retention_days)
         dated = ((path, journal_day(path)) for path in paths)
@@ -259,7 +256,7 @@ class Retention:
     def _moving(
         self, links: Links, paths: Iterable[str], what: str, *, back: bool = False
     ) -> tuple[tuple[Move, ...], Proposal]:
-        targets = {path: restored(path) if back else archived(path) for path in paths}
+        targets = {path: restored(path) for path in paths} if back else self._places(paths)
         change, moves = moved(self.knowledge.files, links, targets, what)
         one = next(iter(targets), "")
         count = f"{len(targets)} files: " if targets else ""
@@ -267,6 +264,17 @@ class Retention:
         left = tuple(f"{place} will lead nowhere" for move in moves for place in move.broken)
         proposal = Proposal(what.replace(" ", "-"), summary, change if moves else None, left=left)
         return tuple(moves), shown(self.knowledge.files, proposal)
+
+    def _places(self, paths: Iterable[str]) -> dict[str, str]:
+        """Where files go; what came again under the name of one that is archived has a number behind it."""
+        found: dict[str, str] = {}
+        for path in sorted(paths):
+            place, number = archived(path), 1
+            while self._is_taken(place) or place in found.values():
+                number += 1
+                place = f"{archived(path).removesuffix('.md')}-{number}.md"
+            found[path] = place
+        return found
 
     def _is_taken(self, path: str) -> bool:
         return self.knowledge.files.workspace.root.joinpath(path).exists()

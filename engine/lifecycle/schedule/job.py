@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from engine.store.zone import local_day
@@ -17,6 +17,9 @@ By = Literal["workbench", "watch", "serve", "command"]
 """What kind of program ran it."""
 
 DEADLINE_S = 900.0
+
+MOST_DAYS = 92
+"""Days that one run makes up for."""
 
 
 class Stopped(Exception):
@@ -30,6 +33,8 @@ class Task:
         due: The moment that it is for, UTC; of several that were missed the last.
         zone: Whose days count.
         progress: Takes how much is done, of how much.
+        since: The moment that its last run which went well was for, UTC, or at which it was put on the
+            schedule again; ``None`` where there was no such run.
     """
 
     def __init__(
@@ -38,9 +43,11 @@ class Task:
         zone: str = "",
         deadline_s: float = DEADLINE_S,
         progress: Callable[[int, int], object] | None = None,
+        since: datetime | None = None,
     ) -> None:
         self.due = due
         self.zone = zone
+        self.since = since
         self._progress = progress
         self._end = time.monotonic() + deadline_s
         self._left = False
@@ -49,6 +56,13 @@ class Task:
     def day(self) -> date:
         """The day that it is for."""
         return local_day(self.due, self.zone)
+
+    @property
+    def days(self) -> tuple[date, ...]:
+        """The days that it is for, the last one last: all since the last run that went well. The day of that
+        run is among them, since it may not have been over."""
+        back = 0 if self.since is None else (self.day - local_day(self.since, self.zone)).days
+        return tuple(self.day - timedelta(days=each) for each in range(min(max(back, 0), MOST_DAYS), -1, -1))
 
     @property
     def overdue(self) -> bool:

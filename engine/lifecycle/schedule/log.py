@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from engine.lifecycle.schedule.job import By, JobRun, Result
-from engine.store.cron import following, latest
+from engine.store.cron import OFF, following, latest
 from engine.store.monthly import Added, AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
 
@@ -65,6 +65,8 @@ class Past:
     zone: str = ""
     since: datetime | None = None
     """Up to when its moments are settled; ``None`` for one that was never on the schedule."""
+    begun: datetime | None = None
+    """When it was put on the schedule, or on it again."""
     again: datetime | None = None
     """The moment of a run that was interrupted, and is caught up."""
     runs: deque[JobRun] = field(default_factory=lambda: deque(maxlen=KEPT_RUNS))
@@ -89,6 +91,12 @@ class Past:
         """The last run that ended."""
         return next((run for run in reversed(self.runs) if run.end is not None), None)
 
+    @property
+    def made_up(self) -> datetime | None:
+        """The moment that the last run was for which went well; not before it was on the schedule again."""
+        well = next((run for run in reversed(self.runs) if run.result == "done"), None)
+        return None if well is None else max(well.due or well.start, self.begun or well.start)
+
     def _tries(self, moment: datetime) -> int:
         """How often it ran for a moment: one gets no other run when the clock is set back."""
         return sum(run.due == moment for run in self.runs)
@@ -97,6 +105,8 @@ class Past:
         """Takes in a record."""
         match record.what:
             case "planned":
+                if self.cron in ("", OFF):
+                    self.begun = record.at
                 self.cron, self.zone, self.since = record.cron, record.zone, record.at
                 self.again = None
             case "clock":

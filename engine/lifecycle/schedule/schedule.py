@@ -332,7 +332,8 @@ class Schedule:
         except BaseException:
             lock.release()
             raise
-        task = Task(due or started.at, self._zone(job), job.deadline_s, progress)
+        since = self.log.past(job.name).made_up
+        task = Task(due or started.at, self._zone(job), job.deadline_s, progress, since)
         return Running(job, started.seq, task, lock)
 
     def _work(self, begun: Running) -> JobRun:

@@ -132,6 +132,15 @@ class JobsPanel(KeyedRows[JobItem]):
         parts = [count(self.row_count), f"{plural(failed, 'has', 'have')} failed" if failed else ""]
         self.set_frame(" · ".join(filter(None, parts)) if self.items else "", self.below)
 
+    def rest(self) -> int:
+        """The jobs that scrolling down would show."""
+        return max(0, self.row_count - self.scroll_offset.y - self.size.height) if self.size.height else 0
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Says how many are left below."""
+        super().watch_scroll_y(old_value, new_value)
+        self.summarise()
+
     def selected_text(self) -> str:
         item = self.selected
         if item is None:

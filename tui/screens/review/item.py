@@ -10,6 +10,7 @@ from rich.style import Style
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import place_of
 from engine.knowledge.file_changes import diff
+from engine.lifecycle.proposals import proposer
 from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, clip, wrap
 from tui.render.roles import Roles
@@ -34,7 +35,7 @@ _VOICES = {
     "person": "the person",
     "agent": "the agent",
     "tool": "a tool's output",
-    "": "nobody known",
+    "": "nobody in these words",
 }
 
 
@@ -111,7 +112,12 @@ def draw_whole(
     file, section = place_of(each.item.category)
     target = each.item.path or (f"{file.path}, {section}" if section else file.path)
     kind = f"{KINDS[each.item.category]} → {target}"
-    rows += _line("said by", f"{_VOICES[each.item.voice]} · {kind}", width, roles.normal, roles)
+    if each.change is None:
+        rows += _line("said by", f"{_VOICES[each.item.voice]} · {kind}", width, roles.normal, roles)
+    else:
+        words = "in a model's words · " if each.item.voice else ""
+        by = f"{proposer(each.origin.name)} · {words}{kind}"
+        rows += _line("by", by, width, roles.normal, roles)
     state = "is being settled" if item.sign == SETTLING else each.verdict or f"waits {item.age}".rstrip()
     origin = " · ".join(part for part in (each.origin.name, each.origin.day, state) if part)
     rows += _line("from", origin, width, roles.normal, roles)

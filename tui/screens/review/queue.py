@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
 
 
-WAITS, ACCEPTED, REJECTED, SETTLING = "?", "✓", "✗", "…"
+WAITS, ACCEPTED, REJECTED, REPLACED, SETTLING = "?", "✓", "✗", "↻", "…"
 """What stands before an item."""
 KINDS: dict[Category, str] = {
     "facts": "fact",
@@ -60,7 +60,7 @@ class ReviewItem:
 
 def item_of(waiting: Waiting, now: datetime, *, settling: bool = False) -> ReviewItem:
     """An item at some time."""
-    signs = {"": WAITS, "accepted": ACCEPTED, "rejected": REJECTED}
+    signs = {"": WAITS, "accepted": ACCEPTED, "rejected": REJECTED, "replaced": REPLACED}
     return ReviewItem(waiting, SETTLING if settling else signs[waiting.verdict], age(waiting.at, now))
 
 
@@ -127,6 +127,7 @@ class QueuePanel(KeyedRows[ReviewItem]):
         (WAITS, "waits for you"),
         (ACCEPTED, "accepted: it stands in its file"),
         (REJECTED, "rejected: it never comes back"),
+        (REPLACED, "a newer change took its place"),
         (SETTLING, "is being settled"),
     )
 
