@@ -12,6 +12,7 @@ from engine.events import EngineEvent, Signal, TurnTraced
 from engine.jobs.upkeep import upkeep_jobs
 from engine.lifecycle.schedule.job import Job, Task
 from engine.lifecycle.schedule.schedule import Schedule
+from engine.store.blobs import pack
 from engine.store.commit_message import commit_message
 from engine.store.cron import OFF
 
@@ -137,7 +138,7 @@ def _probes(parts: Parts, task: Task) -> str:
 
 
 def _pack(parts: Parts) -> str:
-    packed = parts.repository.pack() if parts.repository.has_commits else 0
+    packed = pack(parts.repository.git) if parts.repository.has_commits else 0
     return f"{packed:,} objects packed" if packed else "it is packed well enough"
 
 

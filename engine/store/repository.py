@@ -42,8 +42,6 @@ _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
 _IDENTITY_CURE = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
-PACKING_S = 600.0
-"""Seconds that it may take to pack the history."""
 _LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
 
 
@@ -266,18 +264,6 @@ class Repository:
         if revision not in self._subjects:
             self._subjects = {revision: self.git.run("log", "-1", "--format=%s", revision).text}
         return revision, self._subjects[revision]
-
-    def pack(self, least: int = 2_000) -> int:
-        """Packs the objects that lie singly, once there are so many; gives how many it has packed.
-
-        Each commit leaves some as small files. After a year they take ten times the room of a pack, and a
-        look for something in the past opens each. Nothing of the history changes.
-        """
-        count = int(self.git.run("count-objects").text.split()[0])
-        if count < least:
-            return 0
-        self.git.run("repack", "-d", "-l", "-q", reading=False, deadline_s=PACKING_S)
-        return count
 
     def show(self, revision: str, path: str) -> bytes:
         """A file's bytes as of a revision, unconverted.

@@ -15,6 +15,7 @@ from engine.lifecycle.schedule import schedule
 from engine.lifecycle.schedule.job import Job
 from engine.parts import Parts
 from engine.probes.places import typed
+from engine.store.blobs import pack
 from tests.engine.conftest import Witness
 from tests.store.history import git
 
@@ -88,7 +89,7 @@ def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
 
         assert said("pack") == ("done", "it is packed well enough")
         objects = git(root, "rev-list", "--objects", "--all")
-        assert engine.repository.pack(least=1) > 1 and engine.repository.pack(least=1) == 0
+        assert pack(engine.repository.git, least=1) > 1 and pack(engine.repository.git, least=1) == 0
         assert git(root, "rev-list", "--objects", "--all") == objects
         assert git(root, "fsck", "--strict") == "" and not git(root, "count-objects").split()[0].strip("0")
 

@@ -384,10 +384,7 @@ class Runner:
                 )
             )
         return Finding(
-            path=source.path,
-            sha256=source.sha256,
-            session=source.session,
-            day=session.day,
+            path=source.path, sha256=source.sha256, session=source.session, day=session.day,
             records=tuple(records),
             edits=decided.edits,
             waiting=waiting_for(
@@ -398,4 +395,4 @@ class Runner:
                 sha256=source.sha256,
                 where=lambda item: where_said(item, data),
             ),
-        )
+        )  # fmt: skip
