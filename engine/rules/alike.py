@@ -65,7 +65,8 @@ class Rarity:
     """How much a stem says of what a sentence is about: the more, the fewer sentences have it."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        sets = [stems(text) for text in texts]
+        # Each wording once: what is said again and again must not say less for that.
+        sets = {stems(text) for text in texts}
         self._count: Mapping[str, int] = Counter(each for found in sets for each in found)
         self._all = len(sets) + _BEFORE
 

@@ -254,3 +254,16 @@ def test_a_model_words_what_waits_and_decides_nothing(
         engine.rules.learn()
         with pytest.raises(ChangeRefused, match="reply"):
             engine.rules.word()
+
+
+def test_what_is_one_rule_stays_one_when_it_is_said_again(sample: Path, say: Say) -> None:
+    others = ("we always squash before we merge", "never push to main without a review", "use tabs, please")
+    say("2031-10-01", "push and draft PR please", *others)
+    say("2031-10-02", "open a draft PR please")
+    say("2031-10-03", "create a draft PR please")
+    with Engine.open(sample) as engine:
+        for day in range(4, 12):
+            say(f"2031-10-{day:02}", "draft PR please")
+            engine.rules.learn()
+            told = [rule.told for rule in engine.rules.book().rules if "draft" in rule.text]
+            assert told == [day]
