@@ -30,8 +30,8 @@ def store_blob(git: Git, data: bytes) -> str:
 def pack(git: Git, least: int = 2_000) -> int:
     """Packs the objects that lie singly, once there are so many; gives how many it has packed.
 
-    Each commit leaves some as small files. After a year they take ten times the room of a pack, and a look for
-    something in the past opens each. Nothing of the history changes.
+    Each commit leaves some as small files. After a year they take ten times the room of a pack, and a look
+    for something in the past opens each. Nothing of the history changes.
     """
     count = int(git.run("count-objects").text.split()[0])
     if count < least:
