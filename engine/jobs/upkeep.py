@@ -14,7 +14,6 @@ from engine.lifecycle.schedule.job import Job, Task
 from engine.store.cron import OFF
 
 if TYPE_CHECKING:
-    from datetime import date
 
     from engine.lifecycle.proposals import Done, Proposal
     from engine.parts import Parts
@@ -71,21 +70,13 @@ def _extract(parts: Parts, task: Task) -> str:
     return f"{len(report.results)} sessions looked at, {lines} lines written"
 
 
-def _days(parts: Parts, task: Task) -> tuple[date, ...]:
-    """The days that a run is for; that of the run before only if somebody has spoken on it since."""
-    first, *rest = task.days
-    is_over = rest and task.since is not None and not parts.condenser.went_on(first, task.since)
-    return tuple(rest) if is_over else (first, *rest)
-
-
 def _daily(parts: Parts, task: Task) -> str:
-    condenser = parts.condenser
-    is_free = parts.config.condensing.provider == "none"  # nor does it say anything twice
-    days = task.days if is_free else _days(parts, task)
+    condenser, days = parts.condenser, task.days
     worded: list[Proposal] = []
     plain: list[Proposal] = []
     for number, day in enumerate(days, 1):
-        found = condenser.daily(day, ask=day in days[-MOST_ASKED:])
+        since = task.since if number == 1 and len(days) > 1 else None  # it was condensed up to then
+        found = condenser.daily(day, ask=day in days[-MOST_ASKED:], since=since)
         (worded if found.model else plain).append(found)
         task.tell(number, len(days))
     said = [_put_up(parts, worded), _told(plain, condenser.apply(plain))]
@@ -93,9 +84,14 @@ def _daily(parts: Parts, task: Task) -> str:
 
 
 def _weekly(parts: Parts, task: Task) -> str:
-    weeks = list(dict.fromkeys(f"{day:%G-W%V}" for day in _days(parts, task)))
+    condenser, (first, *rest) = parts.condenser, task.days
+    if task.since is not None and rest and not condenser.went_on(first, task.since):
+        days = rest  # the week before is done with, unless somebody has spoken on its last day since
+    else:
+        days = [first, *rest]
+    weeks = list(dict.fromkeys(f"{day:%G-W%V}" for day in days))
     # Of several texts of MEMORY.md that a model writes only one could be accepted.
-    return _put_up(parts, [parts.condenser.weekly(week, ask=len(weeks) == 1) for week in weeks])
+    return _put_up(parts, [condenser.weekly(week, ask=len(weeks) == 1) for week in weeks])
 
 
 def _put_up(parts: Parts, proposals: Iterable[Proposal]) -> str:

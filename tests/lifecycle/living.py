@@ -31,7 +31,7 @@ from engine.settings.lifecycle import EXTRACTORS
 from engine.store.zone import local_day, local_time
 from engine.workspace.initialise import initialise
 from tests.discussions.scripted import Scripted
-from tests.lifecycle.upkeep_support import WORDS
+from tests.lifecycle.upkeep_support import MEMORY, WORDS
 
 ZONE = "Europe/Brussels"
 FIRST = date(2025, 1, 1)
@@ -174,6 +174,8 @@ class Life:
             lambda settings: self.model if settings.provider == "anthropic" else None,
         )
         initialise(root)
+        memory = self.read(MEMORY).replace("type: memory\n", "type: memory\nline_count: 0\n", 1)
+        self._write(MEMORY, memory.replace("count: 0", f"count: {memory.count(chr(10))}"))
         for name in PROJECTS:
             head = f"---\ntype: project_context\nproject: {name}\nupdated: {FIRST}\n---\n"
             self._write(f"knowledge/projects/{name}/context.md", f"{head}\n# {name.title()}\n")
@@ -277,10 +279,6 @@ class Life:
                 self._worker.stop()
                 self.engine.close()
         self.engine = self._worker = None
-
-    def ended(self) -> list[JobEnded]:
-        """The runs of jobs."""
-        return [event for event in self.events if isinstance(event, JobEnded)]
 
     def troubles(self) -> list[str]:
         """What went wrong, in the order in which it was told."""

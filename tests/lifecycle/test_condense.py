@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -112,6 +112,19 @@ def test_a_models_journal_waits_and_one_that_rests_on_a_page_waits_even_with_app
     (log,) = (tmp_path / "logs").glob("costs-*.jsonl")
     assert log.read_text().count('"condense"') == len(writer.asked) == 4
     assert all("hunter2" not in request.rest for request in writer.asked)
+
+
+def test_what_was_said_late_is_added_and_what_a_person_took_out_since_stays_out(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.session("2026-06-12", "pump", ("user", "Decision: The pump is painted red."))
+    apply(desk, desk.condenser.daily(DAY))
+    desk.put({JOURNAL: desk.read(JOURNAL).replace("- Decided: The pump is painted red.\n", "")})
+    since = datetime(2026, 6, 12, 10, 1, tzinfo=UTC)
+    assert desk.condenser.daily(DAY, since=since).change is None and not desk.condenser.went_on(DAY, since)
+    desk.session("2026-06-12", "crane", ("user", "Hm"), ("user", "Decision: The crane lifts forty tonnes."))
+    assert desk.condenser.went_on(DAY, since)
+    apply(desk, desk.condenser.daily(DAY, since=since))
+    assert "crane lifts" in desk.read(JOURNAL) and "pump is painted" not in desk.read(JOURNAL)
 
 
 def test_what_a_model_does_not_do_is_done_without_one(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def live(life: Life, *, back: int) -> None:
         if hour == 22:
             memory, digest = life.read(MEMORY), life.root / "knowledge/digest.md"
             assert memory.count("\n") <= 200 and len(memory.encode()) <= 25 * 1024, life.today
+            assert f"line_count: {memory.count(chr(10))}\n" in memory, life.today
             assert not digest.exists() or digest.stat().st_size <= 4096, life.today
             if life.day % 91 == 90:
                 print(growth(life))

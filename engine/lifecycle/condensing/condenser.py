@@ -23,7 +23,7 @@ from engine.knowledge.session_notes import projects
 from engine.lifecycle.condensing import guards, prompt
 from engine.lifecycle.condensing.days import Bullet, bullets_of, journal_change, path_of
 from engine.lifecycle.condensing.months import duplicates, quiet_projects, recent_texts
-from engine.lifecycle.condensing.sessions import Session, sessions_of, went_on
+from engine.lifecycle.condensing.sessions import Session, sessions_of
 from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, summary_of, week_of
 from engine.lifecycle.proposals import Done, Proposal, apply, put_up, shown
 from engine.lifecycle.retention.eviction import last_changes
@@ -67,16 +67,18 @@ class Condenser:
     def _settings(self) -> CondensingSettings:
         return self.knowledge.config().condensing
 
-    def daily(self, day: date | None = None, *, ask: bool = True) -> Proposal:
+    def daily(self, day: date | None = None, *, ask: bool = True, since: datetime | None = None) -> Proposal:
         """What the journal of a day lacks; of today unless a day is named.
 
         Args:
             ask: Whether a model may word it, where the settings name one.
+            since: The day was condensed up to then: only what was said later is looked at, since a line that
+                a person has taken out meanwhile stays out.
         """
         day = day or self.today
         files = self.knowledge.files
         blank = Proposal(f"journal-{day}", f"journal of {day}")
-        sessions = list(sessions_of(self.conversations, day, self._zone))
+        sessions = list(sessions_of(self.conversations, day, self._zone, since))
         held = sum(session.held for session in sessions)
         left = [f"{held} more wait until they are harvested: they may be an outsider's"] if held else []
         if ask and self._settings.provider != "none" and sessions:
@@ -84,13 +86,13 @@ class Condenser:
             if not drafted.refused:
                 return drafted
             blank = replace(blank, refused=drafted.refused)  # it is done without a model
-        bullets, more = bullets_of(files, sessions, day, projects(files.workspace))
+        bullets, more = bullets_of(files, sessions, day, projects(files.workspace), harvested=since is None)
         change = journal_change(files, day, bullets, [session.id for session in sessions if session.id])
         return shown(files, replace(blank, change=change, left=(*left, *more)))
 
     def went_on(self, day: date, since: datetime) -> bool:
         """Whether anybody has spoken on a day after a moment of it."""
-        return went_on(self.conversations, day, self._zone, since)
+        return next(sessions_of(self.conversations, day, self._zone, since), None) is not None
 
     def weekly(self, week: str = "", *, ask: bool = True) -> Proposal:
         """What MEMORY.md lacks of the journals of an ISO week, ``2026-W24``; of this one unless one is named.

@@ -61,17 +61,17 @@ def path_of(day: date, files: Files | None = None) -> str:
 
 
 def bullets_of(
-    files: Files, sessions: Sequence[Session], day: date, projects: Sequence[str]
+    files: Files, sessions: Sequence[Session], day: date, projects: Sequence[str], *, harvested: bool = True
 ) -> tuple[list[Bullet], list[str]]:
-    """What is to be remembered of a day without a model: what was harvested of it, what its sessions mark and
-    how they ended; of a session without any of that what it was about.
+    """What is to be remembered of a day without a model: what was harvested of it, if that is asked for, what
+    its sessions mark and how they ended; of a session without any of that what it was about.
 
     Returns:
         The bullets by topic, and one line on each thing that has no room.
     """
     said: list[tuple[Category, str, str]] = []
     told: set[str] = set()
-    for category, entry in _harvested(files, day):
+    for category, entry in _harvested(files, day) if harvested else ():
         said.append((category, entry.text, entry.source))
         told.add(entry.source)
     for session in sessions:

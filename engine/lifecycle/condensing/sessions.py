@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -44,15 +44,27 @@ class Session:
     held: int  # how many more wait for a person, because they may be an outsider's
 
 
-def sessions_of(conversations: Conversations, day: date, zone: str) -> Iterator[Session]:
-    """The sessions of a day, in the order in which they began.
+def sessions_of(
+    conversations: Conversations, day: date, zone: str, since: datetime | None = None
+) -> Iterator[Session]:
+    """The sessions of a day, in the order in which they began; of each what was said of the day, or of the
+    rest of it ``since`` a moment.
 
     Nothing that a harvest would hold for a person is among their items (robustness M3, X8), but for that what
     the agent sums up is its own word.
     """
-    found = _read(conversations, day)
+    begin = datetime.min.replace(tzinfo=UTC) if since is None else since.replace(second=0, microsecond=0)
+    found: list[Conversation] = []
+    for path in sorted(conversations.sizes()):
+        dated = _DATED.search(path.replace("raw/conversations", "", 1))
+        if dated is not None and not _may_be_of(dated, day):
+            continue
+        conversation = conversations.read(path)
+        if conversation is not None:
+            found.append(conversation)
     for each in sorted(found, key=lambda each: (each.started, each.path)):
-        places = [at for at, time in enumerate(each.times) if local_day(time, zone) == day]
+        # A transcript names minutes.
+        places = [at for at, time in enumerate(each.times) if time >= begin and local_day(time, zone) == day]
         if not places:
             continue
         turns = tuple(each.turns[at] for at in places)
@@ -71,26 +83,6 @@ def sessions_of(conversations: Conversations, day: date, zone: str) -> Iterator[
             items,
             held,
         )
-
-
-def went_on(conversations: Conversations, day: date, zone: str, since: datetime) -> bool:
-    """Whether anybody has spoken on a day after a moment of it; a transcript names minutes."""
-    since = since.replace(second=0, microsecond=0)
-    times = (time for each in _read(conversations, day) for time in each.times)
-    return any(time >= since and local_day(time, zone) == day for time in times)
-
-
-def _read(conversations: Conversations, day: date) -> list[Conversation]:
-    """The conversations in which something may have been said on a day."""
-    found: list[Conversation] = []
-    for path in sorted(conversations.sizes()):
-        dated = _DATED.search(path.replace("raw/conversations", "", 1))
-        if dated is not None and not _may_be_of(dated, day):
-            continue
-        conversation = conversations.read(path)
-        if conversation is not None:
-            found.append(conversation)
-    return found
 
 
 def _may_be_of(dated: re.Match[str], day: date) -> bool:
