@@ -14,7 +14,6 @@ from engine.lifecycle.schedule.job import Job, Task
 from engine.store.cron import OFF
 
 if TYPE_CHECKING:
-
     from engine.lifecycle.proposals import Done, Proposal
     from engine.parts import Parts
 
