@@ -198,12 +198,10 @@ def test_what_is_said_in_one_project_again_and_again_holds_there(sample: Path, s
         assert found["never push to main without a review"] == ""
 
 
-def test_what_does_not_fit_is_named(sample: Path, say: Say) -> None:
+def test_what_does_not_fit_is_named(sample: Path) -> None:
+    lines = (f"- Rule number {number}: keep the tests of module {number} beside its code." for number in range(60))
+    (sample / PATH).write_text("# Rules\n\n## In force\n\n" + "\n".join(lines) + "\n")
     with Engine.open(sample) as engine:
-        for number in range(60):
-            engine.rules.add(
-                f"Rule number {number}: keep the tests of module {number} beside its code, always."
-            )
         compiled = engine.compile("hello", budget=2048)
         standing = next(each for each in compiled.sections if each.label == "rules:standing")
         assert standing.tokens <= 1200
