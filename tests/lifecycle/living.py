@@ -139,7 +139,7 @@ class Life:
         modelled: Days on which a model extracts and condenses. Before them nothing is extracted, on them
             every hour, after them as ``later`` says (``lifecycle.extraction_trigger``).
         looks: Hours at which somebody looks what is due.
-        searched: Whether prompts are compiled for sessions, and the index is kept fresh.
+        searched: Whether prompts are compiled for sessions, and what costs most by night is done.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class Life:
                 f"days:\n  time_zone: {ZONE}\nextraction:\n{who}condensing:\n{who}"
                 f"git:\n{who.replace('provider', 'commit_message_provider')}"
                 f"lifecycle:\n  extraction_trigger: {phase}\n  schedule:\n    digest: 30 2 * * *\n"
-                + ("" if self._searched else "    index: off\n    trash: off\n"),
+                + ("" if self._searched else "    index: off\n    trash: off\n    rules: off\n"),
             )
 
     # The workbench: open by day, on two days of three at night, unless it stays closed.

@@ -204,11 +204,12 @@ def check_archive(life: Life) -> None:
 
 
 def test_six_weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = {*range(15, 19), *(day for day in range(1, 41) if day % 4)}
     life = Life(
-        tmp_path / "memory", monkeypatch, days=42, sessions=40, closed=range(15, 19), modelled=range(3),
+        tmp_path / "memory", monkeypatch, days=42, sessions=24, closed=closed, modelled=range(5),
         later="manual", looks=(18,), searched=False,
     )  # fmt: skip
-    live(life, back=12)
+    live(life, back=13)
     check(life)
 
 

@@ -11,13 +11,14 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from engine.lifecycle.schedule.job import By, JobRun, Result
 from engine.store.cron import OFF, following, latest
 from engine.store.monthly import Added, AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
+from engine.store.zone import local_day, moment_of
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -66,7 +67,7 @@ class Past:
     since: datetime | None = None
     """Up to when its moments are settled; ``None`` for one that was never on the schedule."""
     begun: datetime | None = None
-    """When it was put on the schedule, or on it again."""
+    """When the day began on which it was put on the schedule, or on it again."""
     again: datetime | None = None
     """The moment of a run that was interrupted, and is caught up."""
     runs: deque[JobRun] = field(default_factory=lambda: deque(maxlen=KEPT_RUNS))
@@ -93,9 +94,10 @@ class Past:
 
     @property
     def made_up(self) -> datetime | None:
-        """The moment that the last run was for which went well; not before it was on the schedule again."""
+        """The moment that the last run was for which went well, or since when it is on the schedule."""
         well = next((run for run in reversed(self.runs) if run.result == "done"), None)
-        return None if well is None else max(well.due or well.start, self.begun or well.start)
+        at = None if well is None else well.due or well.start
+        return max((each for each in (at, self.begun) if each is not None), default=None)
 
     def _tries(self, moment: datetime) -> int:
         """How often it ran for a moment: one gets no other run when the clock is set back."""
@@ -106,7 +108,8 @@ class Past:
         match record.what:
             case "planned":
                 if self.cron in ("", OFF):
-                    self.begun = record.at
+                    day = local_day(record.at, record.zone)
+                    self.begun = moment_of(day, time.min, record.zone)
                 self.cron, self.zone, self.since = record.cron, record.zone, record.at
                 self.again = None
             case "clock":
