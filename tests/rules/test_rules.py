@@ -199,7 +199,9 @@ def test_what_is_said_in_one_project_again_and_again_holds_there(sample: Path, s
 
 
 def test_what_does_not_fit_is_named(sample: Path) -> None:
-    lines = (f"- Rule number {number}: keep the tests of module {number} beside its code." for number in range(60))
+    lines = (
+        f"- Rule number {number}: keep the tests of module {number} beside its code." for number in range(60)
+    )
     (sample / PATH).write_text("# Rules\n\n## In force\n\n" + "\n".join(lines) + "\n")
     with Engine.open(sample) as engine:
         compiled = engine.compile("hello", budget=2048)
