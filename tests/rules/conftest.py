@@ -18,7 +18,7 @@ def say(sample: Path) -> Say:
     shutil.rmtree(sample / "raw/conversations", ignore_errors=True)
     count = 0
 
-    def write(day: str, *texts: str, cwd: str = "/work/gauges", kind: str = "") -> Path:
+    def write(day: str, *texts: str, cwd: str = "/home/robin/gauges", kind: str = "") -> Path:
         nonlocal count
         count += 1
         folder = sample / f"raw/conversations/{day.replace('-', '/')}"

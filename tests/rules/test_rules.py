@@ -165,8 +165,8 @@ def test_what_no_session_says_any_more_goes_and_comes_again(sample: Path, say: S
 
 
 def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> None:
-    say("2031-07-01", "please don't amend commits", cwd="/work/gauges")
-    say("2031-07-02", "never push to main without a review", cwd="/work/other")
+    say("2031-07-01", "please don't amend commits", cwd="/home/robin/gauges")
+    say("2031-07-02", "never push to main without a review", cwd="/home/robin/other")
     with Engine.open(sample) as engine:
         engine.rules.learn()
         for rule in engine.rules.book().rules:
@@ -189,8 +189,8 @@ def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> 
 
 def test_what_is_said_in_one_project_again_and_again_holds_there(sample: Path, say: Say) -> None:
     for day in range(1, 4):
-        say(f"2031-09-0{day}", "please don't amend commits", cwd="/work/gauges")
-        say(f"2031-09-0{day}", "never push to main without a review", cwd=f"/work/tree-{day}")
+        say(f"2031-09-0{day}", "please don't amend commits", cwd="/home/robin/gauges")
+        say(f"2031-09-0{day}", "never push to main without a review", cwd=f"/home/robin/tree-{day}")
     with Engine.open(sample) as engine:
         engine.rules.learn()
         found = {rule.text: rule.project for rule in engine.rules.book().rules}

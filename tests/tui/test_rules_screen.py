@@ -111,7 +111,7 @@ def write(root: Path, sessions: Sequence[tuple[str, str, str, str]]) -> None:
         folder = root / f"raw/conversations/{day.replace('-', '/')}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"1012-{project}.md").write_text(
-            f"---\nsession_id: {day}\nstarted: {day}T10:12:00Z\ncwd: /work/{project}\n"
+            f"---\nsession_id: {day}\nstarted: {day}T10:12:00Z\ncwd: /home/robin/{project}\n"
             "channel: claude-code\n---\n\n# Work\n\n## 10:12 — user\n\nGo on with it.\n\n"
             f"## 10:14 — agent\n\n{did}\n\n## 10:15 — user\n\n{said}\n",
             errors="surrogatepass",

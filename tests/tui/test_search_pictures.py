@@ -79,10 +79,11 @@ async def test_error(run: Run) -> None:
         assert "memory.db: the disk cannot be read" in driven.text
 
 
-async def test_one_kind_only(run: Run, picture: Picture) -> None:
+async def test_one_kind_only(run: Run) -> None:
     async with searching(run, SIZES["120x40"], query="pool") as driven:
         await driven.press("c", "c", "c")
-        picture(driven, "search/kind-120x40")
+        assert "results  2 found · only journal" in driven.text
+        assert "knowledge/journal/2026-06-10.md:8        journal" in driven.text
 
 
 async def test_a_preset_is_asked_for(run: Run, picture: Picture) -> None:

@@ -181,9 +181,10 @@ async def test_a_command_that_runs_is_stopped_or_left_and_holds_up_no_other(run:
 
         for key in ("escape", "ctrl+c"):
             ends.clear()
+            stops.clear()
             bench.conductor._run_line = reindex
             bench.run_command(line)
-            await driven.until(lambda: "running …" in driven.text)
+            await driven.until(lambda: stops and "running …" in driven.text)
             await driven.send(key)
             await driven.until(lambda: "stopping …" in driven.text)
             assert stops[-1].is_set()
