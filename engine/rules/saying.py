@@ -24,8 +24,8 @@ _MOST_OF_MESSAGE = 250
 _PASTED = 20
 """Words of a message from which one in which nobody is addressed is taken for a text of somebody else's."""
 _CONTEXT_WORDS = 14
-_LETTERS = 6
-"""Characters from which a single word may be a sentence: some languages part none."""
+_LETTERS = 4
+"""Characters from which what has no space in it may be a sentence: some languages part no words."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SPLIT = re.compile(r"(?<=[.!?。！？])\s+|\n+|\s+->\s+|\s+[-–—]+\s+(?=\w)|;\s+")
@@ -93,7 +93,7 @@ def _sentences(own: str) -> Iterator[str]:
 def _weighed(sentence: str, count: int) -> Saying | None:
     """A sentence of a message that has so many; ``None`` for one that asks for nothing."""
     length = len(sentence.split())
-    is_short = length < 2 and len(sentence) < _LETTERS
+    is_short = length < 2 and (sentence.isascii() or len(sentence) < _LETTERS)
     if is_short or length > _MOST_WORDS or not stems(sentence):
         return None
     fails = forms.FAILS.fullmatch(sentence) if length <= 14 else None

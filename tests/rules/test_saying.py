@@ -49,6 +49,7 @@ def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
         "the cache is never cleared here",
         "I think we could look at src/store.py again",
         "continue",
+        "commit",
         "rename `old_name` to `new_name` in src/a.py and src/b.py now",
     ],
 )
