@@ -267,3 +267,14 @@ def test_what_is_one_rule_stays_one_when_it_is_said_again(sample: Path, say: Say
             engine.rules.learn()
             told = [rule.told for rule in engine.rules.book().rules if "draft" in rule.text]
             assert told == [day]
+
+
+def test_without_the_file_everything_begins_anew(sample: Path, say: Say) -> None:
+    say("2031-11-01", "please don't amend commits")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        (sample / PATH).unlink()
+        with pytest.raises(ChangeRefused, match="was changed since the last commit"):
+            engine.rules.undo()
+        engine.rules.learn()
+        assert texts(engine) == ["please don't amend commits"]

@@ -86,10 +86,14 @@ class Rules:
         Raises:
             DocumentError, PathRefused: It cannot be read.
         """
+        return rules_in(self._bytes())
+
+    def _bytes(self) -> bytes:
+        """The file; nothing where there is none."""
         try:
-            return rules_in(self.files.read(PATH))
+            return self.files.read(PATH)
         except FileNotFoundError:
-            return Rulebook()
+            return b""
 
     def learn(self, progress: Callable[[int], object] = lambda _read: None) -> Learning:
         """Reads the sessions that were not read yet, and takes what they say of rules into the book.
@@ -117,7 +121,7 @@ class Rules:
         with self.files.lock():
             known = self.log.known()
             book, groups = self.book(), self._groups(known)
-            found = learned(book, groups, known.written)
+            found = learned(book, groups, known.written if book.text else {})
             for name, text in found.first.items():
                 self.log.note(Written(name, text))
             for rule in found.gone:
@@ -313,16 +317,17 @@ class Rules:
         """
         repository, commit = self.repository(), self.last_change()
         with self.files.lock():
-            if self.files.read(PATH) != repository.show(commit.revision, PATH):
+            text = self._bytes()
+            if text != repository.show(commit.revision, PATH):
                 raise ChangeRefused(
                     "was changed since the last commit",
                     where=PATH,
-                    cure="commit it first: autopoiesis commit",
+                    cure=f"commit it first: autopoiesis commit {PATH}",
                 )
             data = b""
             with contextlib.suppress(AutopoiesisError, FileNotFoundError):
                 data = repository.show(f"{commit.revision}^", PATH)
-            was, now = rules_in(self.files.read(PATH)), rules_in(data)
+            was, now = rules_in(text), rules_in(data)
             self.files.replace(PATH, data or bytes_of(Rulebook()))
         old = {rule.id: rule for rule in was.rules}
         changed = tuple(rule for rule in now.rules if old.get(rule.id) != rule)
