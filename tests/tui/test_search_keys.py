@@ -60,8 +60,7 @@ async def test_results_come_while_typing_and_enter_goes_to_them(run: Run) -> Non
         await driven.send(*"pool")
         await driven.until(lambda: driven.state.query == "pool")
         await driven.send("enter")
-        await driven.pilot.pause()
-        assert driven.in_use() == "results" and driven.finding.asked("search")
+        await driven.until(lambda: driven.in_use() == "results" and bool(driven.finding.asked("search")))
         await driven.settle()
         assert driven.selected()
         assert [call[1] for call in driven.finding.asked("search")] == ["pool"]
