@@ -49,6 +49,9 @@ __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 _VOLATILE_PART = 3
 """One part in so many is kept for the volatile layers."""
 
+_LATELY_PART = 5
+"""Likewise for journals and presets, of what an agent is told once a session."""
+
 _RULES_PART = 3
 _CALLED_PART = 8
 _HISTORY_PART = 2
@@ -106,24 +109,29 @@ class _Compile:
         asked = settings.token_budget if request.budget is None else request.budget
         budget = within_window(asked, settings.model, self.window, self.notes)
         self.budget = budget
-        self.reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART))
+        self.is_whole = request.part == "whole"
+        self.reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART)) * self.is_whole
         self.available = budget - self.reserve
         self.knowledge_caps = caps_of(settings, "knowledge")
         self.stable_free = 0
-        self.history = History(request.history, request.flushed)
+        self.history = History(request.history if self.is_whole else (), request.flushed)
         self.history_room = 0
         self.dropped_turns = 0
         self.share = 0.0
         self.called: Candidate | None = None
 
     def run(self) -> Compiled:
-        message = self._message()
-        self._stable()
-        self._make_way(message)
-        self.placement.add(message)
+        if self.is_whole:
+            message = self._message()
+            self._stable()
+            self._make_way(message)
+            self.placement.add(message)
+        else:
+            self._stable()
         topics = ordered(self.request.topics)
         main_session = self.request.main_session
-        presets = Curation(active_presets(self.reader), self.reader, main_session=main_session)
+        active = () if self.request.part == "message" else active_presets(self.reader)
+        presets = Curation(active, self.reader, main_session=main_session)
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
         assembled = assemble(self.placement.pieces)
         free = self.available - assembled.tokens
@@ -212,11 +220,17 @@ class _Compile:
         return budget
 
     def _stable(self) -> None:
-        """P1 of layers 6 and 7, from files and budget alone."""
+        """P1 of layers 6 and 7, from files and budget alone; an agent is told them once a session."""
+        request = self.request
+        if request.part == "message":
+            self._rules(0)
+            return
         catalog_cap = f"the catalog's {catalog.CATALOG_KIB:g} KiB"
         can_read = self.request.tools is None or bool(self.request.tools)
         digest_cap = f"the digest's {fixed.DIGEST_KIB:g} KiB"
+        own = [] if self.is_whole else fixed.of_project(self.reader, request.project)
         rows: list[tuple[list[Candidate], tuple[Cap, ...]]] = [
+            (own, caps_of(self.settings, "projects")),
             (fixed.projects(self.reader), caps_of(self.settings, "projects")),
             (
                 fixed.memory(self.reader, main_session=self.request.main_session),
@@ -228,7 +242,7 @@ class _Compile:
             ),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
-        room = self.available - self.available // _VOLATILE_PART - self.spent
+        room = self.available - self.available // (_VOLATILE_PART if self.is_whole else _LATELY_PART) - self.spent
         room -= self._rules(min(room, self.available // _RULES_PART))
         for candidates, caps in rows:
             for candidate in candidates:
@@ -244,7 +258,7 @@ class _Compile:
         caps = caps_of(self.settings, "rules")
         chosen = rules_for(self.reader, request.message, request.history, request.project, room, caps)
         self.called = chosen.called
-        placement.left_out.extend(chosen.left_out)
+        placement.left_out.extend(chosen.left_out if request.part != "message" else ())
         return placement.place(chosen.standing, room) if chosen.standing is not None else 0
 
     def _make_way(self, message: Piece) -> None:
@@ -261,8 +275,8 @@ class _Compile:
         room = self.available - self.spent
         if self.called is not None:
             room -= placement.place(self.called, room // _CALLED_PART)
-        discussion = fixed.discussion(request.today, request.session_id, len(request.history) + 1)
-        for candidate in (discussion, *steering(request.corrections)):
+        discussion = [fixed.discussion(request.today, request.session_id, len(request.history) + 1)]
+        for candidate in (*discussion * self.is_whole, *steering(request.corrections)):
             room -= placement.place(candidate, room)
         notes_caps = (
             Cap.of(f"the {fixed.FILE_NOTES_KIB:g} KiB of file notes", fixed.FILE_NOTES_KIB),
@@ -277,7 +291,8 @@ class _Compile:
         topic_caps = caps_of(self.settings, "topics")
         window = history.window(placement, about_tokens(self._history_caps(), room // _HISTORY_PART))
         taken = sum(piece.tokens for piece in window)
-        retrieved = self._retrieve(room, Room(room - taken, request.conversation), history.first_line(window))
+        held_from = history.first_line(window) if self.is_whole else request.held_from
+        retrieved = self._retrieve(room, Room(room - taken, request.conversation), held_from)
         keep = _Shares(
             presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _PRESETS_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
@@ -309,7 +324,8 @@ class _Compile:
         """Give journals, presets, topics, search results and history their room; gives what each took."""
         placement, settings = self.placement, self.settings
         journal_caps = caps_of(settings, "journal")
-        for candidate in fixed.journals(self.reader, self.request.today):
+        is_told = self.request.part == "message"
+        for candidate in () if is_told else fixed.journals(self.reader, self.request.today):
             free = room - keep.history - keep.results - keep.topics - keep.presets
             room -= placement.place(candidate, free, journal_caps)
         free = room - keep.history - keep.results - keep.topics
@@ -377,8 +393,8 @@ class _Compile:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
                 self.notes.append(f"search failed, so nothing was retrieved: {error}")
-        results = others(results, request.conversation, history_line, self.placement.left_out)
-        self.share = share_of_room(results)
+        results = others(results, request, history_line, self.placement.left_out)
+        self.share = share_of_room(results, request.part)
         kept = relevant(results, self.placement.left_out, anything=bool(self.share))
         if not kept:
             return None

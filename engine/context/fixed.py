@@ -15,7 +15,8 @@ from engine.context.sources import MEMORY, ParsedFiles, Reader
 
 SYSTEM = "knowledge/prompts/system.md"
 IDENTITY = "knowledge/identity"
-PROJECTS = "knowledge/projects/_active.md"
+_PROJECTS = "knowledge/projects"
+PROJECTS = f"{_PROJECTS}/_active.md"
 DIGEST = "knowledge/digest.md"
 JOURNAL = "knowledge/journal"
 
@@ -65,6 +66,15 @@ def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
     if not main_session:
         return []
     return _file(reader, MEMORY, "memory", 6, 1, "memory", "always in a main session")
+
+
+def of_project(reader: Reader, project: str) -> list[Candidate]:
+    """Who the person is, and what is known of the project, layer 6: for an agent with a prompt of its own."""
+    found = _file(reader, f"{IDENTITY}/USER.md", "identity", 6, 1, "projects", "who the person is")
+    if project:
+        path = f"{_PROJECTS}/{project}/context.md"
+        found += _file(reader, path, "project", 6, 1, "projects", "the project that is worked on", (1, 0))
+    return found
 
 
 def projects(reader: Reader) -> list[Candidate]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engine.context.budget import WHOLE
 from engine.context.compiled import LeftOut, Limit
-from engine.context.request import Query
+from engine.context.request import CompileRequest, Part, Query
+from engine.context.spans import parse_spans
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.search.talk import telling
@@ -60,25 +62,35 @@ def query(
 
 
 def others(
-    results: Sequence[SearchResult], conversation: str, history_line: int | None, left_out: list[LeftOut]
+    results: Sequence[SearchResult],
+    request: CompileRequest,
+    history_line: int | None,
+    left_out: list[LeftOut],
 ) -> list[SearchResult]:
-    """The results beside what the history holds and the message itself, which answers itself best.
+    """The results beside what the history holds and the message itself, which answers itself best, and what
+    the agent was told before.
 
-    Args:
-        conversation: Empty without one.
-        history_line: The first line of it that the history holds; ``None`` for all of it.
+    ``history_line`` is the first line of the conversation that the history holds; ``None`` for all of it.
     """
+    told: dict[str, list[tuple[int, int]]] = {}
+    for path, lines in request.told:
+        told.setdefault(path, []).extend(parse_spans(lines) if lines else [(1, WHOLE)])
     kept: list[SearchResult] = []
     for result in results:
-        is_own = bool(conversation) and result.path == conversation
+        is_own = bool(request.conversation) and result.path == request.conversation
         if is_own and (history_line is None or result.end_line >= history_line):
             omit(left_out, result, "a turn of this conversation that the history holds")
+        elif any(
+            first <= result.start_line and result.end_line <= last
+            for first, last in told.get(result.path, ())
+        ):
+            omit(left_out, result, "the agent was told it before in this session")
         else:
             kept.append(result)
     return kept
 
 
-def share_of_room(results: Sequence[SearchResult]) -> float:
+def share_of_room(results: Sequence[SearchResult], part: Part) -> float:
     """Which part of its room the best results have earned: 0 where nothing has to do with the message."""
     best = max((1.0 if each.relevance is None else each.relevance for each in results), default=0.0)
     if best < FLOOR:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
 from engine.activation.trace import Correction, Trace
 from engine.context.tools import ToolDefinition
@@ -24,6 +25,10 @@ class Query:
     room: Room
     exclude: frozenset[str]  # workspace-relative paths of files left out
 
+
+Part = Literal["whole", "standing", "message"]
+"""What a prompt is for: ``whole`` for a model that is sent nothing else; for an agent with a prompt and a
+history of its own ``standing``, said once a session, and ``message``, said beside each message."""
 
 Retrieve = Callable[[Query], list[SearchResult]]
 """Searches; gives the results in the order in which they are worth the room."""
@@ -56,5 +61,11 @@ class CompileRequest:
     tools: tuple[ToolDefinition, ...] | None = None
     """What the model is offered beside the prompt; ``None`` where an agent reads it that has tools of its
     own."""
+    part: Part = "whole"
+    told: frozenset[tuple[str, str]] = frozenset()
+    """Path and lines of what the agent was told before and still knows; not brought again."""
+    held_from: int | None = None
+    """Of the part ``message``: the first line of the transcript that the agent still holds; ``None`` for all
+    of it."""
     flushed: frozenset[int] = frozenset()
     """Numbers of the turns in ``history``, from 1, of which notes were taken (spec 6.4)."""

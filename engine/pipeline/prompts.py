@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engine.activation.trace import Trace
     from engine.context.compiled import Compiled
     from engine.context.compiler import ContextCompiler
+    from engine.context.request import Part
     from engine.context.tools import ToolDefinition
     from engine.search.index import SearchIndex
     from engine.topics.library import TopicLibrary
@@ -61,6 +62,10 @@ class Prompts:
         *,
         budget: int | None = None,
         tools: tuple[ToolDefinition, ...] | None = None,
+        part: Part = "whole",
+        project: str = "",
+        told: frozenset[tuple[str, str]] = frozenset(),
+        held_from: int | None = None,
     ) -> Compiled:
         """The prompt for a message.
 
@@ -68,19 +73,21 @@ class Prompts:
             trace: What activation did with it.
             before: The turns before it in its conversation.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
-            tools: As in ``CompileRequest``.
+            tools, part, told, held_from: As in ``CompileRequest``. A topic whose file was told is left out.
+            project: Slug of the project; by default that of the conversation.
 
         Raises:
             BudgetError: What may never be dropped exceeds the budget.
         """
         names = dict.fromkeys((*trace.active, *before.steering))
-        topics = [self._library.get(name) for name in names]
+        topics = [topic for name in names if (topic := self._library.get(name)) is not None]
+        known = {path for path, _ in told}
         today = local_day(self._clock(), self._zone())
         return self._compiler().compile(
             CompileRequest(
                 message=text,
                 today=today,
-                topics=tuple(topic for topic in topics if topic is not None),
+                topics=tuple(topic for topic in topics if topic.path not in known),
                 trace=trace,
                 history=before.turns,
                 retrieve=lambda asked: self._index().search(
@@ -96,9 +103,12 @@ class Prompts:
                 tools=tools,
                 session_id=before.session_id,
                 conversation=before.path,
-                project=self._project(before.path) if before.path else "",
+                project=project or (self._project(before.path) if before.path else ""),
                 corrections=before.corrections,
                 file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
-                flushed=self._flushed(before) if before.turns else frozenset(),
+                flushed=self._flushed(before) if before.turns and part == "whole" else frozenset(),
+                part=part,
+                told=told,
+                held_from=held_from,
             )
         )
