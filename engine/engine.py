@@ -50,7 +50,7 @@ class Engine(Parts):
         self.counting = counting
         self._guard = threading.RLock()
         self._handlers: list[Callable[[EngineEvent], None]] = []
-        self.questions = Questions(self._publish, lambda: bool(self._handlers), clock)
+        self.questions = Questions(self.publish, lambda: bool(self._handlers), clock)
         self._live: Live | None = None
         self._feed_filled = False
         self._filling = threading.Lock()
@@ -105,7 +105,8 @@ class Engine(Parts):
 
         return unsubscribe
 
-    def _publish(self, event: EngineEvent) -> None:
+    def publish(self, event: EngineEvent) -> None:
+        """Tells every face of something that happened."""
         self.lately.take(event)
         with self._guard:
             handlers = tuple(self._handlers)
@@ -116,14 +117,14 @@ class Engine(Parts):
         """Tells every face of something that failed without stopping the work."""
         from engine.events import Trouble  # noqa: PLC0415 — most commands end without one
 
-        self._publish(Trouble(self.clock(), text))
+        self.publish(Trouble(self.clock(), text))
 
     @part
     def schedule(self) -> Schedule:
         """What is done by the clock; who runs it says so before ``start``, or it is the workbench."""
         from engine.jobs.table import schedule_of  # noqa: PLC0415 — only where something runs by the clock
 
-        return schedule_of(self, self._publish, lambda: self.counting.standing.counts)
+        return schedule_of(self, self.publish, lambda: self.counting.standing.counts)
 
     def start(self) -> None:
         """Begins to watch the workspace and to work on what happens in it and by the clock, in threads."""
@@ -133,7 +134,7 @@ class Engine(Parts):
         self.schedule.start("workbench")
         with self._guard:
             if self._live is None:
-                self._live = Live(self, self._publish)
+                self._live = Live(self, self.publish)
                 self._live.start()
                 if self._feed_filled:
                     self._live.trace_the_past()
@@ -146,13 +147,18 @@ class Engine(Parts):
         if live is not None:
             live.stop()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it watches the workspace and traces what arrives."""
+        return self._live is not None
+
     def rescan(self) -> None:
         """Looks at every file again."""
         if self._live is not None:
             self._live.rescan()
 
     def answer(self, question_id: str, yes: bool) -> None:
-        """Answers a question of ``GateAsked``; one that is settled already stays as it is."""
+        """Answers a question of ``GateAsked``; one that is settled stays as it is."""
         self.questions.answer(question_id, yes)
 
     # A message goes in, a trace comes out.
@@ -168,18 +174,15 @@ class Engine(Parts):
     ) -> Trace:
         """The trace of a message that stands in no transcript; with ``record`` the decisions are logged.
 
-        ``direction`` is ``output`` for what the agent wrote, ``paths`` are files that tool calls name,
-        ``event`` is ``source:event`` of a webhook, or ``cron:schedule``, in place of a message.
+        ``direction`` is ``output`` for what the agent wrote, ``event`` is ``source:event`` of a webhook, or
+        ``cron:schedule``, in place of a message.
         """
         happened = Event(*event.partition(":")[::2]) if event else None
         message = Message(text, direction, at=self.clock(), paths=tuple(paths), event=happened)
         return self.pipeline.process(message, record=record)
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
-        """The trace of a message that comes from no transcript, remembered under a key for ``trace_of``.
-
-        Without ``ask`` only what the gate already knows counts.
-        """
+        """As ``trace`` for a message from no transcript, remembered for ``trace_of``; ``ask`` as elsewhere."""
         return self.turns.trace_message(message, key=key, record=record, ask=ask)
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
@@ -285,9 +288,7 @@ class Engine(Parts):
         return self.index.refresh(progress, paths)
 
     def catch_up_index(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Brings the index up to date before it is asked. Where that fails only a cache is missing, which is
-        told; what the index cannot answer is searched in the files.
-        """
+        """Brings the index up to date before it is asked; where that fails, the files are searched."""
         try:
             self.refresh_index(progress)
         except AutopoiesisError as error:
@@ -320,7 +321,7 @@ class Engine(Parts):
 
         delta = self.reload_topics([path])
         changed = (*delta.changed, *delta.removed)
-        self._publish(TopicsReloaded(self.clock(), changed, len(self.library.topics), delta.problems))
+        self.publish(TopicsReloaded(self.clock(), changed, len(self.library.topics), delta.problems))
 
     def reload_config(self) -> None:
         """Reads memory-config.yaml again. A broken file leaves the settings as they were, and says so.
@@ -341,8 +342,7 @@ class Engine(Parts):
         """Lets the settings of this workspace act, or keeps that they are not to, until they change.
 
         Raises:
-            WriteFailed: It cannot be kept.
-            ConfigError: The file cannot be used.
+            WriteFailed, ConfigError: It cannot be kept; the file cannot be used.
         """
         written, _ = config_file.read(self.files)
         (trust.trust if trusted else trust.decline)(self.workspace.root, written)

@@ -113,6 +113,10 @@ class GatewayFailed(AutopoiesisError):
     """The hook API cannot be served: its port is taken, or its token is unfit."""
 
 
+class HookRefused(AutopoiesisError):
+    """What an agent's hook was told cannot be understood, or asks for what is not to be done."""
+
+
 class LedgerBroken(AutopoiesisError):
     """The ledger is damaged or gone; it proves nothing until it is rebuilt."""
 

@@ -54,6 +54,19 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentTold:
+    """An agent's hook ran: what it was told, why it was told nothing, or what was captured of its session."""
+
+    at: datetime
+    agent: str
+    moment: str  # as in ``engine.agents.contracts.Moment``
+    session_id: str
+    tokens: int  # that it was told
+    labels: tuple[str, ...]  # of the sections that it was told
+    said: str  # one clause; empty where it was told something
+
+
+@dataclass(frozen=True, slots=True)
 class PromptCompiled:
     """A prompt was compiled for a turn (``key``) or for a message tried by hand (``key`` empty)."""
 
@@ -209,5 +222,6 @@ EngineEvent = (
     | CacheGivenUp
     | JobStarted
     | JobEnded
+    | AgentTold
     | Trouble
 )

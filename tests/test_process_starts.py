@@ -17,6 +17,9 @@ HELPER = "engine/store/programs.py"
 NAMES_THE_INTERPRETER = {HELPER, "engine/workspace/hooks.py", "engine/workspace/initialise.py"}
 """Beside the helper: what tells git which interpreter runs its hooks, and says so. They start nothing."""
 
+GOES_ON = {("engine/agents/alone.py", "os.fork")}
+"""The same program goes on in a second process: nothing is looked up."""
+
 STARTS = {
     "subprocess": {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
     "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
@@ -73,7 +76,7 @@ def faults(text: str, place: str) -> Iterator[str]:
             keywords = {each.arg for each in node.keywords}
             if "shell" in keywords or named(node.func).endswith("_shell") or named(node.func) == "os.system":
                 yield f"{at} starts a shell"
-            if "env" not in keywords:
+            if "env" not in keywords and (place, named(node.func)) not in GOES_ON:
                 yield f"{at} starts a process without programs.surroundings"
             line = node.args[0] if node.args else None
             first = line.elts[0] if isinstance(line, ast.List) and line.elts else line

@@ -16,7 +16,7 @@ from typing import Literal
 
 Moment = Literal["session_start", "prompt", "stop", "pre_compact", "session_end"]
 """When a hook of ours runs: the stable context goes out; what is worth knowing for this prompt goes out; the
-turn that ended is captured; what is about to be forgotten is flushed; the session is taken in and committed."""
+turn that ended is captured; what the agent is about to forget is flushed; the session is imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Contract:
     """The file that holds its hooks, as ``hooks → event → [{hooks: [{type, command, timeout}]}]``; ``None``
     where it takes none from a file of settings."""
 
-    mcp: Place
-    """The file that names its MCP servers."""
+    mcp: Place | None
+    """The file that names its MCP servers; ``None`` where that is not known."""
 
     mcp_key: str
     """Under which key of that file."""
@@ -165,7 +165,7 @@ GEMINI = Contract(
     hooks=Place("settings.json", ".gemini/settings.json"),
     mcp=Place("settings.json", ".gemini/settings.json"),
     mcp_key="mcpServers",
-    note="Gemini CLI warns once of the hooks of a project; in what a hook adds, it turns < and > into entities.",
+    note="Gemini CLI warns once of a project's hooks, and turns < and > in what they add into &lt; and &gt;.",
     ticks=1_000,
     silence="{}",  # where stdout is empty it reads stderr instead
 )
@@ -179,11 +179,12 @@ OPENCODE = Contract(
     program="opencode",
     events=(),
     hooks=None,
-    mcp=Place("opencode.json", "opencode.json"),
-    mcp_key="mcp",
+    mcp=None,
+    mcp_key="",
     note=(
-        "opencode takes hooks only from plugins in JavaScript, and none is installed: the memory answers when "
-        "its model asks over MCP; it neither adds to prompts nor captures sessions."
+        "opencode takes hooks only from plugins written in JavaScript, and its versions 1 and 2 name MCP "
+        "servers in different places, so nothing is installed for it. Add the command `autopoiesis mcp` "
+        "yourself, with `opencode mcp add`."
     ),
 )
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.context import catalog, fixed, tokens
-from engine.context.assemble import BUDGET_SETTING, HISTORY_LAYER, PRIORITIES, assemble, slots
+from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
 from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
 from engine.context.compiled import Compiled, LeftOut
@@ -32,15 +32,17 @@ from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import next_kb, tokens_of_kib
+from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import others, query, relevant, share_of_room, unsure
-from engine.context.request import CompileRequest
+from engine.context.request import TOLD_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rules import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
+from engine.context.spans import parse_spans
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.tools import offered
 from engine.context.windows import window_of, within_window
-from engine.errors import AutopoiesisError, BudgetError
+from engine.errors import AutopoiesisError
 from engine.search.worth import Room, chosen
 from engine.settings.model import CompilerSettings
 
@@ -51,6 +53,8 @@ _VOLATILE_PART = 3
 
 _LATELY_PART = 5
 """Likewise for journals and presets, of what an agent is told once a session."""
+_OWN_PART = 2
+"""And for the person and the project that is worked on, of what is left then."""
 
 _RULES_PART = 3
 _CALLED_PART = 8
@@ -59,8 +63,6 @@ _TOPICS_PART = 4
 _PRESETS_PART = 12
 _FILE_NOTES_PART = 8
 _RESULTS_PART = 12
-_RESERVE_PART = 32
-
 _WORTH_ANOTHER_ROUND = 32
 """Tokens left unused from which the volatile layers are laid out again."""
 
@@ -104,13 +106,16 @@ class _Compile:
         self.request = request
         self.reader = Reader(source, parsed)
         self.placement = Placement(tokens.count)
+        for path, lines in request.told:
+            for first, last in parse_spans(lines) if lines else [(1, WHOLE)]:
+                self.placement.included.setdefault(path, []).append((TOLD_BEFORE, first, last))
         self.notes: list[str] = []
         self.window = settings.model_window or window_of(settings.model)
         asked = settings.token_budget if request.budget is None else request.budget
         budget = within_window(asked, settings.model, self.window, self.notes)
         self.budget = budget
         self.is_whole = request.part == "whole"
-        self.reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART)) * self.is_whole
+        self.reserve = reserve_of(budget, settings.reply_reserve_tokens) * self.is_whole
         self.available = budget - self.reserve
         self.knowledge_caps = caps_of(settings, "knowledge")
         self.stable_free = 0
@@ -190,34 +195,8 @@ class _Compile:
         )
         piece = self.placement.piece(message)
         piece = replace(piece, tail="", tokens=tokens.count(piece.head + piece.section.text))
-        fixed_tokens, available = self.spent, self.available
-        free = f"{available:,} of {self.budget:,} are free beside the reply reserve"
-        if fixed_tokens > available:
-            sizes = sorted(self.placement.pieces, key=lambda each: -each.tokens)
-            names = ", ".join(
-                f"{each.section.source or each.section.label} {each.tokens:,}" for each in sizes
-            )
-            raise BudgetError(
-                f"system prompt and identity take {fixed_tokens:,} tokens ({names}), and {free}",
-                where=BUDGET_SETTING,
-                cure="raise the budget or shorten these files",
-            )
-        if fixed_tokens + piece.tokens > available:
-            enough = self._enough(fixed_tokens + piece.tokens)
-            raise BudgetError(
-                f"the message takes {piece.tokens:,} tokens, system prompt and identity take"
-                f" {fixed_tokens:,}, and {free}",
-                where=BUDGET_SETTING,
-                cure=f"shorten the message, or raise the budget to {enough:,}",
-            )
+        refuse_overflow(self.placement.pieces, piece.tokens, self.budget, self.settings.reply_reserve_tokens)
         return piece
-
-    def _enough(self, needed: int) -> int:
-        """The least round budget that holds so many tokens beside the reply reserve."""
-        budget = -(-needed // 256) * 256
-        while budget - min(self.settings.reply_reserve_tokens, budget // _RESERVE_PART) < needed:
-            budget += 256
-        return budget
 
     def _stable(self) -> None:
         """P1 of layers 6 and 7, from files and budget alone; an agent is told them once a session."""
@@ -228,9 +207,7 @@ class _Compile:
         catalog_cap = f"the catalog's {catalog.CATALOG_KIB:g} KiB"
         can_read = self.request.tools is None or bool(self.request.tools)
         digest_cap = f"the digest's {fixed.DIGEST_KIB:g} KiB"
-        own = [] if self.is_whole else fixed.of_project(self.reader, request.project)
         rows: list[tuple[list[Candidate], tuple[Cap, ...]]] = [
-            (own, caps_of(self.settings, "projects")),
             (fixed.projects(self.reader), caps_of(self.settings, "projects")),
             (
                 fixed.memory(self.reader, main_session=self.request.main_session),
@@ -242,8 +219,13 @@ class _Compile:
             ),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
-        room = self.available - self.available // (_VOLATILE_PART if self.is_whole else _LATELY_PART) - self.spent
+        volatile = _VOLATILE_PART if self.is_whole else _LATELY_PART
+        room = self.available - self.available // volatile - self.spent
         room -= self._rules(min(room, self.available // _RULES_PART))
+        own_room = 0 if self.is_whole else room // _OWN_PART
+        for candidate in fixed.of_project(self.reader, request.project) if own_room else ():
+            taken = self.placement.place(candidate, own_room)
+            own_room, room = own_room - taken, room - taken
         for candidates, caps in rows:
             for candidate in candidates:
                 room -= self.placement.place(candidate, room, caps)
@@ -393,9 +375,11 @@ class _Compile:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
                 self.notes.append(f"search failed, so nothing was retrieved: {error}")
-        results = others(results, request, history_line, self.placement.left_out)
+        results = others(results, request.conversation, history_line, self.placement.left_out)
         self.share = share_of_room(results, request.part)
-        kept = relevant(results, self.placement.left_out, anything=bool(self.share))
+        kept = relevant(
+            results, request.message, self.placement.left_out, request.part, anything=bool(self.share)
+        )
         if not kept:
             return None
         return Retrieved(

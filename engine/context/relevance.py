@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.context.budget import WHOLE
 from engine.context.compiled import LeftOut, Limit
-from engine.context.request import CompileRequest, Part, Query
-from engine.context.spans import parse_spans
+from engine.context.request import Part, Query
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.search.talk import telling
@@ -21,6 +19,13 @@ FLOOR = 0.28
 ENOUGH = 0.36
 """Relevance from which results may fill their room; in between, a part of it."""
 LEAST_SHARE = 0.2
+BESIDE_SAID = 0.5
+BESIDE_KNOWN = 0.42
+"""Relevance from which something that was said, or stands in a file of knowledge, is told to an agent beside
+a message. It has files and a conversation of its own: what only may be of use would be in its way."""
+_ECHO = 0.7
+"""Share of their words that a message and a result have in common, from which it is the message again."""
+BESIDE_SHARE = 0.4
 LEAST_SCORE = 0.2
 """Share of the best score below which a result is a crumb."""
 
@@ -62,29 +67,19 @@ def query(
 
 
 def others(
-    results: Sequence[SearchResult],
-    request: CompileRequest,
-    history_line: int | None,
-    left_out: list[LeftOut],
+    results: Sequence[SearchResult], conversation: str, history_line: int | None, left_out: list[LeftOut]
 ) -> list[SearchResult]:
-    """The results beside what the history holds and the message itself, which answers itself best, and what
-    the agent was told before.
+    """The results beside what the history holds and the message itself, which answers itself best.
 
-    ``history_line`` is the first line of the conversation that the history holds; ``None`` for all of it.
+    Args:
+        conversation: Empty without one.
+        history_line: The first line of it that the history holds; ``None`` for all of it.
     """
-    told: dict[str, list[tuple[int, int]]] = {}
-    for path, lines in request.told:
-        told.setdefault(path, []).extend(parse_spans(lines) if lines else [(1, WHOLE)])
     kept: list[SearchResult] = []
     for result in results:
-        is_own = bool(request.conversation) and result.path == request.conversation
+        is_own = bool(conversation) and result.path == conversation
         if is_own and (history_line is None or result.end_line >= history_line):
             omit(left_out, result, "a turn of this conversation that the history holds")
-        elif any(
-            first <= result.start_line and result.end_line <= last
-            for first, last in told.get(result.path, ())
-        ):
-            omit(left_out, result, "the agent was told it before in this session")
         else:
             kept.append(result)
     return kept
@@ -92,14 +87,29 @@ def others(
 
 def share_of_room(results: Sequence[SearchResult], part: Part) -> float:
     """Which part of its room the best results have earned: 0 where nothing has to do with the message."""
-    best = max((1.0 if each.relevance is None else each.relevance for each in results), default=0.0)
+    best = max(map(_relevance, results), default=0.0)
+    if part == "message":
+        return BESIDE_SHARE if any(map(_is_sure, results)) else 0.0
     if best < FLOOR:
         return 0.0
     return min(1.0, LEAST_SHARE + (1 - LEAST_SHARE) * (best - FLOOR) / (ENOUGH - FLOOR))
 
 
+def _relevance(result: SearchResult) -> float:
+    return 1.0 if result.relevance is None else result.relevance
+
+
+def _is_sure(result: SearchResult) -> bool:
+    return _relevance(result) >= (BESIDE_SAID if result.category == "conversation" else BESIDE_KNOWN)
+
+
+def _echoes(text: str, message: str) -> bool:
+    said, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
+    return bool(said) and len(said & asked) >= _ECHO * len(said | asked)
+
+
 def relevant(
-    results: Sequence[SearchResult], left_out: list[LeftOut], *, anything: bool
+    results: Sequence[SearchResult], message: str, left_out: list[LeftOut], part: Part, *, anything: bool
 ) -> list[SearchResult]:
     """The results that may come in; why the others may not is noted.
 
@@ -112,6 +122,10 @@ def relevant(
             why_not = "a topic comes in by a trigger, its score or a person, not by being found"
         elif not anything:
             why_not = f"not enough to do with the message: {result.relevance or 0.0:.2f}; {FLOOR} is needed"
+        elif part == "message" and not _is_sure(result):
+            why_not = f"not sure enough to be told beside a message: {result.relevance or 0.0:.2f}"
+        elif part == "message" and _echoes(result.text, message):
+            why_not = "it says no more than the message"
         elif result.score < LEAST_SCORE * best:
             why_not = f"a crumb: its score is below {LEAST_SCORE} of the best one's"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):

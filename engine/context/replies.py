@@ -105,7 +105,7 @@ _AFTER_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"```[\w-]*")
 _HEADING = re.compile(r"#|[-*+>|=](?:\s|$)|`{3}|~{3}|-{3}|\d{1,9}[.)]\s|\[[ xX]\]")
 _MARKER = re.compile(
-    r"<!--|-->|\{\s*/?\s*(?:knowledge|rag-context|file-knowledge|my-rules)\b|\[from:|\(session\b"
+    r"<!--|-->|\{\s*/?\s*(?:knowledge|rag-context|file-knowledge|my-rules|autopoiesis)\b|\[from:|\(session\b"
     r"|</?\s*(?:conversation|turn|system|system-reminder|knowledge)\b",
     re.IGNORECASE,
 )

@@ -30,6 +30,9 @@ Part = Literal["whole", "standing", "message"]
 """What a prompt is for: ``whole`` for a model that is sent nothing else; for an agent with a prompt and a
 history of its own ``standing``, said once a session, and ``message``, said beside each message."""
 
+TOLD_BEFORE = "what was told before"
+"""The label of what an agent was told already, where it keeps the same from being told again."""
+
 Retrieve = Callable[[Query], list[SearchResult]]
 """Searches; gives the results in the order in which they are worth the room."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from engine.store.documents import parse
 from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
-    from engine.context.compiled import Compiled, Section
+    from engine.context.compiled import Compiled
     from engine.conversations.turns import Exchange, Turns
     from engine.store.files import Files
 
@@ -54,15 +55,29 @@ class Injections:
         self._references = References(files, self.log.months)
         self._guard = threading.Lock()
 
-    def record(self, compiled: Compiled, message: str, *, session_id: str = "", turn: str = "") -> str:
+    def record(
+        self,
+        compiled: Compiled,
+        message: str,
+        *,
+        session_id: str = "",
+        turn: str = "",
+        by: str = "",
+        standing: tuple[str, ...] = (),
+    ) -> str:
         """Records a prompt that is being used; see ``InjectionLog.record``.
+
+        ``standing`` are the ids of rules that an agent was told before and holds.
 
         Returns:
             Its id; empty when it could not be recorded, which is reported and stops nothing.
         """
         try:
-            rules = self._rules(compiled.sections)
-            return self.log.record(compiled, message, session_id=session_id, turn=turn, rules=rules).id
+            rules = self.rules_in(compiled)
+            if rules is not None and standing:
+                rules = replace(rules, held=tuple(dict.fromkeys((*standing, *rules.held))))
+            made = self.log.record(compiled, message, session_id=session_id, turn=turn, rules=rules, by=by)
+            return made.id
         except AutopoiesisError as error:
             self._on_problem(f"the prompt was not recorded: {error}")
             return ""
@@ -104,9 +119,20 @@ class Injections:
         noted = self.log.note(injection, exchange.key, states, finished=exchange.finished)
         return noted != injection
 
-    def _rules(self, sections: Sequence[Section]) -> RulesShown | None:
+    def heard(self, session_id: str, since: str) -> frozenset[tuple[str, str]]:
+        """Path and lines of what the agent of a session, if any, was told since a time (ISO 8601)."""
+        if not session_id:
+            return frozenset()
+        return frozenset(
+            (section.path, section.lines)
+            for injection in self.log.of_session(session_id, since)
+            if injection.by
+            for section in injection.sections
+        )
+
+    def rules_in(self, compiled: Compiled) -> RulesShown | None:
         """The rules in a prompt; ``None`` where their file cannot be read."""
-        shown = [section for section in sections if section.slot == "rules"]
+        shown = [section for section in compiled.sections if section.slot == "rules"]
         try:
             known = rules_in(self._files.read(PATH)).rules
         except FileNotFoundError:

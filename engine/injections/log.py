@@ -66,10 +66,12 @@ class InjectionLog:
         session_id: str = "",
         turn: str = "",
         rules: RulesShown | None = None,
+        by: str = "",
     ) -> Injection:
         """Records a prompt that is being used.
 
-        ``turn`` is the key that its turn will have, ``rules`` are those it holds, where that is known.
+        ``turn`` is the key that its turn will have, ``rules`` are those it holds, where that is known, ``by``
+        is the agent whose hook was told it.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -84,6 +86,7 @@ class InjectionLog:
             budget=compiled.budget,
             sections=injected(compiled.sections),
             rules=rules,
+            by=by,
         )
         self.months.append(record_of_injection(injection))
         return injection
@@ -127,6 +130,11 @@ class InjectionLog:
                 )[::-1]
                 self._stamp = stamp
             return self._waiting
+
+    def of_session(self, session_id: str, since: str) -> tuple[Injection, ...]:
+        """The injections of a session since a time (ISO 8601), newest first; of the end of the log."""
+        found = self._last(None, WAITING_BYTES, 2)
+        return tuple(each for each in found if each.session_id == session_id and each.at >= since)
 
     def last(self, count: int) -> tuple[Injection, ...]:
         """The last injections, newest first, with what is known of them."""

@@ -56,6 +56,7 @@ class Injection:
     finished: bool = False  # whether its exchange is over, so that nothing more will be known
     is_claimed: bool = False  # whether its exchange is known
     rules: RulesShown | None = None  # ``None`` where it was not recorded
+    by: str = ""  # the agent whose hook was told it; empty for a prompt of our own
 
     @property
     def useful(self) -> tuple[InjectedSection, ...]:
@@ -112,6 +113,7 @@ def record_of_injection(injection: Injection) -> Record:
             for section in injection.sections
         ],
         **rules,
+        **({"by": injection.by} if injection.by else {}),
     }
 
 
@@ -159,6 +161,7 @@ def _injection(record: Record) -> Injection:
             for section in list_in(record["sections"])
         ),
         rules=_rules(record["rules"]) if "rules" in record else None,
+        by=text_in(record.get("by", "")),
     )
 
 

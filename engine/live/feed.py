@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.activation.trace import Trace
 from engine.errors import RepositoryError
 from engine.events import (
+    AgentTold,
     Committed,
     EngineEvent,
     FileChanged,
@@ -44,6 +45,7 @@ FeedKind = Literal[
     "commit",
     "flush",
     "job",
+    "hook",
     "trouble",
 ]
 
@@ -99,6 +101,10 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
             return FeedEntry(at, "commit", subject, revision[:7])
         case JobEnded(at=at, job=job, result="done" | "interrupted" as result, said=said):
             return FeedEntry(at, "job", f"{job}: {said}", result)
+        case AgentTold(at=at, agent=agent, tokens=tokens, labels=labels, said=said):
+            if tokens:
+                return FeedEntry(at, "hook", f"{agent} was told {', '.join(labels)}", f"{tokens:,} tokens")
+            return FeedEntry(at, "hook", f"{agent}: {said}")
         case Trouble(at=at, text=text):
             return FeedEntry(at, "trouble", text)
         case _:

@@ -57,7 +57,7 @@ class Prompts:
     def compile(
         self,
         text: str,
-        trace: Trace,
+        trace: Trace | None,
         before: Before = NOTHING_BEFORE,
         *,
         budget: int | None = None,
@@ -70,7 +70,7 @@ class Prompts:
         """The prompt for a message.
 
         Args:
-            trace: What activation did with it.
+            trace: What activation did with it; ``None`` for the part ``standing``, which has no message.
             before: The turns before it in its conversation.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
             tools, part, told, held_from: As in ``CompileRequest``. A topic whose file was told is left out.
@@ -79,7 +79,7 @@ class Prompts:
         Raises:
             BudgetError: What may never be dropped exceeds the budget.
         """
-        names = dict.fromkeys((*trace.active, *before.steering))
+        names = dict.fromkeys((*(trace.active if trace else ()), *before.steering))
         topics = [topic for name in names if (topic := self._library.get(name)) is not None]
         known = {path for path, _ in told}
         today = local_day(self._clock(), self._zone())

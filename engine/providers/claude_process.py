@@ -43,7 +43,7 @@ FLAGS = (
 _PIECE = 64 * 1024
 _ERRORS_LIMIT = 8 * 1024
 _GRACE_S = 0.3
-_SET = {"CLAUDE_CODE_SAFE_MODE": "1", WITHIN_VARIABLE: "1"}
+_SET = {"CLAUDE_CODE_SAFE_MODE": "1", WITHIN_VARIABLE: "1", "AUTOPOIESIS_HOOKS": "off"}
 _LEFT_OUT = frozenset(
     {
         # Set inside a session, where a second one refuses to start.

@@ -328,6 +328,18 @@ class ImportSettings(Settings):
 
 
 @dataclass(frozen=True)
+class HookSettings(Settings):
+    """What agents are told by their hooks (`autopoiesis install`)."""
+
+    session_tokens: Annotated[int, Limits(ge=0, le=8_000)] = 2_000
+    """The most that is said when a session starts: rules, who you are, the project, MEMORY.md; 0: nothing."""
+    prompt_tokens: Annotated[int, Limits(ge=0, le=8_000)] = 1_500
+    """The most that is said beside a message: playbooks, corrections, what was found; 0: nothing."""
+    capture: bool = True
+    """Take each turn of the session into the workspace when it ends, and commit it with the session."""
+
+
+@dataclass(frozen=True)
 class DaySettings(Settings):
     """Which day it is."""
 
@@ -357,4 +369,5 @@ class Config(Settings):
     git: GitSettings = GitSettings()  # noqa: RUF009 — likewise
     capture: CaptureSettings = CaptureSettings()
     imports: ImportSettings = ImportSettings()
+    hooks: HookSettings = HookSettings()
     days: DaySettings = DaySettings()

@@ -43,6 +43,7 @@ chat:
 LOCAL = frozenset(
     [
         "context_compiler",
+        "hooks",
         "rules.learn",
         "rules.max_tokens",
         "rules.deadline_s",

@@ -153,7 +153,7 @@ async def test_an_edit_of_a_source_gives_the_cache_up_in_view(used: Path) -> Non
     async with opened(used) as driven:
         engine = cast("Engine", driven.engine)
         for state in engine.caches.files_changed([MEMORY]):
-            engine._publish(CacheGivenUp(NOW, state.discussion_id, state.why))
+            engine.publish(CacheGivenUp(NOW, state.discussion_id, state.why))
         await driven.settle()
         assert "0 of 2 cached" in driven.text and not driven.ticking()
         assert "given up 18:47" in driven.text and "MEMORY.md changed" in driven.text

@@ -45,7 +45,7 @@ class SteadyEngine(Engine):
         for entry in self.feed(40):
             trace = self.trace_of(entry.key) if entry.key else None
             if trace is not None:
-                self._publish(TurnTraced(entry.key, trace))
+                self.publish(TurnTraced(entry.key, trace))
 
     def trace_of(self, key: str) -> Trace | None:
         found = super().trace_of(key)

@@ -56,6 +56,7 @@ COMMANDS = {
     "commit": "tui.cli.commit:commit",
     "secrets": "tui.cli.secrets:secrets",
     "import": "tui.cli.importing:import_sessions",
+    "hook": "tui.cli.hook:hook",
     "watch": "tui.cli.watch:watch",
     "serve": "tui.cli.serve:serve",
 }

@@ -29,6 +29,7 @@ KINDS: dict[FeedKind, tuple[str, str]] = {
     "commit": ("±", "a commit"),
     "flush": ("⇲", "notes of turns that leave the window"),
     "job": ("↺", "a job was done"),
+    "hook": ("⇥", "an agent was told something, or its session captured"),
     "trouble": ("!", "something failed"),
 }
 """A sign per kind of row, and what it means."""

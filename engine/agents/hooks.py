@@ -1,0 +1,270 @@
+"""What is done at an agent's events: the memory is told to the agent, and the session is taken in.
+
+A session starts: what holds throughout is said once. A person sends a prompt: what is worth knowing for it is
+said, or nothing. The agent has answered, or is about to forget: the session is captured. It ends: it is
+committed. An agent never waits for the capture, and never hears of an error: that is told in the log and in
+the workbench.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.activation.trace import Message
+from engine.agents import told
+from engine.agents.call import HookCall, read_call
+from engine.agents.wire import SECONDS
+from engine.agents.log import HookLog, HookRun, Known
+from engine.agents.switches import Switches
+from engine.conversations.turns import Before
+from engine.errors import AutopoiesisError, TranscriptError
+from engine.events import AgentTold
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+    from engine.engine import Engine
+
+MOST_NEW_TURNS = 200
+_AGAIN = 3
+Later = Callable[[Callable[[], None]], None]
+
+
+class Hooks:
+    """Answers agents. Safe to use from several threads.
+
+    Args:
+        later: Runs what no agent waits for; it is done at once where that is not given.
+    """
+
+    def __init__(self, engine: Engine, later: Later = lambda job: job()) -> None:
+        self._engine = engine
+        self._later = later
+        self.log = HookLog(engine.files, engine.clock)
+        self.switches = Switches()
+
+    def answer(self, agent: str, payload: bytes) -> str:
+        """What is written to the agent's hook; empty for nothing. Never raises an ``AutopoiesisError``."""
+        started = time.monotonic()
+        try:
+            call = read_call(agent, payload)
+        except AutopoiesisError as error:
+            self._note(HookRun(self._now(), agent[:40], "", said=str(error), failed=True))
+            return ""
+        if call is None:
+            return ""
+        answer = call.contract.silence
+        run = self._run(call)
+        try:
+            off = self.switches.why_off(call)
+            if off:
+                run = replace(run, said=off)
+            elif call.event.moment in ("session_start", "prompt"):
+                run, text = self._told(call, run, started)
+                answer = call.contract.answer(call.event.name, text)
+            else:
+                self._later(partial(self._capture, call))
+                return answer
+        except (AutopoiesisError, OSError) as error:
+            run = replace(run, said=str(error), failed=True)
+        self._note(replace(run, ms=round((time.monotonic() - started) * 1000)))
+        return answer
+
+    # What is said.
+
+    def _told(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
+        if call.event.moment == "session_start":
+            return self._standing(call, run)
+        return self._beside(call, run, started)
+
+    def _standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
+        """What holds throughout a session; an agent that goes on with one has heard it."""
+        if call.source in ("resume", "fork") and self.log.known(call.session_id).since:
+            return replace(run, said="the session goes on, and holds what it was told"), ""
+        budget = self._engine.config.hooks.session_tokens
+        if not budget:
+            return replace(run, said="hooks.session_tokens is 0"), ""
+
+        def compiled(tokens: int) -> Compiled:
+            prompts, project = self._engine.prompts, call.project
+            return prompts.compile("", None, budget=tokens, part="standing", project=project)
+
+        made, text = self._fitted(call, budget, compiled)
+        if not text:
+            return replace(run, said="there is nothing to say yet"), ""
+        shown = self._engine.injections.rules_in(made)
+        files = dict.fromkeys((section.source, section.lines) for section in made.sections if section.source)
+        run = _with(run, made)
+        return replace(run, rules=shown.held if shown else (), told=tuple(files)), text
+
+    def _beside(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
+        """What is worth knowing for a message."""
+        engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
+        if not budget or not call.prompt.strip():
+            return replace(run, said="hooks.prompt_tokens is 0" if not budget else "an empty prompt"), ""
+        known = self.log.known(call.session_id) if call.session_id else Known()
+        message, before = self._message(call)
+        # Nobody sits at the workbench to answer while an agent waits; what a model decides is worth the time.
+        trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
+        engine.catch_up_index()
+        heard = known.told | engine.injections.heard(call.session_id, known.since)
+
+        def compiled(tokens: int) -> Compiled:
+            return engine.prompts.compile(
+                call.prompt,
+                trace,
+                before,
+                budget=tokens,
+                part="message",
+                project=call.project,
+                told=heard,
+                held_from=known.line or None,
+            )
+
+        made, text = self._fitted(call, budget, compiled)
+        if not text:
+            return replace(run, said="nothing is worth saying"), ""
+        if time.monotonic() - started > SECONDS:
+            return replace(run, said="too late: the agent has gone on", failed=True), ""
+        noted = engine.injections.record(
+            made,
+            call.prompt,
+            session_id=call.session_id,
+            turn=f"{before.path}#{before.ordinal}" if before.path else "",
+            by=call.contract.agent,
+            standing=known.rules,
+        )
+        return replace(_with(run, made), injection=noted), text
+
+    def _message(self, call: HookCall) -> tuple[Message, Before]:
+        at = self._engine.clock()
+        if call.session_id:
+            try:
+                return self._engine.turns.next_message(call.prompt, call.session_id, at)
+            except TranscriptError:
+                pass  # nothing of it is captured yet: it is its first message
+        return Message(call.prompt, session_id=call.session_id, at=at), Before(session_id=call.session_id)
+
+    def _fitted(
+        self, call: HookCall, budget: int, compiled: Callable[[int], Compiled]
+    ) -> tuple[Compiled, str]:
+        """What is told, within what the agent takes: tokens are not bytes, least of all in other scripts."""
+        most = call.contract.most_bytes
+        for _ in range(_AGAIN):
+            made = compiled(budget)
+            text = told.text_of(made, call.event.moment)
+            size = len(text.encode("utf-8"))
+            if size <= most:
+                break
+            budget = max(1, budget * most * 9 // (size * 10))
+        return made, text if size <= most else ""
+
+    # What is taken in.
+
+    def _capture(self, call: HookCall) -> None:
+        """Takes the session in, as far as the agent has written it down; commits it at its end."""
+        started = time.monotonic()
+        run = self._run(call)
+        try:
+            said, line = self._captured(call)
+            run = replace(run, said=said, line=line)
+        except (AutopoiesisError, OSError) as error:
+            run = replace(run, said=str(error), failed=True)
+        self._note(replace(run, ms=round((time.monotonic() - started) * 1000)))
+
+    def _captured(self, call: HookCall) -> tuple[str, int]:
+        """What was done, and the first line of the transcript that the agent will hold from now on."""
+        from engine.conversations.imports import Source, commit_imported, import_sessions  # noqa: PLC0415 — not for a prompt
+
+        engine = self._engine
+        if not engine.config.hooks.capture:
+            return "hooks.capture is off", 0
+        if not call.transcript:
+            return f"{call.contract.title} names no log of the session", 0
+        before = self._end_of(call.session_id)
+        done = import_sessions(engine, [Source(Path(call.transcript))], commit=False)
+        result = next(iter(done.results), None)
+        if result is None or result.status == "skipped":
+            return result.why if result else "there is nothing in the log yet", 0
+        if result.target:
+            self._learn(result.target, before)
+        said = f"{result.status}: {result.target}"
+        line = self._flush(result.target) if call.event.moment == "pre_compact" else 0
+        if call.event.moment == "session_end":
+            change, committed, held = commit_imported(engine, done.results)
+            said += f"; committed as {change.revision[:8]}" if committed else f"; {change.why}"
+            said += f"; {held[0].path} stays out: {held[0].why}" if held else ""
+        return said, line
+
+    def _end_of(self, session_id: str) -> tuple[str, int]:
+        try:
+            conversation = self._engine.conversations.of_session(session_id)
+        except TranscriptError:
+            return "", 0
+        return conversation.path, conversation.end
+
+    def _learn(self, path: str, before: tuple[str, int]) -> None:
+        """Traces new turns, so that decisions are kept, and notes what they show of what was told.
+
+        The workbench does it by itself for what it sees arrive.
+        """
+        engine = self._engine
+        conversation = engine.conversations.read(path)
+        if conversation is None or engine.is_live:
+            return
+        known = before[1] if before[0] == path else 0
+        # The last turn of before may have grown.
+        first = max(known - 1, conversation.first, conversation.end - MOST_NEW_TURNS, 0)
+        for ordinal in range(max(first, known), conversation.end):
+            engine.trace_turn(f"{path}#{ordinal}", record=True, ask=False)
+        engine.labels.learn_from_use(path, first)
+        engine.injections.learn_from_use(path, first)
+
+    def _flush(self, path: str) -> int:
+        """Has notes taken of what the agent is about to forget; gives the first line that it will hold."""
+        conversation = self._engine.conversations.read(path)
+        if conversation is None or not conversation.turns:
+            return 0
+        if self._engine.flush.has_provider:
+            plan = self._engine.flush.plan(conversation, 0, everything=True)
+            for record in self._engine.flush.run(conversation, plan.parts):
+                if record.error:
+                    self._engine.trouble(f"notes of {path} were not taken: {record.error}")
+        return conversation.turns[-1].line + 1
+
+    # What is noted.
+
+    def _run(self, call: HookCall) -> HookRun:
+        return HookRun(
+            self._now(),
+            call.contract.agent,
+            call.event.moment,
+            call.session_id,
+            call.project,
+            source=call.source if call.event.moment == "session_start" else "",
+        )
+
+    def _now(self) -> str:
+        return self._engine.clock().isoformat()
+
+    def _note(self, run: HookRun) -> None:
+        if run.failed:
+            self._engine.trouble(f"{run.agent} {run.moment}: {run.said}")
+        self._engine.publish(
+            AgentTold(
+                self._engine.clock(), run.agent, run.moment, run.session_id, run.tokens, run.labels, run.said
+            )
+        )
+        try:
+            self.log.append(run)
+        except AutopoiesisError as error:
+            self._engine.trouble(f"a hook of {run.agent} was not recorded: {error}")
+
+
+def _with(run: HookRun, made: Compiled) -> HookRun:
+    labels = tuple(dict.fromkeys(section.label for section in made.sections))
+    return replace(run, tokens=made.tokens, labels=labels)

@@ -1,0 +1,135 @@
+"""Answers hooks for a workspace that is open here, over a socket of this machine.
+
+One program listens for a workspace: the first that opens it. When it ends, another takes its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import queue
+import socket
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.agents.wire import DONE, GREETING, MOST_BYTES, address_of, is_own, socket_folder
+from engine.agents.hooks import Hooks
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+_LOOK_AGAIN_S = 2.0
+_REQUEST_S = 5.0
+_AT_ONCE = 16
+"""Hooks answered at a time; one beyond does its work itself."""
+_ENDING_S = 10.0
+
+
+class Listener:
+    """Answers the hooks of one workspace in threads, from ``start`` to ``stop``."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._hooks = Hooks(engine, self._jobs.put)
+        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._stopping = threading.Event()
+        self._socket: socket.socket | None = None
+        self.listening = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._listen, name="autopoiesis-hooks", daemon=True),
+            threading.Thread(target=self._work, name="autopoiesis-captures", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begins to listen, or to wait until the program that does has ended."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Listens no more, and ends what was begun."""
+        self._stopping.set()
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        self._jobs.put(None)
+        for thread in self._threads:
+            if thread.is_alive() and thread is not threading.current_thread():
+                thread.join(timeout=_ENDING_S)
+
+    def _listen(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._serve()
+            except OSError as error:
+                self._engine.trouble(f"agents are not listened to: {error}")
+                return
+            self._stopping.wait(_LOOK_AGAIN_S)
+
+    def _serve(self) -> None:
+        """Answers until it is stopped; returns at once where another program does."""
+        folder, address = socket_folder(), address_of(str(self._engine.workspace.root))
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)  # noqa: PTH102
+        if not is_own(folder):
+            raise PermissionError(f"{folder} is not yours alone")
+        handle = os.open(f"{address}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening, os.fdopen(handle):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(address)  # of a program that was killed  # noqa: PTH108
+            listening.bind(address)
+            listening.listen(128)
+            self._socket = listening
+            self.listening.set()
+            try:
+                self._accept(listening)
+            finally:
+                self.listening.clear()
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(address)  # noqa: PTH108
+
+    def _accept(self, listening: socket.socket) -> None:
+        while not self._stopping.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                if self._stopping.is_set():
+                    return
+                raise
+            if not self._places.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        try:
+            # Who has gone meanwhile hears nothing, and needs nothing.
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(_REQUEST_S)
+                request = _read(connection)
+                agent, found, payload = request.removeprefix(GREETING).partition(b"\n")
+                if found and request.startswith(GREETING):
+                    answer = self._hooks.answer(agent.decode("utf-8", "replace"), payload)
+                    connection.sendall(DONE + answer.encode("utf-8", "replace"))
+        finally:
+            self._places.release()
+
+    def _work(self) -> None:
+        """Captures sessions, one after the other."""
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def _read(connection: socket.socket) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while size <= MOST_BYTES and (part := connection.recv(1 << 16)):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)

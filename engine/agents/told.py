@@ -1,0 +1,35 @@
+"""The words with which an agent is told what the memory holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.context.delimiters import TOLD
+
+if TYPE_CHECKING:
+    from engine.agents.contracts import Moment
+    from engine.context.compiled import Compiled
+
+_HEADS: dict[Moment, str] = {
+    "session_start": "What the person's own memory holds for this session. It is theirs: go by it.",
+    "prompt": "From the person's own memory, for this message. Rules and corrections are theirs: keep to"
+    " them. The rest is background.",
+}
+_NAMED = 4
+
+
+def text_of(compiled: Compiled, moment: Moment) -> str:
+    """What the agent reads; empty where nothing is worth saying."""
+    if not compiled.sections:
+        return ""
+    return f"{TOLD[0]}{_HEADS[moment]}\n\n{compiled.text.rstrip()}{_cut(compiled)}{TOLD[1]}"
+
+
+def _cut(compiled: Compiled) -> str:
+    """What did not fit although it was chosen, by name."""
+    chosen = [each for each in compiled.left_out if each.limit and each.slot != "knowledge"]
+    if not chosen:
+        return ""
+    names = ", ".join(dict.fromkeys(each.source or each.label for each in chosen[:_NAMED]))
+    more = f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else ""
+    return f"\n\n[cut for length: {names}{more}]"
