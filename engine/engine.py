@@ -182,7 +182,7 @@ class Engine(Parts):
         return self.pipeline.process(message, record=record)
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
-        """As ``trace`` for a message from no transcript, remembered for ``trace_of``; ``ask`` as elsewhere."""
+        """The trace of a message from no transcript, under a key for ``trace_of``."""
         return self.turns.trace_message(message, key=key, record=record, ask=ask)
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:

@@ -18,6 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.types import CSSPathType
 
+from engine.agents.listener import listening
 from engine.errors import AutopoiesisError
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui.kit.clock import Clock
@@ -242,7 +243,8 @@ def run_workbench(
     before = threading.excepthook
     threading.excepthook = report
     try:
-        code = app.run(mouse=mouse)
+        with listening(engine):
+            code = app.run(mouse=mouse)
     finally:
         threading.excepthook = before
     return code or app.return_code or 0

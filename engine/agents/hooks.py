@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from engine.activation.trace import Message
 from engine.agents import told
 from engine.agents.call import HookCall, read_call
-from engine.agents.wire import SECONDS
-from engine.agents.log import HookLog, HookRun, Known
+from engine.agents.log import GOES_ON, HookLog, HookRun
 from engine.agents.switches import Switches
+from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.events import AgentTold
@@ -83,7 +83,7 @@ class Hooks:
 
     def _standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
         """What holds throughout a session; an agent that goes on with one has heard it."""
-        if call.source in ("resume", "fork") and self.log.known(call.session_id).since:
+        if call.source in GOES_ON and self.log.known(call.session_id).since:
             return replace(run, said="the session goes on, and holds what it was told"), ""
         budget = self._engine.config.hooks.session_tokens
         if not budget:
@@ -106,7 +106,7 @@ class Hooks:
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
         if not budget or not call.prompt.strip():
             return replace(run, said="hooks.prompt_tokens is 0" if not budget else "an empty prompt"), ""
-        known = self.log.known(call.session_id) if call.session_id else Known()
+        known = self.log.known(call.session_id)
         message, before = self._message(call)
         # Nobody sits at the workbench to answer while an agent waits; what a model decides is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")

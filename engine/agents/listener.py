@@ -11,11 +11,11 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from engine.agents.wire import DONE, GREETING, MOST_BYTES, address_of, is_own, socket_folder
 from engine.agents.hooks import Hooks
+from engine.agents.wire import DONE, GREETING, MOST_BYTES, address_of, is_own, socket_folder
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -25,6 +25,20 @@ _REQUEST_S = 5.0
 _AT_ONCE = 16
 """Hooks answered at a time; one beyond does its work itself."""
 _ENDING_S = 10.0
+
+
+@contextlib.contextmanager
+def listening(engine: Engine) -> Iterator[None]:
+    """Answers hooks meanwhile, where what they do can be written down."""
+    if engine.files.read_only:
+        yield
+        return
+    listener = Listener(engine)
+    listener.start()
+    try:
+        yield
+    finally:
+        listener.stop()
 
 
 class Listener:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LOOKED_BACK = 512 * 1024
 """Bytes of each month's file in which a session is looked for; of one further back all is forgotten."""
+GOES_ON = ("resume", "fork")
+"""Why a session starts that has been told something before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +73,18 @@ class HookLog:
 
     def known(self, session_id: str) -> Known:
         """What the agent of a session holds of what it was told."""
-        line = 0
-        for run in self.backwards(_LOOKED_BACK):
+        known = Known()
+        for run in self.backwards(_LOOKED_BACK) if session_id else ():
             if run.session_id != session_id:
                 continue
-            if run.moment == "pre_compact":
-                line = line or run.line
-            elif run.moment == "session_start" and (run.tokens or run.source != "resume"):
-                return Known(run.at, line, run.rules, frozenset(run.told))
-        return Known(line=line)
+            if run.moment == "pre_compact" and run.line:
+                return replace(known, since=known.since or run.at, line=run.line)
+            if (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
+                if not known.since:
+                    known = Known(run.at, 0, run.rules, frozenset(run.told))
+                if run.source != "compact":
+                    return known
+        return known
 
 
 def _run_of(record: Record) -> HookRun | None:
@@ -87,7 +92,7 @@ def _run_of(record: Record) -> HookRun | None:
         return HookRun(
             at=text_in(record["at"]),
             agent=text_in(record["agent"]),
-            moment=text_in(record["moment"]),
+            moment=text_in(record.get("moment", "")),
             ms=whole_in(record.get("ms", 0)),
             tokens=whole_in(record.get("tokens", 0)),
             line=whole_in(record.get("line", 0)),

@@ -19,21 +19,24 @@ from tui.render.safe import json_text
 def watch(seconds: float | None, as_json: bool) -> None:
     """Print what happens in the workspace as it happens: turns, activations, changes, commits."""
     events: queue.SimpleQueue[EngineEvent] = queue.SimpleQueue()
+    from engine.agents.listener import listening  # noqa: PLC0415 — not for `--help`
+
     with invocation().engine() as engine:
         unsubscribe = engine.subscribe(events.put)
         engine.schedule.start("watch")
         engine.start()
         try:
-            left = _Deadline(seconds)
-            while True:
-                event = events.get(timeout=left.remaining())
-                if as_json:
-                    document = {"event": type(event).__name__, **plain(event)}
-                    click.echo(json_text(document))
-                else:
-                    line = described(event, engine.config.days.time_zone)
-                    if line:
-                        emit(line)
+            with listening(engine):
+                left = _Deadline(seconds)
+                while True:
+                    event = events.get(timeout=left.remaining())
+                    if as_json:
+                        document = {"event": type(event).__name__, **plain(event)}
+                        click.echo(json_text(document))
+                    else:
+                        line = described(event, engine.config.days.time_zone)
+                        if line:
+                            emit(line)
         except (queue.Empty, KeyboardInterrupt):
             return
         finally:

@@ -1,0 +1,209 @@
+"""The program that an agent runs, with and without a workbench that has the workspace open."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engine.agents import client, failures, wire
+from engine.agents.listener import Listener, listening
+from engine.agents.log import HookLog
+from engine.conversations.conversations import Conversation
+from engine.engine import Engine
+from engine.errors import TranscriptError
+from engine.store.user_folder import cache_folder
+from tests.agents.agent import Agent
+from tests.transcripts.logs import SESSION
+
+REVIEW = "Can you review the PR that just came in?"
+PROMPT = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "prompt": REVIEW}).encode()
+PROGRAM = [sys.executable, "-c", "from engine.agents.client import main; main()"]
+
+
+def run(workspace: Path, agent: str, payload: bytes) -> str:
+    done = subprocess.run(
+        [*PROGRAM, agent, "-C", str(workspace)], input=payload, capture_output=True, timeout=60
+    )
+    assert done.returncode == 0 and done.stderr == b""
+    return done.stdout.decode()
+
+
+@pytest.fixture
+def listener(indexed_sample: Path) -> Iterator[Listener]:
+    with Engine.open(indexed_sample) as engine:
+        made = Listener(engine)
+        made.start()
+        assert made.listening.wait(20)
+        yield made
+        made.stop()
+
+
+def test_the_program_that_has_the_workspace_open_answers(
+    listener: Listener, indexed_sample: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "another-name"
+    link.symlink_to(indexed_sample)
+    assert "topic:github-pr-review" in run(link, "claude-code", PROMPT)
+    assert not failures_told(), "nobody had to work alone"
+
+
+@pytest.fixture(autouse=True)
+def _own_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def failures_told() -> str:
+    path = cache_folder() / failures.NAME
+    return path.read_text() if path.exists() else ""
+
+
+def test_without_one_the_hook_does_the_work_itself(indexed_sample: Path, tmp_path: Path) -> None:
+    agent = Agent(lambda name, payload: run(indexed_sample, name, payload), tmp_path / "claude")
+    assert "topic:github-pr-review" in agent.hears(REVIEW, "Two remarks.")
+    # The agent was let go at once, and the turn is taken in behind its back.
+    wait_until(lambda: (found := conversation(indexed_sample)) and len(found.turns) == 2)
+
+
+def conversation(root: Path) -> Conversation | None:
+    with Engine.open(root) as engine:
+        try:
+            return engine.conversations.of_session(SESSION)
+        except TranscriptError:
+            return None
+
+
+def wait_until(met: object) -> None:
+    assert callable(met)
+    end = time.monotonic() + 60
+    while not met():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def test_it_ends_well_whatever_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert run(tmp_path / "empty", "claude-code", b"") == "" and not failures_told()
+    assert run(tmp_path / "empty", "claude-code", b"{") == "" and "no JSON" in failures_told()
+    assert run(tmp_path / "empty", "claude-code", PROMPT) == "" and "autopoiesis init" in failures_told()
+
+
+def test_it_does_not_wait_for_the_end_of_what_is_said(listener: Listener, indexed_sample: Path) -> None:
+    arguments = [*PROGRAM, "claude-code", "-C", str(indexed_sample)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(PROMPT + b"\n")
+        process.stdin.flush()
+        assert select.select([process.stdout], [], [], 60)[0], "it waits"
+        assert b"github-pr-review" in process.stdout.read()
+        assert process.wait() == 0
+
+
+def test_who_listens_and_never_answers_is_not_waited_for(indexed_sample: Path) -> None:
+    Path(wire.socket_folder()).mkdir(mode=0o700, exist_ok=True)
+    address = wire.address_of(str(indexed_sample))
+    with closing(socket.socket(socket.AF_UNIX)) as silent:
+        silent.bind(address)
+        silent.listen()
+        with pytest.raises(TimeoutError):
+            client._asked(str(indexed_sample), "claude-code", PROMPT, time.monotonic())
+    os.unlink(address)
+
+
+def test_a_folder_that_others_can_enter_is_not_used(
+    listener: Listener, indexed_sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "s"
+    folder.mkdir(mode=0o755)
+    assert not wire.is_own(str(folder)) and not wire.is_own(str(tmp_path / "none"))
+    folder.chmod(0o700)
+    assert wire.is_own(str(folder))
+    (tmp_path / "link").symlink_to(folder)
+    assert not wire.is_own(str(tmp_path / "link"))
+    monkeypatch.setattr(client, "is_own", lambda _folder: False)
+    assert client._asked(str(indexed_sample), "claude-code", PROMPT, time.monotonic() + 5) is None
+
+
+def test_one_listens_and_when_it_ends_the_next_does(
+    indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.agents.listener._LOOK_AGAIN_S", 0.01)
+    with Engine.open(indexed_sample) as one, Engine.open(indexed_sample) as other:
+        first, second = Listener(one), Listener(other)
+        first.start()
+        assert first.listening.wait(20)
+        second.start()
+        assert not second.listening.wait(0.1)
+        first.stop()
+        assert second.listening.wait(20)
+        second.stop()
+    assert not os.path.exists(wire.address_of(str(indexed_sample)))
+
+
+def test_what_is_said_at_once_is_answered_each(listener: Listener, indexed_sample: Path) -> None:
+    answers: list[bytes | None] = []
+
+    def ask() -> None:
+        until = time.monotonic() + 60
+        answers.append(client._asked(str(indexed_sample), "claude-code", PROMPT, until))
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 12 and all(answer is not None for answer in answers)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_five_hundred_prompts_of_ten_sessions(indexed_sample: Path, tmp_path: Path) -> None:
+    asked = [
+        REVIEW,
+        "Why did we choose SVG for the chart?",
+        "ok, do it",
+        "How do I pause a source?",
+        "continue",
+    ]
+    waited: list[float] = []
+    sessions: dict[str, Agent] = {}
+
+    def hook(name: str, payload: bytes) -> str:
+        started = time.monotonic()
+        answer = run(indexed_sample, name, payload)
+        waited.append(time.monotonic() - started)
+        return answer
+
+    with Engine.open(indexed_sample) as engine:
+        engine.start()
+        with listening(engine):
+            prefixes = set()
+            for number in range(10):
+                session = f"0f0e0d0c-1111-4222-8333-4444555566{number:02}"
+                kind = "codex" if number % 2 else "claude-code"
+                agent = sessions[session] = Agent(hook, tmp_path / kind, session_id=session, name=kind)
+                prefixes.add(agent.starts())
+                for turn in range(50):
+                    agent.hears(f"{asked[turn % 5]} ({turn})", f"Answer {turn}.")
+                agent.ends()
+        engine.stop()
+    assert len(prefixes) == 1, "what is told at the start is the same bytes each time"
+    with Engine.open(indexed_sample) as engine:
+        for session, agent in sessions.items():
+            assert [turn.text for turn in engine.conversations.of_session(session).turns] == agent.said
+        runs = list(HookLog(engine.files, engine.clock).backwards())
+        assert len(runs) == 10 * (1 + 50 * 2 + 1) and not any(each.failed for each in runs)
+        assert engine.repository.changed("raw/conversations") == []
+    waited.sort()
+    print(f"{len(waited)} hooks: p50 {waited[len(waited) // 2]:.3f} s, longest {waited[-1]:.3f} s")
+    assert waited[-1] < wire.SECONDS
