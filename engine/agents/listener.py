@@ -89,12 +89,15 @@ class Listener:
             os.mkdir(folder, 0o700)  # noqa: PTH102
         if not is_own(folder):
             raise PermissionError(f"{folder} is not yours alone")
-        handle = os.open(f"{address}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        lock = f"{address}.lock"
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening, os.fdopen(handle):
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return
+            if not _is_still(lock, handle):
+                return  # the program that held it has just taken it away
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(address)  # of a program that was killed  # noqa: PTH108
             listening.bind(address)
@@ -105,8 +108,9 @@ class Listener:
                 self._accept(listening)
             finally:
                 self.listening.clear()
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(address)  # noqa: PTH108
+                for name in (address, lock):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(name)  # noqa: PTH108
 
     def _accept(self, listening: socket.socket) -> None:
         while not self._stopping.is_set():
@@ -138,6 +142,14 @@ class Listener:
         """Captures sessions, one after the other."""
         while (job := self._jobs.get()) is not None:
             job()
+
+
+def _is_still(path: str, handle: int) -> bool:
+    """Whether an open file has the name under which it was opened."""
+    try:
+        return os.stat(path).st_ino == os.fstat(handle).st_ino  # noqa: PTH116
+    except FileNotFoundError:
+        return False
 
 
 def _read(connection: socket.socket) -> bytes:
