@@ -1,23 +1,33 @@
-"""A hook where no workbench or server has the workspace open: the engine is loaded for this one event."""
+"""A hook where no workbench or server has the workspace open: the engine is loaded for this one event.
+
+Behind the agent's back a process stays for some minutes that has the workspace open and listens
+(``hooks.linger_minutes``), so that only the first prompt of a session waits for the engine to be loaded. What
+no agent waits for is done there as well. A workbench that is opened takes its place.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+import time
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from engine.agents.call import HookCall, read_call
 from engine.agents.failures import note_failure
 from engine.errors import AutopoiesisError
 
+if TYPE_CHECKING:
+    from engine.agents.hooks import Later
+    from engine.engine import Engine
+
 _WAITED_FOR = ("session_start", "prompt")
-_BEHIND_S = 300
-"""Seconds after which what no agent waits for is given up."""
+_GLANCE_S = 0.02
 
 
 def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> bytes:
-    """What the agent is told. What it need not wait for is done by a process of its own.
+    """What the agent is told.
 
     Args:
         seconds: Until the process ends, with nothing said.
@@ -29,43 +39,67 @@ def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> 
         return b""
     if call is None:
         return b""
-    if call.event.moment not in _WAITED_FOR:
-        if not _in_background(call):
-            return call.contract.silence.encode()
-        seconds = _BEHIND_S
+    is_waited_for = call.event.moment in _WAITED_FOR
+    parent = os.getpid()
+    if not os.fork():
+        _go_behind(parent, seconds)
+        _stay(call, workspace, b"" if is_waited_for else payload)
+        os._exit(0)
+    if not is_waited_for:
+        return call.contract.silence.encode()
     _end_after(seconds, call)
-    return _answered(call, agent, workspace, payload)
+    try:
+        with _opened(workspace, call) as engine:
+            # What takes longer is done behind.
+            return _answer(engine, call, payload, lambda _job: None)
+    except AutopoiesisError as error:
+        note_failure(f"{call.contract.agent} {call.event.moment}: {error}")
+        return call.contract.silence.encode()
 
 
-def _answered(call: HookCall, agent: str, workspace: str, payload: bytes) -> bytes:
-    from engine.agents.hooks import Hooks  # noqa: PLC0415 — brings the engine
-    from engine.engine import Engine  # noqa: PLC0415 — likewise
+def _opened(workspace: str, call: HookCall) -> Engine:
+    from engine.engine import Engine  # noqa: PLC0415 — takes a third of a second
     from engine.events import EngineEvent, Trouble  # noqa: PLC0415 — likewise
 
     def tell(event: EngineEvent) -> None:
         if isinstance(event, Trouble):
             note_failure(f"{call.contract.agent} {call.event.moment}: {event.text}")
 
-    try:
-        with Engine.open(workspace) as engine:
-            engine.subscribe(tell)
-            if call.event.moment not in _WAITED_FOR:
-                engine.recover()
-            return Hooks(engine).answer(agent, payload).encode()
-    except AutopoiesisError as error:
-        note_failure(f"{call.contract.agent} {call.event.moment}: {error}")
-        return call.contract.silence.encode()
+    engine = Engine.open(workspace)
+    engine.subscribe(tell)
+    return engine
 
 
-def _in_background(call: HookCall) -> bool:
-    """Goes on in a process of its own, which nothing waits for; whether this is that process."""
-    if os.fork():
-        return False
+def _answer(engine: Engine, call: HookCall, payload: bytes, later: Later) -> bytes:
+    from engine.agents.hooks import Hooks  # noqa: PLC0415 — brings the engine
+
+    return Hooks(engine, later).answer(call.contract.agent, payload).encode()
+
+
+def _go_behind(parent: int, seconds: float) -> None:
+    """Lets go of the agent: a session of its own, no terminal, no folder. Begins when the hook has ended."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    return True
+    until = time.monotonic() + seconds + 1
+    while os.getppid() == parent and time.monotonic() < until:
+        time.sleep(_GLANCE_S)
+
+
+def _stay(call: HookCall, workspace: str, payload: bytes) -> None:
+    """Does what no agent waited for, and listens for a while."""
+    from engine.agents.listener import linger  # noqa: PLC0415 — brings the engine
+
+    try:
+        os.chdir(workspace)
+        with _opened(".", call) as engine:
+            engine.recover()
+            if payload:
+                _answer(engine, call, payload, lambda job: job())
+            linger(engine, engine.config.hooks.linger_minutes * 60)
+    except (AutopoiesisError, OSError) as error:
+        note_failure(f"{call.contract.agent} {call.event.moment}, behind: {error}")
 
 
 def _end_after(seconds: float, call: HookCall) -> None:

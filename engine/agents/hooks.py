@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 
 MOST_NEW_TURNS = 200
 _AGAIN = 3
+_INDEX_S = 2.0
+"""Seconds from the beginning of a hook, after which the index is left as it is."""
+
+
+class _NoTimeError(Exception):
+    """Indexing takes longer than an agent waits."""
+
+
 Later = Callable[[Callable[[], None]], None]
 
 
@@ -60,6 +68,7 @@ class Hooks:
         answer = call.contract.silence
         run = self._run(call)
         try:
+            self._look_around()
             off = self.switches.why_off(call)
             if off:
                 run = replace(run, said=off)
@@ -73,6 +82,29 @@ class Hooks:
             run = replace(run, said=str(error), failed=True)
         self._note(replace(run, ms=round((time.monotonic() - started) * 1000)))
         return answer
+
+    def _look_around(self) -> None:
+        """Takes over what changed in topics and settings, where nothing else does."""
+        if not self._engine.is_live:
+            self._engine.reload_config()
+            self._engine.reload_topics()
+
+    def _catch_up(self, started: float) -> bool:
+        """Brings the index up to date as far as there is time; whether it is."""
+        if self._engine.files.read_only:
+            return True
+
+        def progress(_done: int, _of: int) -> None:
+            if time.monotonic() - started > _INDEX_S:
+                raise _NoTimeError
+
+        try:
+            self._engine.catch_up_index(progress)
+        except _NoTimeError:
+            # What is done so far stays, and the next one goes on from there.
+            self._later(self._engine.catch_up_index)
+            return False
+        return True
 
     # What is said.
 
@@ -110,7 +142,7 @@ class Hooks:
         message, before = self._message(call)
         # Nobody sits at the workbench to answer while an agent waits; what a model decides is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
-        engine.catch_up_index()
+        can_search = self._catch_up(started)
         heard = known.told | engine.injections.heard(call.session_id, known.since)
 
         def compiled(tokens: int) -> Compiled:
@@ -123,6 +155,7 @@ class Hooks:
                 project=call.project,
                 told=heard,
                 held_from=known.line or None,
+                search=can_search,
             )
 
         made, text = self._fitted(call, budget, compiled)

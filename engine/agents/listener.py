@@ -1,6 +1,7 @@
 """Answers hooks for a workspace that is open here, over a socket of this machine.
 
-One program listens for a workspace: the first that opens it. When it ends, another takes its place.
+One program listens for a workspace: the first that opens it. When it ends, another takes its place. What only
+lingers behind a hook leaves when a workbench or server comes.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import os
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from engine.agents.hooks import Hooks
-from engine.agents.wire import DONE, GREETING, MOST_BYTES, address_of, is_own, socket_folder
+from engine.agents.wire import DONE, GREETING, LEAVE, MOST_BYTES, address_of, is_own, socket_folder
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -41,11 +43,36 @@ def listening(engine: Engine) -> Iterator[None]:
         listener.stop()
 
 
-class Listener:
-    """Answers the hooks of one workspace in threads, from ``start`` to ``stop``."""
+def linger(engine: Engine, seconds: float) -> None:
+    """Answers hooks until there was none for some seconds, or somebody else wants to."""
+    if engine.files.read_only or not seconds:
+        return
+    listener = Listener(engine, lingers=True)
+    listener.start()
+    engine.catch_up_index()
+    try:
+        while not listener.wait_to_leave(_LOOK_AGAIN_S) and time.monotonic() - listener.used < seconds:
+            pass
+    finally:
+        listener.stop()
 
-    def __init__(self, engine: Engine) -> None:
+
+class Listener:
+    """Answers the hooks of one workspace in threads, from ``start`` to ``stop``.
+
+    Args:
+        lingers: Leaves when another program wants to listen, or when one does already.
+
+    Attributes:
+        listening: Set while it does.
+        used: When it last answered, by the monotonic clock.
+    """
+
+    def __init__(self, engine: Engine, *, lingers: bool = False) -> None:
         self._engine = engine
+        self._lingers = lingers
+        self._leaving = threading.Event()
+        self.used = time.monotonic()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._hooks = Hooks(engine, self._jobs.put)
         self._places = threading.BoundedSemaphore(_AT_ONCE)
@@ -73,6 +100,10 @@ class Listener:
             if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(timeout=_ENDING_S)
 
+    def wait_to_leave(self, seconds: float) -> bool:
+        """Waits so long; whether it is to leave."""
+        return self._leaving.wait(seconds)
+
     def _listen(self) -> None:
         while not self._stopping.is_set():
             try:
@@ -95,6 +126,10 @@ class Listener:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                if self._lingers:
+                    self._leaving.set()
+                else:
+                    _ask_to_leave(address)
                 return
             if not _is_still(lock, handle):
                 return  # the program that held it has just taken it away
@@ -132,7 +167,11 @@ class Listener:
                 connection.settimeout(_REQUEST_S)
                 request = _read(connection)
                 agent, found, payload = request.removeprefix(GREETING).partition(b"\n")
-                if found and request.startswith(GREETING):
+                self.used = time.monotonic()
+                if request == LEAVE:
+                    if self._lingers:
+                        self._leaving.set()
+                elif found and request.startswith(GREETING):
                     answer = self._hooks.answer(agent.decode("utf-8", "replace"), payload)
                     connection.sendall(DONE + answer.encode("utf-8", "replace"))
         finally:
@@ -142,6 +181,14 @@ class Listener:
         """Captures sessions, one after the other."""
         while (job := self._jobs.get()) is not None:
             job()
+
+
+def _ask_to_leave(address: str) -> None:
+    """Has the program that listens leave, if it only lingers."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(_REQUEST_S)
+        connection.connect(address)
+        connection.sendall(LEAVE)
 
 
 def _is_still(path: str, handle: int) -> bool:

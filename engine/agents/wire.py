@@ -16,6 +16,8 @@ MOST_BYTES = 16 * 1024 * 1024
 
 GREETING = b"autopoiesis-hook 1 "
 DONE = b"ok\n"
+LEAVE = GREETING + b"leave"
+"""Said by a program that wants to listen itself."""
 
 _OTHERS = 0o077
 

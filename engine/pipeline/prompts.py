@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from engine.activation.trace import Trace
     from engine.context.compiled import Compiled
     from engine.context.compiler import ContextCompiler
-    from engine.context.request import Part
+    from engine.context.request import Part, Query
     from engine.context.tools import ToolDefinition
     from engine.search.index import SearchIndex
+    from engine.search.results import SearchResult
     from engine.topics.library import TopicLibrary
 
 NOTHING_BEFORE = Before()
@@ -66,6 +67,7 @@ class Prompts:
         project: str = "",
         told: frozenset[tuple[str, str]] = frozenset(),
         held_from: int | None = None,
+        search: bool = True,
     ) -> Compiled:
         """The prompt for a message.
 
@@ -74,6 +76,7 @@ class Prompts:
             before: The turns before it in its conversation.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
             tools, part, told, held_from: As in ``CompileRequest``. A topic whose file was told is left out.
+            search: Whether to search the memory.
             project: Slug of the project; by default that of the conversation.
 
         Raises:
@@ -83,6 +86,18 @@ class Prompts:
         topics = [topic for name in names if (topic := self._library.get(name)) is not None]
         known = {path for path, _ in told}
         today = local_day(self._clock(), self._zone())
+
+        def retrieve(asked: Query) -> list[SearchResult]:
+            return self._index().search(
+                asked.text,
+                limit=asked.limit,
+                room=asked.room,
+                exclude=asked.exclude,
+                today=today,
+                in_full=False,
+                context=asked.context,
+            )
+
         return self._compiler().compile(
             CompileRequest(
                 message=text,
@@ -90,15 +105,7 @@ class Prompts:
                 topics=tuple(topic for topic in topics if topic.path not in known),
                 trace=trace,
                 history=before.turns,
-                retrieve=lambda asked: self._index().search(
-                    asked.text,
-                    limit=asked.limit,
-                    room=asked.room,
-                    exclude=asked.exclude,
-                    today=today,
-                    in_full=False,
-                    context=asked.context,
-                ),
+                retrieve=retrieve if search else None,
                 budget=budget,
                 tools=tools,
                 session_id=before.session_id,

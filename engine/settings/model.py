@@ -335,6 +335,9 @@ class HookSettings(Settings):
     """The most that is said when a session starts: rules, who you are, the project, MEMORY.md; 0: nothing."""
     prompt_tokens: Annotated[int, Limits(ge=0, le=8_000)] = 1_500
     """The most that is said beside a message: playbooks, corrections, what was found; 0: nothing."""
+    linger_minutes: Annotated[int, Limits(ge=0, le=1_440)] = 15
+    """How long a process stays behind the last hook, where no workbench is open, so that the next prompt need
+    not wait for the engine to be loaded; 0: not at all."""
     capture: bool = True
     """Take each turn of the session into the workspace when it ends, and commit it with the session."""
 

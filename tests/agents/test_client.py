@@ -68,11 +68,35 @@ def failures_told() -> str:
     return path.read_text() if path.exists() else ""
 
 
-def test_without_one_the_hook_does_the_work_itself(indexed_sample: Path, tmp_path: Path) -> None:
-    agent = Agent(lambda name, payload: run(indexed_sample, name, payload), tmp_path / "claude")
+@pytest.fixture
+def alone(indexed_sample: Path) -> Path:
+    with Engine.open(indexed_sample) as engine:
+        engine.configuration.change("hooks.linger_minutes", "0")
+    return indexed_sample
+
+
+def test_behind_the_first_hook_a_process_stays_until_a_workbench_comes(
+    indexed_sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.agents.listener._LOOK_AGAIN_S", 0.05)
+    assert "topic:github-pr-review" in run(indexed_sample, "claude-code", PROMPT)
+    address = wire.address_of(str(indexed_sample))
+    wait_until(lambda: os.path.exists(address))
+    until = time.monotonic() + 60
+    assert client._asked(str(indexed_sample), "claude-code", PROMPT, until) == b"", "it was told before"
+    with Engine.open(indexed_sample) as engine:
+        listener = Listener(engine)
+        listener.start()
+        assert listener.listening.wait(60)
+        listener.stop()
+    assert not failures_told()
+
+
+def test_without_one_the_hook_does_the_work_itself(alone: Path, tmp_path: Path) -> None:
+    agent = Agent(lambda name, payload: run(alone, name, payload), tmp_path / "claude")
     assert "topic:github-pr-review" in agent.hears(REVIEW, "Two remarks.")
     # The agent was let go at once, and the turn is taken in behind its back.
-    wait_until(lambda: (found := conversation(indexed_sample)) and len(found.turns) == 2)
+    wait_until(lambda: (found := conversation(alone)) and len(found.turns) == 2)
 
 
 def conversation(root: Path) -> Conversation | None:

@@ -20,6 +20,7 @@ from tests.benchmarks import (
     compile,
     evaluations,
     history,
+    hooks,
     importing,
     pipeline,
     process,
@@ -37,6 +38,7 @@ from tests.benchmarks.setting import Setting
 
 AREAS: dict[str, Callable[[Setting], Iterable[Row]]] = {
     "process": process.run,
+    "hooks": hooks.run,
     "tier1": tier1.run,
     "tier2": tier2.run,
     "scale": scale.run,
