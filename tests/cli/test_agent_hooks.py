@@ -1,0 +1,58 @@
+"""``hook``: its log, its switch, and what an agent runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from engine.agents.hooks import Hooks
+from engine.engine import Engine
+from tests.agents.agent import Agent
+from tests.cli.conftest import Command
+from tests.transcripts.logs import SESSION
+
+
+def test_the_log_says_what_agents_were_told_and_why_not(apo: Command, sample: Path, tmp_path: Path) -> None:
+    assert apo("-C", sample, "hook", "log").out == (
+        "no hook has run yet: `autopoiesis install` sets them up\n"
+    )
+    with Engine.open(sample) as engine:
+        hooks = Hooks(engine)
+        agent = Agent(hooks.answer, tmp_path / "claude")
+        agent.hears("Can you review the PR that just came in?")
+        agent.hears("ok, do it")
+        hooks.answer("claude-code", b"{")
+    log = apo("-C", sample, "hook", "log")
+    heads, failed, stop, nothing, *_, told = log.out.splitlines()
+    assert heads.split() == ["when", "agent", "event", "project", "tokens", "took", "what"]
+    assert "failed: Claude Code sent 1 bytes that are no JSON" in failed
+    assert "grown: raw/conversations/2026/02/16/" in stop and "nothing is worth saying" in nothing
+    assert "topic:github-pr-review" in told and " tidemark " in told
+    found = apo("-C", sample, "hook", "log", "--session", SESSION, "--limit", "1", "--json").json
+    assert [run["moment"] for run in found] == ["stop"]
+    assert len(apo("-C", sample, "hook", "log", "--failed", "--json").json) == 1
+
+
+def test_hooks_are_turned_off_and_on(apo: Command, tmp_path: Path) -> None:
+    assert apo("hook", "off", "--project", tmp_path).out == f"off in project {tmp_path}\n"
+    assert apo("hook", "off", "--session", SESSION).out.endswith(f"off in session {SESSION}\n")
+    assert apo("hook", "off").out.startswith("off everywhere\n")
+    assert apo("hook", "on").out == f"off in project {tmp_path}\noff in session {SESSION}\n"
+    apo("hook", "on", "--session", SESSION)
+    assert apo("hook", "on", "--project", tmp_path).out == "on everywhere\n"
+
+
+def test_the_long_form_answers_as_the_short_one_does(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        engine.configuration.change("hooks.linger_minutes", "0")
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "Can you review the PR that just came in?"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tui.cli", "-C", sample, "hook", "claude-code"],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "topic:github-pr-review" in told and done.stderr == b""
