@@ -34,7 +34,7 @@ class Event:
     """Whether the answer may add to what the model reads."""
 
     background: bool = False
-    """Whether the agent goes on without waiting: its answer is then of no use."""
+    """Whether we ask the agent not to wait (``async``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,8 @@ GEMINI = Contract(
         Event("SessionStart", "session_start", 10, context=True),
         Event("BeforeAgent", "prompt", 10, context=True),
         Event("AfterAgent", "stop", 30),
-        Event("PreCompress", "pre_compact", 30, background=True),
-        Event("SessionEnd", "session_end", 10, background=True),
+        Event("PreCompress", "pre_compact", 30),
+        Event("SessionEnd", "session_end", 10),
     ),
     hooks=Place("settings.json", ".gemini/settings.json"),
     mcp=Place("settings.json", ".gemini/settings.json"),
