@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_REMARK = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
 _SAME_LINE = re.compile(r"(?:[ \t]*(?:/\*[^\r\n]*?\*/))*[ \t]*(?://[^\r\n]*)?(?=[\r\n]|$)")
 _MOST_DEEP = 100
@@ -143,17 +144,19 @@ def remove(text: str, holder: Node, child: Node) -> str:
     """The text without an item or member, and without the comma that it needed."""
     start = len(text[: child.start].rstrip(" \t\r\n"))
     index = holder.children.index(child)
+    before = holder.children[index - 1].end if index else holder.opens + 1
     comma = _skip(text, child.end)
     if text[comma] == ",":
         rest = text[child.end : comma] + text[comma + 1 :]
-        if "//" in text[text.rfind("\n", 0, start) + 1 : start] and not _SAME_LINE.match(rest):
-            start = child.start  # the line break ends a remark before it
+        last = max(_REMARK.finditer(text, before, start), key=re.Match.end, default=None)
+        if last and last.end() == start and last.group().startswith("//") and not _SAME_LINE.match(rest):
+            start = child.start  # the line break ends the remark
         return text[:start] + rest
     if index:
-        before = _skip(text, holder.children[index - 1].end)
-        return text[:before] + text[before + 1 : start] + text[child.end :]
+        needed = _skip(text, before)
+        return text[:needed] + text[needed + 1 : start] + text[child.end :]
     rest = text[child.end : holder.end - 1]
-    if not (text[holder.opens + 1 : start] + rest).strip(" \t\r\n"):
+    if not (text[before:start] + rest).strip(" \t\r\n"):
         rest = ""  # nothing is left between the brackets
     return text[:start] + rest + text[holder.end - 1 :]
 
