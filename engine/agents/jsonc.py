@@ -7,6 +7,7 @@ the byte.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -49,8 +50,9 @@ class Node:
         return found[-1] if found else None
 
 
+@functools.lru_cache(maxsize=4)
 def parse(text: str) -> Node:
-    """Reads JSON with comments and trailing commas.
+    """Reads JSON with comments and trailing commas; the result is shared, and not to be changed.
 
     Raises:
         JsonError: It is none.
@@ -123,11 +125,10 @@ def add(text: str, into: Node, value: Any, key: str | None = None) -> str:
         tail = "" if "\n" in inside else newline + outer
         return text[: into.opens + 1] + body + tail + text[into.opens + 1 :]
     last = into.children[-1]
-    gap = re.search(r"[ \t\r\n]*$", text[: last.start])
-    assert gap is not None
-    is_inline = "\n" not in gap.group()
-    inner = gap.group().rpartition("\n")[2]
-    sep = (" " if gap.group() or last.start == into.opens + 1 else "") if is_inline else newline + inner
+    gap = text[len(text[: last.start].rstrip(" \t\r\n")) : last.start]
+    is_inline = "\n" not in gap
+    inner = gap.rpartition("\n")[2]
+    sep = " " if is_inline else newline + inner
     made = head + (json.dumps(value, ensure_ascii=False) if is_inline else
                    _dumped(value, _unit(text), inner, newline))  # fmt: skip
     comma = _skip(text, last.end)
