@@ -10,8 +10,9 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,70 +33,55 @@ class NotUnderstood(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One kind of our entries in one form of file."""
+    """One kind of our entries in one form of file; each raises ``JsonError`` and ``NotUnderstood``."""
 
     what: str
-    read: Callable[[str], Entries]
-    """Ours, in a text. Raises ``JsonError``, ``NotUnderstood`` where it cannot be read."""
-
-    put: Callable[[str, Entries], str]
-    """The text with entries, which it does not have yet."""
-
+    tree: Callable[[str], dict[str, Any]]  # all that a text says
+    read: Callable[[str], Entries]  # ours in it
+    put: Callable[[str, Entries], str]  # into a text that has none of ours
     take: Callable[[str], str]
-    """The text without ours."""
 
 
-def hooks_section() -> Section:
-    """Hooks in JSON."""
-    return Section("hooks", lambda text: _our_hooks(_loaded(text)), _put_hooks, _take_hooks)
-
-
-def server_section(contract: Contract) -> Section:
-    """The MCP server, in JSON or, for Codex, in TOML."""
+def sections(contract: Contract) -> tuple[Section, Section]:
+    """Its hooks and its MCP server."""
+    hooks = Section("hooks", _json, _our_hooks, _put_hooks, _take_hooks)
     key = contract.mcp_key
     if contract.mcp is not None and contract.mcp.user.endswith(".toml"):
-        return Section("MCP server", _our_table, _put_table, _take_table)
-    return Section(
+        return hooks, Section("MCP server", _toml, partial(_our_server, _toml, key), _put_table, _take_table)
+    return hooks, Section(
         "MCP server",
-        lambda text: _our_servers(_loaded(text), key),
-        lambda text, entries: _put_servers(text, key, entries),
-        lambda text: _take_server(text, key),
+        _json,
+        partial(_our_server, _json, key),
+        partial(_put_server, key),
+        partial(_take_server, key),
     )
 
 
-def wanted_hooks(contract: Contract, program: Path, workspace: Path | None) -> Entries:
-    """What is to stand in its hooks.
+def wanted(contract: Contract, folder: Path, workspace: Path | None) -> tuple[Entries, Entries]:
+    """What is to stand in its hooks and among its MCP servers.
 
     Args:
-        program: ``autopoiesis-hook``, absolute.
+        folder: With both programs, absolute.
         workspace: ``None`` for the one that is taken by default.
     """
-    words = [str(program), contract.agent, *(() if workspace is None else ("-C", str(workspace)))]
-    found: dict[str, Any] = {}
+    named = [] if workspace is None else ["-C", str(workspace)]
+    hooks: dict[str, Any] = {}
     for event in contract.events:
-        handler: dict[str, Any] = {"type": "command", "command": shlex.join(words)}
-        handler["timeout"] = event.seconds * contract.ticks
-        if event.background:
-            handler["async"] = True
-        found[event.name] = {"hooks": [handler]}
-    return found
+        handler = {
+            "type": "command",
+            "command": shlex.join([str(folder / HOOK), contract.agent, *named]),
+            "timeout": event.seconds * contract.ticks,
+        }
+        hooks[event.name] = {"hooks": [handler | ({"async": True} if event.background else {})]}
+    server = {"type": "stdio"} if contract.agent == "claude-code" else {}
+    return hooks, {SERVER: {**server, "command": str(folder / SERVER), "args": ["mcp", *named]}}
 
 
-def wanted_server(contract: Contract, program: Path, workspace: Path | None) -> Entries:
-    """What is to stand among its MCP servers; the arguments are as for ``wanted_hooks``."""
-    words = {"command": str(program), "args": ["mcp", *(() if workspace is None else ("-C", str(workspace)))]}
-    return {SERVER: {"type": "stdio", **words} if contract.agent == "claude-code" else words}
-
-
-def programs_in(entries: Entries) -> set[str]:
+def programs_in(entries: Entries) -> list[str]:
     """The programs that entries run."""
-    found = set()
-    for entry in entries.values():
-        for handler in entry.get("hooks", ()):
-            found.add(shlex.split(handler["command"])[0])
-        if "command" in entry:
-            found.add(str(entry["command"]))
-    return found
+    handlers = [handler for entry in entries.values() for handler in entry.get("hooks", ())]
+    servers = [str(entry["command"]) for entry in entries.values() if "command" in entry]
+    return sorted({*servers, *(shlex.split(handler["command"])[0] for handler in handlers)})
 
 
 def with_entries(text: str, section: Section, entries: Entries) -> str:
@@ -106,91 +92,53 @@ def with_entries(text: str, section: Section, entries: Entries) -> str:
     """
     if section.read(text) == entries:
         return text
-    before = _others(text, section)
     try:
         made = section.take(text)
         made = section.put(made, entries) if entries else made
-        if section.read(made) == entries and _others(made, section) == before:
+        if section.read(made) == entries and _bare(section.tree(made)) == _bare(section.tree(text)):
             return made
     except (NotUnderstood, JsonError) as error:
         raise NotUnderstood(f"cannot take our {section.what}: {error}") from None
     raise NotUnderstood(f"cannot take our {section.what} without touching what else stands there")
 
 
-def _others(text: str, section: Section) -> object:
-    """Everything but ours, and but what holds nothing, as values."""
-    tree = _toml(text) if section.read is _our_table else _loaded(text).value
-    if section.what != "hooks":
-        return _pruned({key: _named_off(value) for key, value in tree.items()})
-    if not isinstance(tree.get("hooks"), dict):
-        return _pruned(tree)
-    kept = {event: _without(groups) for event, groups in tree["hooks"].items()}
-    return _pruned({**tree, "hooks": {event: groups for event, groups in kept.items() if groups != []}})
+def _bare(value: Any) -> Any:
+    """A value without ours, and without what holds nothing."""
+    if isinstance(value, list):
+        return [kept for each in value if (kept := _bare(each)) not in ({}, [])]
+    if not isinstance(value, dict):
+        return value
+    if _is_ours(value) or (isinstance(value.get("hooks"), list) and not _bare(value["hooks"])):
+        return {}
+    return {
+        key: kept for key, each in value.items() if key != SERVER and (kept := _bare(each)) not in ({}, [])
+    }
 
 
-def _pruned(tree: Mapping[str, Any]) -> object:
-    return {key: value for key, value in tree.items() if value != {}}
+def _is_ours(handler: object) -> bool:
+    command = handler.get("command") if isinstance(handler, dict) else None
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return bool(words) and Path(words[0]).name == HOOK
 
 
-def _named_off(value: object) -> object:
-    return {k: v for k, v in value.items() if k != SERVER} if isinstance(value, dict) else value
+def _json(text: str) -> dict[str, Any]:
+    tree: dict[str, Any] = _root(text).value
+    return tree
 
 
-def _without(groups: object) -> object:
-    if not isinstance(groups, list):
-        return groups
-    kept = []
-    for group in groups:
-        if not (isinstance(group, dict) and isinstance(group.get("hooks"), list)):
-            kept.append(group)
-        elif rest := [each for each in group["hooks"] if not _is_ours(each)]:
-            kept.append({**group, "hooks": rest})
-    return kept
-
-
-def _loaded(text: str) -> Node:
+def _root(text: str) -> Node:
     root = jsonc.parse(text)
     if not isinstance(root.value, dict):
         raise NotUnderstood("is no JSON object")
     return root
 
 
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _is_ours(handler: object) -> bool:
-    command = _object(handler).get("command")
-    if not isinstance(command, str):
-        return False
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    return bool(words) and Path(words[0]).name == HOOK
-
-
-def _our_hooks(root: Node) -> Entries:
-    found: dict[str, Any] = {}
-    for event, groups in _object(root.value.get("hooks")).items():
-        for group in groups if isinstance(groups, list) else ():
-            handlers = _object(group).get("hooks")
-            ours = [each for each in handlers if _is_ours(each)] if isinstance(handlers, list) else []
-            if ours:
-                found[event] = {"hooks": [*found.get(event, {}).get("hooks", []), *ours]}
-    return found
-
-
-def _put_hooks(text: str, entries: Entries) -> str:
-    for event, group in entries.items():
-        text = _put(text, ("hooks", event), [group])
-    return text
-
-
-def _put(text: str, path: tuple[str, str], value: Any) -> str:
-    """The text with items at the end of a list, or members at the end of an object, two keys down."""
-    root = _loaded(text)
-    outer, inner = path
+def _put(text: str, outer: str, inner: str, value: Any) -> str:
+    """The text with a member two keys down, or where a list is there, with its items at the end."""
+    root = _root(text)
     holder = root.get(outer)
     if holder is None:
         return jsonc.add(text, root, {inner: value}, outer)
@@ -204,40 +152,52 @@ def _put(text: str, path: tuple[str, str], value: Any) -> str:
     return jsonc.add(text, place, value[0])
 
 
-def _take_hooks(text: str) -> str:
-    while found := _first_of_ours(_loaded(text)):
-        text = jsonc.remove(text, *found)
-    return text
-
-
-def _first_of_ours(root: Node) -> tuple[Node, Node] | None:
-    """A hook of ours and what holds it, or the most that holds nothing but this hook and what holds that."""
+def _held(root: Node) -> Iterator[tuple[str, list[tuple[Node, Node]]]]:
+    """Each hook of ours: its event, and the pairs of holder and held that lead to it from outside."""
     hooks = root.get("hooks")
     for event in hooks.children if hooks is not None and isinstance(hooks.value, dict) else ():
         for group in event.children if isinstance(event.value, list) else ():
             handlers = group.get("hooks") if isinstance(group.value, dict) else None
             for handler in handlers.children if handlers and isinstance(handlers.value, list) else ():
                 if _is_ours(handler.value) and hooks is not None and handlers is not None:
-                    held = [(root, hooks), (hooks, event), (event, group), (handlers, handler)]
-                    while len(held) > 1 and len(held[-1][0].children) == 1:
-                        held.pop()
-                    return held[-1]
-    return None
+                    name = hooks.keys[hooks.children.index(event)]
+                    yield name, [(root, hooks), (hooks, event), (event, group), (handlers, handler)]
 
 
-def _our_servers(root: Node, key: str) -> Entries:
-    servers = _object(root.value.get(key))
-    return {SERVER: servers[SERVER]} if isinstance(servers.get(SERVER), dict) else {}
+def _our_hooks(text: str) -> Entries:
+    found: dict[str, Any] = {}
+    for event, held in _held(_root(text)):
+        found.setdefault(event, {"hooks": []})["hooks"].append(held[-1][1].value)
+    return found
 
 
-def _put_servers(text: str, key: str, entries: Entries) -> str:
-    for name, server in entries.items():
-        text = _put(text, (key, name), server)
+def _put_hooks(text: str, entries: Entries) -> str:
+    for event, group in entries.items():
+        text = _put(text, "hooks", event, [group])
     return text
 
 
-def _take_server(text: str, key: str) -> str:
-    root = _loaded(text)
+def _take_hooks(text: str) -> str:
+    while found := next(_held(_root(text)), None):
+        held = found[1]
+        while len(held) > 1 and len(held[-1][0].children) == 1:  # what holds nothing else goes with it
+            held.pop()
+        text = jsonc.remove(text, *held[-1])
+    return text
+
+
+def _our_server(tree: Callable[[str], dict[str, Any]], key: str, text: str) -> Entries:
+    servers = tree(text).get(key)
+    ours = servers.get(SERVER) if isinstance(servers, dict) else None
+    return {SERVER: ours} if isinstance(ours, dict) else {}
+
+
+def _put_server(key: str, text: str, entries: Entries) -> str:
+    return _put(text, key, SERVER, entries[SERVER])
+
+
+def _take_server(key: str, text: str) -> str:
+    root = _root(text)
     servers = root.get(key)
     ours = servers.get(SERVER) if servers is not None and isinstance(servers.value, dict) else None
     if servers is None or ours is None:
@@ -247,9 +207,10 @@ def _take_server(text: str, key: str) -> str:
 
 _KEY = r'(?:mcp_servers|"mcp_servers")[ \t]*\.[ \t]*(?:autopoiesis|"autopoiesis")'
 _TABLE = re.compile(
-    rf"(?P<gap>(?:(?<=\n)|\A)\r?\n)?(?:^|(?<=\n))[ \t]*\[[ \t]*{_KEY}[ \t]*(?:\.[^\]\n]*)?\][^\n]*"
+    rf"(?:(?:(?<=\n)|\A)\r?\n)?(?:^|(?<=\n))[ \t]*\[[ \t]*{_KEY}[ \t]*(?:\.[^\]\n]*)?\][^\n]*"
     r"(?:\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*[\w\"'.-]+[ \t]*=[^\n]*)*(?P<end>\n|\Z)"
 )
+"""Our table or one below it, with the blank line before it."""
 
 
 def _toml(text: str) -> dict[str, Any]:
@@ -257,11 +218,6 @@ def _toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise NotUnderstood(f"is not TOML: {error}") from None
-
-
-def _our_table(text: str) -> Entries:
-    servers = _object(_toml(text).get("mcp_servers"))
-    return {SERVER: servers[SERVER]} if SERVER in servers else {}
 
 
 def _put_table(text: str, entries: Entries) -> str:

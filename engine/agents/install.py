@@ -7,6 +7,7 @@ may be a stranger's, only within the project.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import shutil
@@ -14,21 +15,19 @@ import stat
 import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from engine.agents.contracts import Contract, Place
 from engine.agents.entries import (
     HOOK,
-    SERVER,
     Entries,
     NotUnderstood,
     Section,
-    hooks_section,
     programs_in,
-    server_section,
-    wanted_hooks,
-    wanted_server,
+    sections,
+    wanted,
     with_entries,
 )
 from engine.agents.jsonc import JsonError
@@ -112,7 +111,7 @@ class Change:
     """Where the file as it is now is kept first."""
 
     spent: NamedFile | None = None
-    """A kept file that is put back, and is not needed after."""
+    """What was kept, where all is as it was: it is not needed after."""
 
     @property
     def is_none(self) -> bool:
@@ -154,7 +153,7 @@ class Standing:
 
     state: State
     path: str = ""  # of the file
-    why: str = ""
+    why: str = ""  # with the file's name where it is about a file
 
 
 def installation(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -> list[Change]:
@@ -165,42 +164,39 @@ def installation(contract: Contract, where: Where, programs: Programs, *, mcp: b
         PathRefused, WriteFailed, ReadOnly: A file cannot be read, or not be written.
     """
     changes = []
-    for real, sections in _files(contract, where, programs, mcp=mcp).items():
+    for real, parts in _files(contract, where, programs, mcp=mcp).items():
         file = _read(real)
-        mark, text, base = _text(file)
-        is_first = not any(_ours(file, text, section) for section, _ in sections)
-        for section, wanted in sections:
-            base = _with(file, base, section, wanted)
-        data = file.data if base == text else mark + base.encode()
+        mark, text, made = _text(file)
+        is_first = not any(_ours(file, section) for section, _ in parts)
+        for section, entries in parts:
+            made = _understood(file, partial(with_entries, made, section, entries))
+        data = file.data if made == text else mark + made.encode()
         keep = _kept(real) if is_first and file.seen is not None else None
-        changes.append(Change(file, data, tuple(section.what for section, _ in sections), keep))
+        changes.append(Change(file, data, tuple(section.what for section, _ in parts), keep))
     return changes
 
 
 def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
     """What taking our entries out changes. Raises as ``installation``."""
     changes = []
-    nothing = Programs(Path("/"))
-    for real, sections in _files(contract, where, nothing, mcp=mcp).items():
+    for real, parts in _files(contract, where, Programs(Path("/")), mcp=mcp).items():
         file = _read(real)
         mark, text, _ = _text(file)
-        ours = [(section, _ours(file, text, section)) for section, _ in sections]
-        what = tuple(section.what for section, found in ours if found)
-        if not what:
+        ours = [(section, found) for section, _ in parts if (found := _ours(file, section))]
+        if not ours:
             continue
+        what = tuple(section.what for section, _ in ours)
         kept = _kept(real)
         before = _text(NamedFile(real, kept.data))[2]
-        try:
+        with contextlib.suppress(JsonError, NotUnderstood):
             for section, found in ours:
                 before = with_entries(before, section, found)
-        except (JsonError, NotUnderstood):
-            before = ""
-        if before == text:
+        if before == text:  # nothing else has changed since
             back = None if kept.seen is None else kept.data
-            changes.append(Change(file, back, what, spent=None if kept.seen is None else kept))
+            changes.append(Change(file, back, what, spent=kept))
             continue
         for section, _ in ours:
-            text = _with(file, text, section, {})
+            text = _understood(file, partial(with_entries, text, section, {}))
         changes.append(Change(file, mark + text.encode(), what))
     return changes
 
@@ -211,8 +207,12 @@ def standing(contract: Contract, where: Where, programs: Programs | None) -> tup
     Args:
         programs: What an installation would name now; ``None`` where that is not known.
     """
-    hooks = _standing(contract, where, contract.hooks, hooks_section(), programs)
-    return hooks, _standing(contract, where, contract.mcp, server_section(contract), programs)
+    now = (None, None) if programs is None else wanted(contract, programs.folder, programs.workspace)
+    hooks, server = sections(contract)
+    return (
+        _standing(contract, where, contract.hooks, hooks, now[0]),
+        _standing(contract, where, contract.mcp, server, now[1]),
+    )
 
 
 def is_on_this_machine(contract: Contract, where: Where) -> bool:
@@ -221,43 +221,37 @@ def is_on_this_machine(contract: Contract, where: Where) -> bool:
 
 
 def _standing(
-    contract: Contract, where: Where, place: Place | None, section: Section, programs: Programs | None
+    contract: Contract, where: Where, place: Place | None, section: Section, now: Entries | None
 ) -> Standing:
     if place is None:
         return Standing("impossible", why=contract.note)
-    path = where.file(contract, place)
+    path = str(where.file(contract, place))
     try:
-        file = _read(_followed(path, where), writes=False)
-        ours = _ours(file, _text(file)[1], section)
+        ours = _ours(_read(_followed(Path(path), where), writes=False), section)
     except AutopoiesisError as error:
-        return Standing("unreadable", str(path), str(error))
-    gone = sorted(each for each in programs_in(ours) if not os.access(each, os.X_OK))
+        return Standing("unreadable", path, str(error))
+    gone = [each for each in programs_in(ours) if not os.access(each, os.X_OK)]
     if not ours:
-        return Standing("no", str(path))
+        return Standing("no", path)
     if gone:
-        return Standing("stale", str(path), f"{', '.join(gone)} is gone")
-    if programs is not None and ours != _wanted(contract, section, programs):
-        return Standing("differs", str(path), "runs " + ", ".join(sorted(programs_in(ours))))
-    return Standing("installed", str(path))
-
-
-def _wanted(contract: Contract, section: Section, programs: Programs) -> Entries:
-    if section.what == "hooks":
-        return wanted_hooks(contract, programs.folder / HOOK, programs.workspace)
-    return wanted_server(contract, programs.folder / SERVER, programs.workspace)
+        return Standing("stale", path, f"{shown(path)}: {', '.join(gone)} is gone")
+    if now is not None and ours != now:
+        return Standing("differs", path, f"{shown(path)}: runs {', '.join(programs_in(ours))}")
+    return Standing("installed", path)
 
 
 def _files(
     contract: Contract, where: Where, programs: Programs, *, mcp: bool
 ) -> dict[Path, list[tuple[Section, Entries]]]:
     """The files, links followed, and what is to stand in each."""
-    if contract.hooks is None and contract.mcp is None:
+    if contract.hooks is None:
         raise PathRefused(contract.note.removesuffix("."), where=contract.title)
     found: dict[Path, list[tuple[Section, Entries]]] = {}
-    for place, section in ((contract.hooks, hooks_section()), (contract.mcp, server_section(contract))):
-        if place is not None and (mcp or section.what == "hooks"):
-            real = _followed(where.file(contract, place), where)
-            found.setdefault(real, []).append((section, _wanted(contract, section, programs)))
+    entries = wanted(contract, programs.folder, programs.workspace)
+    places = (contract.hooks, contract.mcp if mcp else None)
+    for place, section, each in zip(places, sections(contract), entries, strict=True):
+        if place is not None:
+            found.setdefault(_followed(where.file(contract, place), where), []).append((section, each))
     return found
 
 
@@ -292,12 +286,8 @@ def _text(file: NamedFile) -> tuple[bytes, str, str]:
     return mark, text, text if text.strip() or not is_json else "{}\n"
 
 
-def _ours(file: NamedFile, text: str, section: Section) -> Entries:
-    return {} if not text.strip() else _understood(file, lambda: section.read(text))
-
-
-def _with(file: NamedFile, text: str, section: Section, entries: Entries) -> str:
-    return _understood(file, lambda: with_entries(text, section, entries))
+def _ours(file: NamedFile, section: Section) -> Entries:
+    return _understood(file, partial(section.read, _text(file)[2]))
 
 
 def _understood(file: NamedFile, work: Callable[[], _T]) -> _T:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import random
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from engine.agents import jsonc
 from engine.agents.contracts import CLAUDE_CODE, CODEX, CONTRACTS, GEMINI, OPENCODE, Contract
 from engine.agents.install import KEPT, Change, Programs, Where, installation, removal, standing
-from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly, WriteFailed
+from engine.errors import DocumentError, PathRefused, ReadOnly, WriteFailed
 from engine.store.faults import FAULT_POINTS, trip
 from tests.cases import each_case
 
@@ -202,7 +204,7 @@ def test_toml_of_others_stays(data: bytes | None, where: Where, programs: Progra
 
 def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs) -> None:
     path = settings_of(where, f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {SOME}]}}]}}}}'.encode())
-    assert standing(CLAUDE_CODE, where, programs)[0].why == "/old place/autopoiesis-hook is gone"
+    assert standing(CLAUDE_CODE, where, programs)[0].why == f"{path}: /old place/autopoiesis-hook is gone"
     assert put(CLAUDE_CODE, where, programs)[0].keep is None
     assert b"/old place" not in path.read_bytes() and SOME.encode() in path.read_bytes()
     take(CLAUDE_CODE, where)
@@ -274,39 +276,44 @@ def test_death_at_any_step_leaves_the_old_file_or_the_new_one(where: Where, prog
     old = SETTINGS["hooks of others"]
     path = settings_of(where, old)
 
-    def killed(point: str, hit: int, work: Callable[[], object]) -> bool:
-        left = [hit]
+    def install() -> None:
+        put(CLAUDE_CODE, where, programs)
+
+    def uninstall() -> None:
+        take(CLAUDE_CODE, where)
+
+    def killed(point: str, hit: int, work: Callable[[], None]) -> bool:
+        hits = itertools.count(1)
 
         def die() -> None:
-            left[0] -= 1
-            if not left[0]:
+            if next(hits) == hit:
                 raise Died
 
-        with trip(point, die):
-            try:
-                work()
-            except Died:
-                return True
-        return False
+        with trip(point, die), contextlib.suppress(Died):
+            work()
+            return False
+        assert path.read_bytes() in (old, new), point
+        return True
 
-    put(CLAUDE_CODE, where, programs)
-    new = path.read_bytes()
-    take(CLAUDE_CODE, where)
-    deaths = 0
+    install()
+    new, deaths = path.read_bytes(), 0
+    uninstall()
     for point in sorted(FAULT_POINTS):
-        hit = 1
-        while killed(point, hit, lambda: put(CLAUDE_CODE, where, programs)):
-            assert path.read_bytes() in (old, new), point
-            put(CLAUDE_CODE, where, programs)
-            deaths, hit = deaths + 1, hit + 1
-            assert path.read_bytes() == new
-            while killed(point, hit - 1, lambda: take(CLAUDE_CODE, where)):
-                assert path.read_bytes() in (old, new), point
+        for hit in itertools.count(1):
+            if not killed(point, hit, install):
                 break
-            take(CLAUDE_CODE, where)
+            install()
+            assert path.read_bytes() == new, point
+            uninstall()
             assert path.read_bytes() == old, point
-        take(CLAUDE_CODE, where)
-    assert deaths >= 10
+            deaths += 1
+        for hit in itertools.count(1):
+            if not killed(point, hit, uninstall):
+                break
+            install()
+            assert path.read_bytes() == new, point
+            deaths += 1
+    assert deaths >= 15
 
 
 def test_somebody_writing_meanwhile_is_not_overwritten(where: Where, programs: Programs) -> None:
@@ -316,4 +323,3 @@ def test_somebody_writing_meanwhile_is_not_overwritten(where: Where, programs: P
     with pytest.raises(WriteFailed, match="was changed meanwhile"):
         change.apply()
     assert path.read_bytes() == b'{"model": "haiku"}'
-    assert issubclass(WriteFailed, AutopoiesisError)

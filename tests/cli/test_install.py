@@ -42,9 +42,13 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
     rows = {row["agent"]: row for row in apo("-C", sample, "install", "--json").json}
     assert rows["claude-code"]["is_here"] and rows["claude-code"]["hooks"]["state"] == "installed"
     assert not rows["codex"]["is_here"] and rows["opencode"]["hooks"]["state"] == "impossible"
+    assert f"✓ Claude Code has this memory by {settings}" in apo("-C", sample, "doctor").out
+    (home.parent / "bin/autopoiesis-hook").unlink()
+    gone = f"! Claude Code: {settings}: {home.parent}/bin/autopoiesis-hook is gone"
+    assert gone in apo("-C", sample, "doctor").out
     out = apo("install", "claude-code", "--uninstall", "--yes").out
     assert settings.read_bytes() == before and "which is as it was" in out and "is gone again" in out
-    assert [path.name for path in home.rglob("*") if path.is_file()] == ["settings.json"]
+    assert not (home / ".claude.json").exists() and list(settings.parent.iterdir()) == [settings]
 
 
 def test_what_cannot_be_installed_is_said(apo: Command, sample: Path, home: Path) -> None:

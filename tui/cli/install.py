@@ -14,6 +14,7 @@ from tui.cli.base import emit, emit_json, invocation, table, verb
 if TYPE_CHECKING:
     from engine.agents.contracts import Contract
     from engine.agents.install import Change, Programs, Where
+    from engine.workspace.finding import Finding
 
 SAID = {
     "installed": "installed",
@@ -44,7 +45,7 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
     sessions begin with what you told it before, and come into the memory.
     """
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
-    from engine.agents.install import Where, installation, removal  # noqa: PLC0415 — not for `--help`
+    from engine.agents.install import Where, installation, is_on_this_machine, removal  # noqa: PLC0415 — as above
 
     folder = None if project is None else project.absolute()
     where = Where(Path.home(), os.environ, folder)
@@ -58,6 +59,7 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
     changes = removal(contract, where, mcp=mcp) if uninstall else (
         installation(contract, where, _programs(), mcp=mcp))  # fmt: skip
     changes = [each for each in changes if not each.is_none]
+    is_here = is_on_this_machine(contract, where)
     is_done = bool(changes) and not dry_run and _agreed(changes, yes, as_json)
     for change in changes if is_done else ():
         change.apply()
@@ -65,7 +67,9 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
         emit_json([{"path": each.file.path, "what": each.what, "diff": each.diff, "is_written": is_done}
                    for each in changes])  # fmt: skip
     elif is_done:
-        _say(contract, where, changes, uninstall)
+        _tell(changes, uninstall)
+        if not uninstall:
+            _advise(contract, where, is_here)
     elif not changes:
         emit(f"{contract.title}: {'nothing of ours is there' if uninstall else 'installed already'}")
     elif not dry_run:
@@ -100,22 +104,21 @@ def _agreed(changes: list[Change], yes: bool, as_json: bool) -> bool:
     return click.confirm("Write this?", default=True)
 
 
-def _say(contract: Contract, where: Where, changes: list[Change], uninstall: bool) -> None:
-    from engine.agents.install import is_on_this_machine  # noqa: PLC0415 — loaded with the command
-
+def _tell(changes: list[Change], uninstall: bool) -> None:
     for change in changes:
-        what = " and ".join(change.what)
+        what, path = " and ".join(change.what), change.file.path
         if change.data is None:
-            emit(f"{what}: {change.file.path} is gone again, it held nothing else")
+            emit(f"{what}: {path} is gone again, it held nothing else")
         elif uninstall:
-            emit(f"{what}: taken out of {change.file.path}{', which is as it was' if change.spent else ''}")
+            emit(f"{what}: taken out of {path}{', which is as it was' if change.spent else ''}")
         else:
-            emit(f"{what}: written to {change.file.path}")
+            emit(f"{what}: written to {path}")
         if change.keep is not None:
             emit(f"    as it was: {change.keep.path}")
-    if uninstall:
-        return
-    if not is_on_this_machine(contract, where):
+
+
+def _advise(contract: Contract, where: Where, is_here: bool) -> None:
+    if not is_here:
         emit(f"{contract.title} itself was not found on this machine")
     if _programs().are_passing:
         emit("uv empties the cache in which these programs lie; to keep them: uv tool install autopoiesis")
@@ -147,5 +150,22 @@ def _list(where: Where, as_json: bool) -> int:
     for name, standings in found.items():
         for each in dict.fromkeys(standings):
             if each.why and (here[name] or each.state != "impossible"):
-                emit(f"{each.path}: {each.why}" if each.state in ("stale", "differs") else each.why)
+                emit(each.why)
     return 0
+
+
+def agents_found() -> list[Finding]:
+    """What ``doctor`` says of agents that have our entries in the person's settings."""
+    from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
+    from engine.agents.install import Where, standing  # noqa: PLC0415 — not for `--help`
+    from engine.workspace.finding import Finding  # noqa: PLC0415 — not for `--help`
+
+    found = []
+    for name, contract in CONTRACTS.items():
+        for each in standing(contract, Where(Path.home(), os.environ), None):
+            if each.state in ("stale", "unreadable"):
+                cure = f"run: autopoiesis install {name}"
+                found.append(Finding("warning", f"{contract.title}: {each.why}", cure))
+            elif each.state == "installed":
+                found.append(Finding("ok", f"{contract.title} has this memory by {each.path}"))
+    return found
