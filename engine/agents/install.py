@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-import shutil
 import stat
 import sysconfig
 from collections.abc import Callable, Mapping
@@ -34,6 +33,7 @@ from engine.agents.jsonc import JsonError
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
 from engine.store.named_file import NamedFile, make_folder_of, read_named, remove_named, replace_named
 from engine.store.paths import shown
+from engine.store.programs import find
 
 MOST_BYTES = 16 * 1024 * 1024
 """Of a file of settings; Claude Code keeps much in ``~/.claude.json``."""
@@ -61,14 +61,14 @@ class Programs:
         """
         folder = Path(sysconfig.get_path("scripts"))
         if not (folder / HOOK).is_file():
-            found = shutil.which(HOOK)
+            found = find(HOOK)
             if found is None:
                 raise PathRefused(
                     f"{HOOK} is not there",
                     where=str(folder),
                     cure="install the package: pipx install autopoiesis",
                 )
-            folder = Path(found).absolute().parent
+            folder = Path(found).parent
         return cls(folder, workspace)
 
     @property
@@ -217,7 +217,7 @@ def standing(contract: Contract, where: Where, programs: Programs | None) -> tup
 
 def is_on_this_machine(contract: Contract, where: Where) -> bool:
     """Whether the agent is here: its program, or its folder."""
-    return where.folder(contract).is_dir() or shutil.which(contract.program) is not None
+    return where.folder(contract).is_dir() or find(contract.program) is not None
 
 
 def _standing(
