@@ -108,7 +108,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
             monkeypatch.delenv(name)
     # What tests let workspaces send goes to servers of theirs; tests of trust itself take this away.
     monkeypatch.setenv("AUTOPOIESIS_TRUST", "all")
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR", "TEXTUAL_THEME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "NO_COLOR", "TEXTUAL_THEME"):
         monkeypatch.delenv(name, raising=False)
 
 

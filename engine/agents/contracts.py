@@ -34,7 +34,7 @@ class Event:
     """Whether the answer may add to what the model reads."""
 
     background: bool = False
-    """Whether the agent goes on without waiting: its answer is then of no use."""
+    """Whether we ask the agent not to wait (``async``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ CLAUDE_CODE = Contract(
         Event("UserPromptSubmit", "prompt", 10, context=True),
         Event("Stop", "stop", 60, background=True),
         Event("PreCompact", "pre_compact", 30),
-        Event("SessionEnd", "session_end", 10),  # without a timeout of its own it is ended after 1.5 s
+        Event("SessionEnd", "session_end", 10),  # some versions end it after 1.5 s all the same
     ),
     hooks=Place("settings.json", ".claude/settings.local.json"),
     mcp=Place("~/.claude.json", ".mcp.json"),
@@ -144,7 +144,7 @@ CODEX = Contract(
     mcp_key="mcp_servers",
     note=(
         "Codex runs a new or changed hook only after you have looked at it: start codex, type /hooks and "
-        "trust these. Versions before May 2026 need `hooks = true` under [features] in config.toml."
+        "trust these. Versions before May 2026 need `codex_hooks = true` under [features] in config.toml."
     ),
 )
 
@@ -159,8 +159,8 @@ GEMINI = Contract(
         Event("SessionStart", "session_start", 10, context=True),
         Event("BeforeAgent", "prompt", 10, context=True),
         Event("AfterAgent", "stop", 30),
-        Event("PreCompress", "pre_compact", 30, background=True),
-        Event("SessionEnd", "session_end", 10, background=True),
+        Event("PreCompress", "pre_compact", 30),
+        Event("SessionEnd", "session_end", 10),
     ),
     hooks=Place("settings.json", ".gemini/settings.json"),
     mcp=Place("settings.json", ".gemini/settings.json"),

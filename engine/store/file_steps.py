@@ -21,12 +21,16 @@ def replace(
     data: bytes | Iterable[bytes],
     relative: str,
     expected: Callable[[os.stat_result | None], bool] = lambda _: True,
+    like: os.stat_result | None = None,
 ) -> bool:
-    """Put new content in place; ``False`` when what stands there is not what was expected."""
+    """Put new content in place; ``False`` when what stands there is not what was expected.
+
+    A file that stands there keeps its mode; a new one has that of ``like``.
+    """
     old = descriptors.status(name, folder)
     if old is not None and not stat.S_ISREG(old.st_mode):
         raise PathRefused("is no regular file", where=shown(relative))
-    with descriptors.temporary(folder, name, data, old) as temp:
+    with descriptors.temporary(folder, name, data, old or like) as temp:
         reach("replace:rename")
         if not expected(descriptors.status(name, folder)):
             return False

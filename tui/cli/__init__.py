@@ -59,6 +59,7 @@ COMMANDS = {
     "hook": "tui.cli.hook:hook",
     "watch": "tui.cli.watch:watch",
     "serve": "tui.cli.serve:serve",
+    "install": "tui.cli.install:install",
 }
 
 

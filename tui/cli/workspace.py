@@ -54,8 +54,9 @@ def init(directory: Path | None, sample: bool, today: object, hooks: bool) -> No
 def doctor(staged: bool, as_json: bool) -> int:
     """Check the workspace and this machine, and say how to mend what is wrong. Exit 1 on an error."""
     from engine.workspace.doctor import examine  # noqa: PLC0415 — only now is the engine needed
+    from tui.cli.install import agents_found  # noqa: PLC0415 — only here
 
-    findings = examine(invocation().workspace, staged=staged)
+    findings = [*examine(invocation().workspace, staged=staged), *(() if staged else agents_found())]
     if as_json:
         emit_json(findings)
     else:

@@ -1,0 +1,300 @@
+"""Puts our hooks and our MCP server into an agent's settings, takes them out, and says how they stand.
+
+The settings lie outside the workspace and are the person's: the file as it was is kept beside it, and comes
+back to the byte where nothing else was changed since. A link is followed and stays one; in a project, which
+may be a stranger's, only within the project.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import stat
+import sysconfig
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from engine.agents.contracts import Contract, Place
+from engine.agents.entries import (
+    HOOK,
+    Entries,
+    NotUnderstood,
+    Section,
+    programs_in,
+    sections,
+    wanted,
+    with_entries,
+)
+from engine.agents.jsonc import JsonError
+from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
+from engine.store.named_file import NamedFile, make_folder_of, read_named, remove_named, replace_named
+from engine.store.paths import shown
+from engine.store.programs import find
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Of a file of settings; Claude Code keeps much in ``~/.claude.json``."""
+
+KEPT = ".before-autopoiesis"
+"""What the name of a kept file ends with."""
+
+_T = TypeVar("_T")
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """What the agent is to run."""
+
+    folder: Path  # absolute, with both programs in it
+    workspace: Path | None = None  # ``None`` for the one that is taken by default
+
+    @classmethod
+    def here(cls, workspace: Path | None) -> Programs:
+        """Those of this installation.
+
+        Raises:
+            PathRefused: The package is not installed where Python keeps programs, nor on the PATH.
+        """
+        folder = Path(sysconfig.get_path("scripts"))
+        if not (folder / HOOK).is_file():
+            found = find(HOOK)
+            if found is None:
+                raise PathRefused(
+                    f"{HOOK} is not there",
+                    where=str(folder),
+                    cure="install the package: pipx install autopoiesis",
+                )
+            folder = Path(found).parent
+        return cls(folder, workspace)
+
+    @property
+    def are_passing(self) -> bool:
+        """Whether they lie in uv's cache, which may be emptied at any time."""
+        return "archive-v0" in self.folder.parts
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Whose settings."""
+
+    home: Path
+    variables: Mapping[str, str]
+    project: Path | None = None  # ``None`` for the person's own
+
+    def folder(self, contract: Contract) -> Path:
+        """The agent's folder of the person."""
+        named = self.variables.get(contract.variable)
+        return Path(named, contract.below_variable) if named else self.home / contract.home
+
+    def file(self, contract: Contract, place: Place) -> Path:
+        """The file of settings, as it is called; it need not exist."""
+        if self.project is not None:
+            return self.project / place.project
+        folder = self.folder(contract)
+        if place.user.startswith("~/"):
+            folder = folder if self.variables.get(contract.variable) else self.home
+        return folder / place.user.removeprefix("~/")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of one file."""
+
+    file: NamedFile
+    data: bytes | None  # ``None`` where it is deleted: it was made by the installation
+    what: tuple[str, ...]
+    keep: NamedFile | None = None
+    """Where the file as it is now is kept first."""
+
+    spent: NamedFile | None = None
+    """What was kept, where all is as it was: it is not needed after."""
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the file stays as it is."""
+        return self.data == (None if self.file.seen is None else self.file.data)
+
+    @property
+    def diff(self) -> str:
+        """The change, line by line."""
+        old, new = (
+            each.decode("utf-8", "replace").splitlines() for each in (self.file.data, self.data or b"")
+        )
+        path = str(self.file.path)
+        return "\n".join(difflib.unified_diff(old, new, path, path, lineterm="", n=2))
+
+    def apply(self) -> None:
+        """Does it; whenever it is interrupted, the old file stands there or the new one.
+
+        Raises:
+            WriteFailed, ReadOnly, PathRefused: Nothing was written, or the file was changed meanwhile.
+        """
+        if self.data is None:
+            remove_named(self.file)
+            return
+        make_folder_of(self.file.path)
+        if self.keep is not None:
+            replace_named(self.keep, self.file.data, like=self.file)
+        replace_named(self.file, self.data)
+        if self.spent is not None:
+            remove_named(self.spent)
+
+
+State = Literal["installed", "differs", "stale", "no", "unreadable", "impossible"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one kind of our entries stands."""
+
+    state: State
+    path: str = ""  # of the file
+    why: str = ""  # with the file's name where it is about a file
+
+
+def installation(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -> list[Change]:
+    """What an installation changes; a file that would stay as it is comes too.
+
+    Raises:
+        DocumentError: A file is not understood.
+        PathRefused, WriteFailed, ReadOnly: A file cannot be read, or not be written.
+    """
+    changes = []
+    for real, parts in _files(contract, where, programs, mcp=mcp).items():
+        file = _read(real)
+        mark, text, made = _text(file)
+        is_first = not any(_ours(file, section) for section, _ in parts)
+        for section, entries in parts:
+            made = _understood(file, partial(with_entries, made, section, entries))
+        data = file.data if made == text else mark + made.encode()
+        keep = _kept(real) if is_first and file.seen is not None else None
+        changes.append(Change(file, data, tuple(section.what for section, _ in parts), keep))
+    return changes
+
+
+def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
+    """What taking our entries out changes. Raises as ``installation``."""
+    changes = []
+    for real, parts in _files(contract, where, Programs(Path("/")), mcp=mcp).items():
+        file = _read(real)
+        mark, text, _ = _text(file)
+        ours = [(section, found) for section, _ in parts if (found := _ours(file, section))]
+        if not ours:
+            continue
+        what = tuple(section.what for section, _ in ours)
+        kept = _kept(real)
+        before = _text(NamedFile(real, kept.data))[2]
+        with contextlib.suppress(JsonError, NotUnderstood):
+            for section, found in ours:
+                before = with_entries(before, section, found)
+        if before == text:  # nothing else has changed since
+            back = None if kept.seen is None else kept.data
+            changes.append(Change(file, back, what, spent=kept))
+            continue
+        for section, _ in ours:
+            text = _understood(file, partial(with_entries, text, section, {}))
+        changes.append(Change(file, mark + text.encode(), what))
+    return changes
+
+
+def standing(contract: Contract, where: Where, programs: Programs | None) -> tuple[Standing, Standing]:
+    """How hooks and MCP server stand.
+
+    Args:
+        programs: What an installation would name now; ``None`` where that is not known.
+    """
+    now = (None, None) if programs is None else wanted(contract, programs.folder, programs.workspace)
+    hooks, server = sections(contract)
+    return (
+        _standing(contract, where, contract.hooks, hooks, now[0]),
+        _standing(contract, where, contract.mcp, server, now[1]),
+    )
+
+
+def is_on_this_machine(contract: Contract, where: Where) -> bool:
+    """Whether the agent is here: its program, or its folder."""
+    return where.folder(contract).is_dir() or find(contract.program) is not None
+
+
+def _standing(
+    contract: Contract, where: Where, place: Place | None, section: Section, now: Entries | None
+) -> Standing:
+    if place is None:
+        return Standing("impossible", why=contract.note)
+    path = str(where.file(contract, place))
+    try:
+        ours = _ours(_read(_followed(Path(path), where), writes=False), section)
+    except AutopoiesisError as error:
+        return Standing("unreadable", path, str(error))
+    gone = [each for each in programs_in(ours) if not os.access(each, os.X_OK)]
+    if not ours:
+        return Standing("no", path)
+    if gone:
+        return Standing("stale", path, f"{shown(path)}: {', '.join(gone)} is gone")
+    if now is not None and ours != now:
+        return Standing("differs", path, f"{shown(path)}: runs {', '.join(programs_in(ours))}")
+    return Standing("installed", path)
+
+
+def _files(
+    contract: Contract, where: Where, programs: Programs, *, mcp: bool
+) -> dict[Path, list[tuple[Section, Entries]]]:
+    """The files, links followed, and what is to stand in each."""
+    if contract.hooks is None:
+        raise PathRefused(contract.note.removesuffix("."), where=contract.title)
+    found: dict[Path, list[tuple[Section, Entries]]] = {}
+    entries = wanted(contract, programs.folder, programs.workspace)
+    places = (contract.hooks, contract.mcp if mcp else None)
+    for place, section, each in zip(places, sections(contract), entries, strict=True):
+        if place is not None:
+            found.setdefault(_followed(where.file(contract, place), where), []).append((section, each))
+    return found
+
+
+def _followed(path: Path, where: Where) -> Path:
+    real = Path(os.path.realpath(path))
+    if where.project is not None and not real.is_relative_to(os.path.realpath(where.project)):
+        cure = f"look at it, and name it yourself: {shown(str(real))}"
+        raise PathRefused("a symlink leads out of the project", where=shown(str(path)), cure=cure)
+    return real
+
+
+def _read(real: Path, *, writes: bool = True) -> NamedFile:
+    file = read_named(real, MOST_BYTES) if real.parent.is_dir() else NamedFile(real)
+    if writes and file.seen is not None and not file.seen.st_mode & stat.S_IWUSR:
+        raise ReadOnly("is read-only", where=shown(str(real)), cure=f"chmod u+w {shown(str(real))}")
+    return file
+
+
+def _kept(real: Path) -> NamedFile:
+    path = real.with_name(real.name + KEPT)
+    return read_named(path, MOST_BYTES) if path.parent.is_dir() else NamedFile(path)
+
+
+def _text(file: NamedFile) -> tuple[bytes, str, str]:
+    """The byte order mark, the text, and the text to begin with where it is blank."""
+    mark = _BOM if file.data.startswith(_BOM) else b""
+    try:
+        text = file.data.removeprefix(_BOM).decode()
+    except UnicodeDecodeError as error:
+        raise DocumentError("is not UTF-8", where=shown(str(file.path)), cure="save it as UTF-8") from error
+    is_json = file.path.suffix == ".json"
+    return mark, text, text if text.strip() or not is_json else "{}\n"
+
+
+def _ours(file: NamedFile, section: Section) -> Entries:
+    return _understood(file, partial(section.read, _text(file)[2]))
+
+
+def _understood(file: NamedFile, work: Callable[[], _T]) -> _T:
+    cure = "mend it; nothing was changed"
+    try:
+        return work()
+    except JsonError as error:
+        raise DocumentError(str(error), where=f"{shown(str(file.path))}:{error.line}", cure=cure) from None
+    except NotUnderstood as error:
+        raise DocumentError(str(error), where=shown(str(file.path)), cure=cure) from None

@@ -1,0 +1,325 @@
+"""Agents' settings with our entries in them, and without: everything else stays, to the byte."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import shlex
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.agents import jsonc
+from engine.agents.contracts import CLAUDE_CODE, CODEX, CONTRACTS, GEMINI, OPENCODE, Contract
+from engine.agents.install import KEPT, Change, Programs, Where, installation, removal, standing
+from engine.errors import DocumentError, PathRefused, ReadOnly, WriteFailed
+from engine.store.faults import FAULT_POINTS, trip
+from tests.cases import each_case
+
+SOME = '{ "type": "command", "command": "say done" }'
+OTHERS = f'{{ "matcher": "x", "hooks": [{SOME}] }}'
+OURS = '{"type": "command", "command": "\'/old place/autopoiesis-hook\' claude-code"}'
+
+SETTINGS = {
+    "absent": None,
+    "blank": b"\n",
+    "nothing": b"{}",
+    "on one line": b'{"model": "opus"}',
+    "tabs and no newline at the end": b'{\n\t"model":\t"opus"\n}',
+    "windows": b'\xef\xbb\xbf{\r\n    "model": "opus",\r\n    "env": {}\r\n}\r\n',
+    "remarks": b'// mine\n{\n  // "hooks": {\n  "url": "http://x//y", // why: {[\n'
+    b'  /* , */ "n": 1 /* } */ // last\n}\n',
+    "comma at the end": b'{\n  "model": "opus", // my model\n}\n',
+    "hooks of others": f'{{\n  "hooks": {{\n    "Stop": [\n      {OTHERS},\n    ],\n'
+    '    "X": []\n  }\n}\n'.encode(),
+    "a hook in one line": f'{{"hooks":{{"Stop":[{OTHERS}]}},"a":[]}}'.encode(),
+    "a key twice": f'{{"hooks": 1, "hooks": {{"Stop": [{OTHERS}]}}}}\n'.encode(),
+    "unknown words": '{\n  "größe": "ﷺ \\ud83d\\ude00 \\/",\n  "n": -1.50e+10\n}\n'.encode(),
+}  # fmt: skip
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Where:
+    return Where(tmp_path / "my home", {})
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Programs:
+    folder = tmp_path / "pro grams"
+    folder.mkdir()
+    for name in ("autopoiesis", "autopoiesis-hook"):
+        (folder / name).touch(0o755)
+    return Programs(folder)
+
+
+def put(contract: Contract, where: Where, programs: Programs, *, mcp: bool = False) -> list[Change]:
+    changes = installation(contract, where, programs, mcp=mcp)
+    for change in changes:
+        change.apply()
+    return changes
+
+
+def take(contract: Contract, where: Where, *, mcp: bool = False) -> None:
+    for change in removal(contract, where, mcp=mcp):
+        change.apply()
+
+
+def settings_of(where: Where, data: bytes | None) -> Path:
+    path = where.home / ".claude/settings.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if data is not None:
+        path.write_bytes(data)
+    return path
+
+
+def content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+@each_case("data", SETTINGS.values())
+def test_what_was_put_in_comes_out_to_the_byte(data: bytes | None, where: Where, programs: Programs) -> None:
+    path = settings_of(where, data)
+    (change,) = put(CLAUDE_CODE, where, programs)
+    kept = path.with_name(path.name + KEPT)
+    assert content(kept) == data and (change.keep is None) == (data is None)
+    tree = jsonc.parse(path.read_bytes().decode("utf-8-sig")).value
+    for event in CLAUDE_CODE.events:
+        (handler,) = tree["hooks"][event.name][-1]["hooks"]
+        assert shlex.split(handler["command"]) == [str(programs.folder / "autopoiesis-hook"), "claude-code"]
+        assert handler["timeout"] == event.seconds and handler.get("async", False) == event.background
+    assert installation(CLAUDE_CODE, where, programs, mcp=False)[0].is_none
+    take(CLAUDE_CODE, where)
+    assert content(path) == data and not kept.exists()
+
+
+def _written(value: object, style: random.Random) -> str:
+    """A value as a careless person writes it: white space, remarks and commas wherever they may stand."""
+    gaps = [" ", "", "\n  ", "\r\n\t", " /* a, { */ ", "\n  // b \"}\n    "]  # fmt: skip
+    used = style.sample(gaps, 3)
+
+    def gap() -> str:
+        return style.choice(used)
+
+    if not isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=style.random() < 0.5)
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    parts = [
+        gap() + (f"{json.dumps(key)}{gap()}:{gap()}" if isinstance(value, dict) else "")
+        + _written(each, style) + gap()
+        for key, each in items
+    ]  # fmt: skip
+    end = f",{gap()}" if parts and style.random() < 0.3 else ""
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    return left + ",".join(parts) + end + right
+
+
+GROUP = st.fixed_dictionaries({"hooks": st.lists(st.just(json.loads(SOME)), min_size=1, max_size=2)})
+TREES = st.dictionaries(st.sampled_from(["model", "env", "permissions"]), st.recursive(
+    st.sampled_from(["opus", "// no", "}", 1, None]), lambda inner: st.lists(inner, max_size=3))).flatmap(
+    lambda tree: st.dictionaries(st.sampled_from(["Stop", "SessionStart", "PreToolUse"]),
+                                 st.lists(GROUP, min_size=1, max_size=2), max_size=2).map(
+        lambda hooks: {**tree, "hooks": hooks} if hooks else tree))  # fmt: skip
+
+
+@given(TREES, st.integers(0, 10**6))
+def test_whatever_somebody_wrote_stays(
+    tmp_path_factory: pytest.TempPathFactory, tree: dict[str, object], seed: int
+) -> None:
+    style = random.Random(seed)
+    data = (_written(tree, style) + style.choice(["", "\n", "\r\n"])).encode()
+    where, programs = Where(tmp_path_factory.mktemp("h"), {}), Programs(Path("/opt/a b"), Path("/my memory"))
+    path = settings_of(where, data)
+    put(CLAUDE_CODE, where, programs)
+    installed = path.read_bytes()
+    take(CLAUDE_CODE, where)
+    assert path.read_bytes() == data
+    # The same where somebody has changed something since, so that what was kept is of no use.
+    path.write_bytes(installed + b"\n// a word\n")
+    take(CLAUDE_CODE, where)
+    if tree:  # of an empty object, what stands between its brackets may go
+        assert path.read_bytes() == data + b"\n// a word\n"
+    else:
+        assert jsonc.parse(path.read_text()).value == tree
+
+
+@each_case("contract", [CLAUDE_CODE, CODEX, GEMINI])
+def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, programs: Programs) -> None:
+    assert [each.state for each in standing(contract, where, programs)] == ["no", "no"]
+    files = [change.file.path for change in put(contract, where, programs, mcp=True)]
+    assert [each.state for each in standing(contract, where, programs)] == ["installed", "installed"]
+    text = files[-1].read_text()
+    tree = tomllib.loads(text) if files[-1].suffix == ".toml" else json.loads(text)
+    server = tree[contract.mcp_key]["autopoiesis"]
+    assert [server["command"], *server["args"]] == [str(programs.folder / "autopoiesis"), "mcp"]
+    elsewhere = Programs(programs.folder, Path("/else where"))
+    assert [each.state for each in standing(contract, where, elsewhere)] == ["differs", "differs"]
+    (programs.folder / "autopoiesis-hook").rename(programs.folder / "gone")
+    assert standing(contract, where, programs)[0].state == "stale"
+    (programs.folder / "gone").rename(programs.folder / "autopoiesis-hook")
+    take(contract, where, mcp=True)
+    assert not any(path.exists() for path in files)
+
+
+def test_timeouts_are_told_in_the_units_of_the_agent() -> None:
+    assert {each.agent: each.ticks for each in CONTRACTS.values() if each.ticks > 1} == {"gemini": 1_000}
+    assert json.loads(CODEX.answer("UserPromptSubmit", "hä")) == {
+        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "hä"}
+    }
+    assert CODEX.answer("Stop", "text") == CODEX.answer("Unknown", "text") == ""
+    assert GEMINI.answer("AfterAgent", "text") == GEMINI.answer("BeforeAgent", "") == "{}"
+
+
+TOML = {
+    "absent": None,
+    "no newline at the end": b'model = "o"  # mine',
+    "windows": b'# top\r\nmodel = "o"\r\n\r\n[features]\r\nhooks = true\r\n',
+    "other servers": b'[mcp_servers.other]\ncommand = "x"\n\n\n',
+}
+
+
+@each_case("data", TOML.values())
+def test_toml_of_others_stays(data: bytes | None, where: Where, programs: Programs) -> None:
+    path = where.home / ".codex/config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if data is not None:
+        path.write_bytes(data)
+    put(CODEX, where, programs, mcp=True)
+    installed = path.read_bytes()
+    take(CODEX, where, mcp=True)
+    assert content(path) == data
+    # Codex writes whom you trust after our table, and a person settings of the server below it.
+    later = b'\n[projects."/p"]\ntrust_level = "trusted"\n'
+    path.write_bytes(installed + b'\nenabled = true\n[mcp_servers.autopoiesis.env]\nA = "1"\n' + later)
+    take(CODEX, where, mcp=True)
+    assert tomllib.loads(path.read_text()) == tomllib.loads((data or b"").decode() + later.decode())
+    assert path.read_bytes().startswith(data or b"")
+
+
+def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs) -> None:
+    path = settings_of(where, f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {SOME}]}}]}}}}'.encode())
+    assert standing(CLAUDE_CODE, where, programs)[0].why == f"{path}: /old place/autopoiesis-hook is gone"
+    assert put(CLAUDE_CODE, where, programs)[0].keep is None
+    assert b"/old place" not in path.read_bytes() and SOME.encode() in path.read_bytes()
+    take(CLAUDE_CODE, where)
+    assert path.read_bytes() == f'{{"hooks": {{"Stop": [{{"hooks": [ {SOME}]}}]}}}}'.encode()
+
+
+@each_case(
+    ("data", "said"),
+    [
+        (b'{\n  "a": 1\n  "b": 2\n}', ":3: a comma or } is expected"),
+        (b'{"a": tru}', ":1: a value is expected"),
+        (b"[]", "is no JSON object"),
+        (b"{} {}", ":1: something follows"),
+        (b'{"hooks": []}', "holds something else than an object under hooks"),
+        (b'{"hooks": {"Stop": {}}}', "holds something else than a list under hooks.Stop"),
+        (b"\xff\xfe{\x00}\x00", "is not UTF-8"),
+        (b'{"a":' + b"[" * 5_000, "is nested more than 100 deep"),
+    ],
+)
+def test_what_is_not_understood_is_left_alone(
+    data: bytes, said: str, where: Where, programs: Programs
+) -> None:
+    path = settings_of(where, data)
+    with pytest.raises(DocumentError, match=r"nothing was changed|save it as UTF-8") as error:
+        put(CLAUDE_CODE, where, programs)
+    assert said in str(error.value) and str(path) in str(error.value)
+    assert os.listdir(path.parent) == [path.name] and path.read_bytes() == data
+
+
+def test_a_link_stays_a_link_but_not_out_of_a_project(where: Where, programs: Programs) -> None:
+    path, target = settings_of(where, None), where.home / "dotfiles/claude.json"
+    target.parent.mkdir()
+    target.write_bytes(b"{}")
+    target.chmod(0o600)
+    path.symlink_to(target)
+    put(CLAUDE_CODE, where, programs)
+    assert path.is_symlink() and b"autopoiesis-hook" in target.read_bytes()
+    assert {file.stat().st_mode & 0o777 for file in target.parent.iterdir()} == {0o600}
+    project = where.home / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / ".claude/settings.local.json").symlink_to(target)
+    with pytest.raises(PathRefused, match="out of the project"):
+        put(CLAUDE_CODE, Where(where.home, {}, project), programs)
+
+
+def test_read_only_settings_and_agents_without_any_are_named(where: Where, programs: Programs) -> None:
+    settings_of(where, b"{}").chmod(0o444)
+    with pytest.raises(ReadOnly, match=r"is read-only; chmod u\+w"):
+        put(CLAUDE_CODE, where, programs)
+    with pytest.raises(PathRefused, match="only from plugins written in JavaScript"):
+        put(OPENCODE, where, programs)
+    variables = {"CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d", "GEMINI_CLI_HOME": "/g"}
+    named = Where(where.home, variables)
+    files = [
+        named.file(each, place)
+        for each in (CLAUDE_CODE, CODEX, GEMINI)
+        for place in (each.hooks, each.mcp)
+        if place
+    ]
+    assert list(map(str, files)) == ["/d/settings.json", "/d/.claude.json", "/c/hooks.json", "/c/config.toml",
+                                     "/g/.gemini/settings.json", "/g/.gemini/settings.json"]  # fmt: skip
+
+
+class Died(BaseException):
+    """The process ends here."""
+
+
+def test_death_at_any_step_leaves_the_old_file_or_the_new_one(where: Where, programs: Programs) -> None:
+    old = SETTINGS["hooks of others"]
+    path = settings_of(where, old)
+
+    def install() -> None:
+        put(CLAUDE_CODE, where, programs)
+
+    def uninstall() -> None:
+        take(CLAUDE_CODE, where)
+
+    def killed(point: str, hit: int, work: Callable[[], None]) -> bool:
+        hits = itertools.count(1)
+
+        def die() -> None:
+            if next(hits) == hit:
+                raise Died
+
+        with trip(point, die), contextlib.suppress(Died):
+            work()
+            return False
+        assert path.read_bytes() in (old, new), point
+        return True
+
+    install()
+    new, deaths = path.read_bytes(), 0
+    uninstall()
+    for point in sorted(FAULT_POINTS):
+        for hit in itertools.count(1):
+            if not killed(point, hit, install):
+                break
+            install()
+            assert path.read_bytes() == new, point
+            uninstall()
+            assert path.read_bytes() == old, point
+            deaths += 1
+        for hit in itertools.count(1):
+            if not killed(point, hit, uninstall):
+                break
+            install()
+            assert path.read_bytes() == new, point
+            deaths += 1
+    assert deaths >= 15
+
+
+def test_somebody_writing_meanwhile_is_not_overwritten(where: Where, programs: Programs) -> None:
+    path = settings_of(where, b"{}")
+    (change,) = installation(CLAUDE_CODE, where, programs, mcp=False)
+    path.write_bytes(b'{"model": "haiku"}')
+    with pytest.raises(WriteFailed, match="was changed meanwhile"):
+        change.apply()
+    assert path.read_bytes() == b'{"model": "haiku"}'

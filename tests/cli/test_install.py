@@ -1,0 +1,72 @@
+"""``autopoiesis install``: shows, asks, writes, lists."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's home with Claude Code in it, and the programs beside it."""
+    home, programs = tmp_path / "home", tmp_path / "bin"
+    (home / ".claude").mkdir(parents=True)
+    (home / ".claude/settings.json").write_text('{\n  "model": "opus" // mine\n}\n')
+    programs.mkdir()
+    for name in ("autopoiesis", "autopoiesis-hook"):
+        (programs / name).touch(0o755)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setattr("engine.agents.install.sysconfig.get_path", lambda _: str(programs))
+    return home
+
+
+def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home: Path) -> None:
+    settings = home / ".claude/settings.json"
+    before = settings.read_bytes()
+    asked = apo("-C", sample, "install", "claude-code")
+    assert asked.code == 1 and '+    "SessionStart": [' in asked.out and "write it with --yes" in asked.out
+    assert apo("-C", sample, "install", "claude-code", "--dry-run").code == 0
+    assert settings.read_bytes() == before
+    done = apo("-C", sample, "install", "claude-code", "--yes")
+    assert done.code == 0, done.err
+    assert f"as it was: {settings}.before-autopoiesis" in done.out
+    assert f"autopoiesis-hook claude-code -C {sample}" in settings.read_text()
+    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["autopoiesis"]
+    assert server["args"] == ["mcp", "-C", str(sample)]
+    assert "installed already" in apo("-C", sample, "install", "claude-code", "--yes").out
+    rows = {row["agent"]: row for row in apo("-C", sample, "install", "--json").json}
+    assert rows["claude-code"]["is_here"] and rows["claude-code"]["hooks"]["state"] == "installed"
+    assert not rows["codex"]["is_here"] and rows["opencode"]["hooks"]["state"] == "impossible"
+    assert f"✓ Claude Code has this memory by {settings}" in apo("-C", sample, "doctor").out
+    (home.parent / "bin/autopoiesis-hook").unlink()
+    gone = f"! Claude Code: {settings}: {home.parent}/bin/autopoiesis-hook is gone"
+    assert gone in apo("-C", sample, "doctor").out
+    out = apo("install", "claude-code", "--uninstall", "--yes").out
+    assert settings.read_bytes() == before and "which is as it was" in out and "is gone again" in out
+    assert not (home / ".claude.json").exists() and list(settings.parent.iterdir()) == [settings]
+
+
+def test_what_cannot_be_installed_is_said(apo: Command, sample: Path, home: Path) -> None:
+    assert "run: autopoiesis init" in apo("install", "claude-code", "--yes").err
+    assert "plugins written in JavaScript" in apo("-C", sample, "install", "opencode", "--yes").err
+    assert apo("install", "emacs").code == 2
+    (home / ".claude/settings.json").write_text('{"model": ')
+    failed = apo("-C", sample, "install", "claude-code", "--yes")
+    assert failed.code == 1 and "settings.json:1: a value is expected" in failed.err
+    assert not (home / ".claude.json").exists()
+    assert "a value is expected" in apo("-C", sample, "install").out
+
+
+def test_a_project_has_settings_of_its_own(apo: Command, sample: Path, home: Path) -> None:
+    project = home / "work"
+    project.mkdir()
+    out = apo("-C", sample, "install", "claude-code", "--project", project, "--no-mcp", "--yes").out
+    assert "keep them out of the project's commits" in out
+    assert [path.name for path in project.rglob("*") if path.is_file()] == ["settings.local.json"]
+    assert "not installed" in apo("-C", sample, "install").out.splitlines()[1]
+    assert "not installed" not in apo("-C", sample, "install", "--project", project).out.splitlines()[1][:40]
