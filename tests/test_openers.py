@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.agents.wire import socket_folder
 from tests.transcripts.logs import SESSION, ClaudeCode, dump
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +43,8 @@ class Watched:
     @property
     def own(self) -> tuple[Path, ...]:
         """What may be written."""
-        return tuple(self.place / name for name in ("memory", "home", "tmp"))
+        sockets = Path(socket_folder())  # where hooks of agents are answered, for this person alone
+        return (*(self.place / name for name in ("memory", "home", "tmp")), sockets)
 
     @property
     def port(self) -> int:
@@ -271,8 +273,9 @@ def test_the_system_saw_no_program_started_but_ours_and_git(watched: Watched, ca
 
 def test_the_system_saw_nobody_spoken_to(watched: Watched, calls: list[Call]) -> None:
     spoken = [call.arguments for call in calls if call.name in ("connect", "bind")]
-    # The C library asks a daemon of the machine for names of users.
-    spoken = [each for each in spoken if "AF_UNIX" not in each or "/run/" not in each]
+    # The C library asks a daemon of the machine for names of users; hooks of agents are answered.
+    known = ("/run/", f"{socket_folder()}/")
+    spoken = [each for each in spoken if "AF_UNIX" not in each or not any(name in each for name in known)]
     address = re.compile(r'sin_port=htons\((\d+)\), sin_addr=inet_addr\("127\.0\.0\.1"\)')
     ports = [int(found[1]) for each in spoken if (found := address.search(each))]
     assert len(ports) == len(spoken) and sorted(ports) == [0, watched.port], "the server, and who asks it"

@@ -30,11 +30,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(
             ROOT / package, folder / "from" / package, ignore=shutil.ignore_patterns("__pycache__")
         )
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "from")
     for name in ("tests", "snapshots", "tests/training"):
         (folder / "from" / name).mkdir()
         (folder / "from" / name / "__init__.py").touch()
+        (folder / "from" / name / "test_house.py").touch()
     command = [
         sys.executable,
         "-m",
