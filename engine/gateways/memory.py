@@ -81,7 +81,7 @@ class Memory:
         trace, told, note = self._trace(question), frozenset[tuple[str, str]](), ""
         self._engine.catch_up_index()
         while True:
-            compiled = self._engine.prompts.compile(question, trace, budget=budget, part="message", told=told)
+            compiled = self._engine.prompts.compile(question, trace, budget=budget, part="asked", told=told)
             text = self._text(compiled)
             hidden = {(each.source, "") for each in compiled.sections if not self._may(each.source)} - told
             if len(text) > MOST:
