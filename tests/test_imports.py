@@ -9,7 +9,7 @@ from pathlib import Path
 
 HEAVY = {
     "sklearn", "scipy", "anthropic", "openai", "google", "textual", "rich", "torch", "sentence_transformers",
-    "py3langid", "watchfiles", "asyncio",
+    "py3langid", "watchfiles", "asyncio", "mcp",
 }  # fmt: skip
 
 

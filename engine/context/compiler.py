@@ -115,6 +115,7 @@ class _Compile:
         budget = within_window(asked, settings.model, self.window, self.notes)
         self.budget = budget
         self.is_whole = request.part == "whole"
+        self.is_beside = request.part in ("message", "asked")
         self.reserve = reserve_of(budget, settings.reply_reserve_tokens) * self.is_whole
         self.available = budget - self.reserve
         self.knowledge_caps = caps_of(settings, "knowledge")
@@ -135,7 +136,7 @@ class _Compile:
             self._stable()
         topics = ordered(self.request.topics)
         main_session = self.request.main_session
-        active = () if self.request.part == "message" else active_presets(self.reader)
+        active = () if self.is_beside else active_presets(self.reader)
         presets = Curation(active, self.reader, main_session=main_session)
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
         assembled = assemble(self.placement.pieces)
@@ -201,7 +202,7 @@ class _Compile:
     def _stable(self) -> None:
         """P1 of layers 6 and 7, from files and budget alone; an agent is told them once a session."""
         request = self.request
-        if request.part == "message":
+        if self.is_beside:
             self._rules(0)
             return
         catalog_cap = f"the catalog's {catalog.CATALOG_KIB:g} KiB"
@@ -240,7 +241,7 @@ class _Compile:
         caps = caps_of(self.settings, "rules")
         chosen = rules_for(self.reader, request.message, request.history, request.project, room, caps)
         self.called = chosen.called
-        placement.left_out.extend(chosen.left_out if request.part != "message" else ())
+        placement.left_out.extend(() if self.is_beside else chosen.left_out)
         return placement.place(chosen.standing, room) if chosen.standing is not None else 0
 
     def _make_way(self, message: Piece) -> None:
@@ -306,8 +307,7 @@ class _Compile:
         """Give journals, presets, topics, search results and history their room; gives what each took."""
         placement, settings = self.placement, self.settings
         journal_caps = caps_of(settings, "journal")
-        is_told = self.request.part == "message"
-        for candidate in () if is_told else fixed.journals(self.reader, self.request.today):
+        for candidate in () if self.is_beside else fixed.journals(self.reader, self.request.today):
             free = room - keep.history - keep.results - keep.topics - keep.presets
             room -= placement.place(candidate, free, journal_caps)
         free = room - keep.history - keep.results - keep.topics

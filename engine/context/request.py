@@ -26,9 +26,10 @@ class Query:
     exclude: frozenset[str]  # workspace-relative paths of files left out
 
 
-Part = Literal["whole", "standing", "message"]
+Part = Literal["whole", "standing", "message", "asked"]
 """What a prompt is for: ``whole`` for a model that is sent nothing else; for an agent with a prompt and a
-history of its own ``standing``, said once a session, and ``message``, said beside each message."""
+history of its own ``standing``, said once a session, ``message``, said beside each message, and ``asked``,
+the same where the agent asks for it: then it need not be as sure to be of use."""
 
 TOLD_BEFORE = "what was told before"
 """The label of what an agent was told already, where it keeps the same from being told again."""

@@ -68,7 +68,8 @@ _BOX = re.compile(r"\[([ xX])\][ \t]+")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
 _FROM = re.compile(r"(?<!\\)\[from:([^\[\]]*)\]", re.IGNORECASE)
 _OURS = re.compile(r"(?<!\\)([\[(])(?=\s{0,8}(?:from|supersedes)\s{0,8}:)", re.IGNORECASE)
-_HIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+HIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Characters that steer a terminal or cannot be seen."""
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _CODE_INDENT = 4
@@ -132,7 +133,7 @@ def note_line(text: str, origin: Origin) -> str:
 
 def plain(text: str) -> str:
     """A text from outside as one line that forges neither a delimiter nor a provenance nor a link."""
-    line = " ".join(_HIDDEN.sub("\ufffd", outside(text)).split())
+    line = " ".join(HIDDEN.sub("\ufffd", outside(text)).split())
     if line.startswith("<!--"):
         line = f"<\\{line[1:]}"
     if _BOX.match(line):  # only the person ticks a box

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from engine.provenance.voices import Voices
 
 Group = Literal[
-    "risky", "upkeep", "correction", "person", "plan", "summary", "command", "outside", "repeated", "other",
+    "risky", "upkeep", "correction", "person", "plan", "summary", "agent", "command", "outside",
+    "repeated", "other",
 ]  # fmt: skip
 GROUPS: tuple[Group, ...] = get_args(Group)
 """In the order in which they are listed: the dangerous first, then what a person said."""
@@ -31,6 +32,7 @@ WHY: dict[Group, str] = {
     "person": "you said so of somebody",
     "plan": "you approved this plan",
     "summary": "the agent said so at the end",
+    "agent": "an agent asked for it to be remembered",
     "command": "this command succeeded again and again",
     "outside": OUTSIDE,
 }
@@ -43,12 +45,16 @@ TITLES: dict[Group, str] = {
     "person": "what you said of somebody",
     "plan": "plans you approved",
     "summary": "what the agent said it had done",
+    "agent": "what agents asked to remember",
     "command": "commands that succeeded again and again",
     "outside": "said after the agent had read text from outside",
     "repeated": "repeats what a tool or a file said",
     "other": "could not be written as they are",
 }
 """What a list calls a group."""
+
+BY_AGENT = "mcp-"
+"""How the name of an origin begins that is an agent's proposal, and no conversation's."""
 
 LEAST_SUCCESSES = 3
 """How often a command must have succeeded, in all conversations together, before it is proposed."""

@@ -88,9 +88,7 @@ def _read(path: object, files: Files) -> str:
         return 'no path was given; call read({"path": ...}) with a location of the catalog\n'
     found = scan_entries(files)
     place = path.strip().removeprefix("./")
-    folders = (f"{entry.folder}/" for entry in found.entries)
-    within = any(place.startswith(each) and not hidden(place[len(each) :]) for each in folders)
-    if not within or place not in found.inventory.files:
+    if not is_readable(place, found):
         return f"{shown(path)[:200]} is no file of an entry or a skill; the catalog names what there is\n"
     try:
         text = outside(files.read(place, limit=READ_BYTES).decode("utf-8", "replace"))
@@ -100,6 +98,13 @@ def _read(path: object, files: Files) -> str:
     if len(text) <= READ_CHARACTERS:
         return text
     return f"{text[:READ_CHARACTERS]}\n[cut: {len(text) - READ_CHARACTERS:,} more characters]\n"
+
+
+def is_readable(place: str, scan: EntryScan) -> bool:
+    """Whether a workspace-relative path is a file of an entry or a skill, and no hidden one."""
+    folders = (f"{entry.folder}/" for entry in scan.entries)
+    within = any(place.startswith(each) and not hidden(place[len(each) :]) for each in folders)
+    return within and place in scan.inventory.files
 
 
 def catalog_text(scan: EntryScan) -> str:

@@ -22,6 +22,7 @@ PLACEHOLDER = "[secret]"
 
 _SMALL = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _BEFORE = 64
+_SIGN = re.compile(r"[^\n]")
 _FILLER = re.compile(r"x{8}|X{8}|\*{4}|\.\.\.")
 """What stands in for a key in examples."""
 
@@ -55,9 +56,9 @@ def redact(text: str) -> tuple[str, int]:
 
 
 def masked(text: str) -> str:
-    """The text with dots over what looks like a secret: everything else stands where it stood."""
+    """The text with dots over what looks like a secret: all else, line ends too, stands where it stood."""
     for start, end, _ in _spans(text):
-        text = text[:start] + "•" * (end - start) + text[end:]
+        text = text[:start] + _SIGN.sub("•", text[start:end]) + text[end:]
     return text
 
 

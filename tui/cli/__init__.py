@@ -60,6 +60,7 @@ COMMANDS = {
     "watch": "tui.cli.watch:watch",
     "serve": "tui.cli.serve:serve",
     "install": "tui.cli.install:install",
+    "mcp": "tui.cli.mcp:mcp",
 }
 
 

@@ -20,8 +20,8 @@ _group_option = click.option(
     "--group",
     type=click.Choice(
         (
-            *("upkeep", "correction", "person", "plan", "summary", "command", "outside", "repeated", "other"),
-            "risky",
+            *("upkeep", "correction", "person", "plan", "summary", "agent", "command", "outside"),
+            *("repeated", "other", "risky"),
         )
     ),
     help="All that waits for one kind of reason.",
@@ -81,7 +81,7 @@ def _emit_waiting(each: Waiting, files: Files, *, says_why: bool) -> None:
     if each.change is not None:
         _emit_change(each, files)
         return
-    place = f"{each.source}:{each.line}" if each.line else each.source
+    place = f"{each.source}:{each.line}" if each.line else each.source or each.origin.name
     emit(f"    from: {place}{f'  {each.said}' if each.said else ''}")
 
 

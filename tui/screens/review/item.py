@@ -10,6 +10,7 @@ from rich.style import Style
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import place_of
 from engine.knowledge.file_changes import diff
+from engine.knowledge.proposed import BY_AGENT
 from engine.lifecycle.proposals import proposer
 from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, clip, wrap
@@ -29,6 +30,7 @@ LOW_AROUND = 2
 HIGH = 18
 """Lines from which there is room for all of them."""
 _LABEL = 9
+_NOT_KNOWN = "it is not known which conversation said it"
 _LONG = 4
 """Lines of the screen that the line itself may take."""
 _VOICES = {
@@ -59,7 +61,7 @@ def source_lines(files: Files, each: Waiting) -> SourceLines:
     if each.change is not None:
         return _changes(files, each)
     if not each.source:
-        return SourceLines(problem="it is not known which conversation said it")
+        return SourceLines(problem=_NOT_KNOWN)
     try:
         data = files.read(each.source)
     except FileNotFoundError:
@@ -139,7 +141,9 @@ def _source(each: Waiting, source: SourceLines | None, around: int, width: int, 
     if each.change is not None:
         return _difference(source, width, roles)
     if not each.source:
-        return [Row(("it is not known which conversation said it", roles.muted))]
+        is_agents = each.origin.name.startswith(BY_AGENT)
+        whence = "it proposed this while it worked" if is_agents else _NOT_KNOWN
+        return [Row((whence, roles.muted))]
     rows = wrap([(place(each), roles.accent)], width)
     if source is None:
         return [*rows, Row(("reading …", roles.faint))]
