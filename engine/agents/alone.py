@@ -15,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from engine.agents.call import HookCall, read_call
+from engine.agents.contracts import WAITED_FOR
 from engine.agents.failures import note_failure
 from engine.errors import AutopoiesisError
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from engine.agents.hooks import Later
     from engine.engine import Engine
 
-_WAITED_FOR = ("session_start", "prompt")
 _GLANCE_S = 0.02
 
 
@@ -39,7 +39,7 @@ def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> 
         return b""
     if call is None:
         return b""
-    is_waited_for = call.event.moment in _WAITED_FOR
+    is_waited_for = call.event.moment in WAITED_FOR
     parent = os.getpid()
     if not os.fork():
         _go_behind(parent, seconds)

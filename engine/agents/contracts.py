@@ -18,6 +18,9 @@ Moment = Literal["session_start", "prompt", "stop", "pre_compact", "session_end"
 """When a hook of ours runs: the stable context goes out; what is worth knowing for this prompt goes out; the
 turn that ended is captured; what the agent is about to forget is flushed; the session is imported."""
 
+WAITED_FOR: tuple[Moment, ...] = ("session_start", "prompt")
+"""Those whose answer says something to the agent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

@@ -8,6 +8,7 @@ the workbench.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING
 from engine.activation.trace import Message
 from engine.agents import told
 from engine.agents.call import HookCall, read_call
+from engine.agents.contracts import WAITED_FOR
 from engine.agents.log import GOES_ON, HookLog, HookRun
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
-from engine.errors import AutopoiesisError, TranscriptError
+from engine.errors import AutopoiesisError, ConfigError, TranscriptError
 from engine.events import AgentTold
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Hooks:
         self._later = later
         self.log = HookLog(engine.files, engine.clock)
         self.switches = Switches()
+        self._guard = threading.Lock()
+        self._lately: dict[tuple[str, ...], float] = {}
 
     def answer(self, agent: str, payload: bytes) -> str:
         """What is written to the agent's hook; empty for nothing. Never raises an ``AutopoiesisError``."""
@@ -72,7 +76,9 @@ class Hooks:
             off = self.switches.why_off(call)
             if off:
                 run = replace(run, said=off)
-            elif call.event.moment in ("session_start", "prompt"):
+            elif call.event.moment in WAITED_FOR and self._is_again(call):
+                run = replace(run, said="it was asked twice: hooks stand in two files of settings")
+            elif call.event.moment in WAITED_FOR:
                 run, text = self._told(call, run, started)
                 answer = call.contract.answer(call.event.name, text)
             else:
@@ -85,9 +91,22 @@ class Hooks:
 
     def _look_around(self) -> None:
         """Takes over what changed in topics and settings, where nothing else does."""
-        if not self._engine.is_live:
+        if self._engine.is_live:
+            return
+        try:
             self._engine.reload_config()
-            self._engine.reload_topics()
+        except ConfigError as error:
+            self._engine.trouble(str(error))
+        self._engine.library.catch_up()
+
+    def _is_again(self, call: HookCall) -> bool:
+        """Whether it was just asked: hooks in a person's settings and in a project's run both."""
+        asked, now = (call.event.name, call.session_id, call.prompt, call.source), time.monotonic()
+        with self._guard:
+            self._lately = {each: at for each, at in self._lately.items() if now - at < SECONDS}
+            is_again = bool(call.session_id) and asked in self._lately
+            self._lately.setdefault(asked, now)
+        return is_again
 
     def _catch_up(self, started: float) -> bool:
         """Brings the index up to date as far as there is time; whether it is."""

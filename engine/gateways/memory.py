@@ -253,7 +253,7 @@ class Memory:
             self._engine.reload_config()
         except ConfigError as error:
             self._engine.trouble(str(error))
-        self._engine.reload_topics()
+        self._engine.library.catch_up()
 
     def _trace(self, text: str) -> Trace:
         self._fresh()

@@ -6,6 +6,7 @@ halfway through a thought must not switch a playbook off.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -71,6 +72,7 @@ class TopicLibrary:
         self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
         self._forced: dict[str, bool] = {}
+        self._stamps: list[tuple[str, int, int, int]] = []
         self._state_problems: tuple[Problem, ...] = ()
         self._by_name: dict[str, Topic] = {}
         self.topics: tuple[Topic, ...] = ()
@@ -83,7 +85,9 @@ class TopicLibrary:
 
     def load(self) -> TopicsDelta:
         """Read everything."""
-        return self.refresh(None)
+        with self._lock:
+            self._stamps = self._looked_at()
+            return self.refresh(None)
 
     def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:
         """Read files again.
@@ -108,6 +112,21 @@ class TopicLibrary:
                     problem for problem in self.problems if problem.path in read or problem in clashes
                 ),
             )
+
+    def catch_up(self) -> None:
+        """Reads everything again if any file has changed since the last time: where nothing watches them."""
+        with self._lock:
+            if self._looked_at() != self._stamps:
+                self.load()
+
+    def _looked_at(self) -> list[tuple[str, int, int, int]]:
+        """The state of every file, by what the system says of it."""
+        stamps: list[tuple[str, int, int, int]] = []
+        for path in (forced.STATE_FILE, *_topic_files(self._workspace)[0]):
+            with contextlib.suppress(OSError):
+                there = self._workspace.root.joinpath(path).stat()
+                stamps.append((path, there.st_ino, there.st_size, there.st_mtime_ns))
+        return stamps
 
     def force(self, name: str, on: bool | None) -> Topic:
         """Switch a topic on or off by hand, or (``None``) leave it to its triggers again.

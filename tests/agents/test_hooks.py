@@ -96,7 +96,7 @@ def test_what_is_forgotten_is_told_again_and_found_again(engine: Engine, hooks: 
     assert "77-KLM" not in agent.hears(asked, "77-KLM"), "it holds its own conversation"
     agent.fires("PreCompact", trigger="auto")
     assert agent.starts("compact").count("Marit Oksanen") == 1
-    assert "topic:github-pr-review" in agent.hears(REVIEW)
+    assert "topic:github-pr-review" in agent.hears(f"{REVIEW} Please!")
     assert "77-KLM" in agent.hears("Which zebra index does the quay ledger have?")
 
 
@@ -104,6 +104,13 @@ def test_a_session_that_goes_on_is_not_told_twice(hooks: Hooks, agent: Agent) ->
     assert agent.starts("resume") != "", "one from before the hooks has heard nothing"
     assert agent.starts("resume") == ""
     assert agent.starts("clear") != ""
+
+
+def test_hooks_in_two_files_of_settings_say_it_once(hooks: Hooks, agent: Agent) -> None:
+    assert agent.starts() != "" and agent.starts() == ""
+    assert agent.fires("UserPromptSubmit", prompt=REVIEW) != ""
+    assert agent.fires("UserPromptSubmit", prompt=REVIEW) == ""
+    assert notes(hooks)[-1][1].startswith("it was asked twice")
 
 
 def test_corrections_of_what_the_agent_wrote_come_with_the_next_prompt(engine: Engine, agent: Agent) -> None:
