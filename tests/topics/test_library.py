@@ -263,3 +263,23 @@ def test_problems_are_in_the_order_of_files_and_lines(library: TopicLibrary, wri
     library.load()
     places = [(problem.path, problem.line) for problem in library.problems]
     assert places == [("topics/a.md", 4), ("topics/b.md", 4), ("topics/b.md", 5)]
+
+
+def test_without_a_watcher_files_are_read_again_where_they_changed(
+    library: TopicLibrary, write: Write, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("topics/ant.md", topic())
+    library.load()
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "refresh", lambda _paths=None: pytest.fail("nothing has changed"))
+        library.catch_up()
+    write("topics/bee.md", topic())
+    library.catch_up()
+    assert names(library) == ["ant", "bee"]
+    (workspace.root / "topics/ant.md").unlink()
+    library.catch_up()
+    assert names(library) == ["bee"]
+    library.force("bee", on=True)
+    write("topics/.state.yaml", "")
+    library.catch_up()
+    assert library.get("bee") is not None
