@@ -2,7 +2,8 @@
 
 Behind the agent's back a process stays for some minutes that has the workspace open and listens
 (``hooks.linger_minutes``), so that only the first prompt of a session waits for the engine to be loaded. What
-no agent waits for is done there as well. A workbench that is opened takes its place.
+no agent waits for is done there as well, and what is due by the clock. A workbench that is opened takes its
+place.
 """
 
 from __future__ import annotations
@@ -97,7 +98,11 @@ def _stay(call: HookCall, workspace: str, payload: bytes) -> None:
             engine.recover()
             if payload:
                 _answer(engine, call, payload, lambda job: job())
-            linger(engine, engine.config.hooks.linger_minutes * 60)
+            minutes = engine.config.hooks.linger_minutes
+            if minutes:
+                # A person who never opens a workbench has journals, rules and upkeep all the same.
+                engine.schedule.start("hooks")
+                linger(engine, minutes * 60)
     except (AutopoiesisError, OSError) as error:
         note_failure(f"{call.contract.agent} {call.event.moment}, behind: {error}")
 

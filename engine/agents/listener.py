@@ -45,7 +45,7 @@ def listening(engine: Engine) -> Iterator[None]:
 
 def linger(engine: Engine, seconds: float) -> None:
     """Answers hooks until there was none for some seconds, or somebody else wants to."""
-    if engine.files.read_only or not seconds:
+    if engine.files.read_only:
         return
     listener = Listener(engine, lingers=True)
     listener.start()

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.lifecycle.schedule.job import JobRow, JobRun
 
-RUNNERS = {"workbench": "the workbench", "watch": "autopoiesis watch", "serve": "autopoiesis serve"}
+RUNNERS = {
+    "workbench": "the workbench",
+    "watch": "autopoiesis watch",
+    "serve": "autopoiesis serve",
+    "hooks": "what stays behind an agent's hook",
+}
 IDLE = "nothing runs the schedule now: it runs while the workbench, autopoiesis watch or serve does"
 
 

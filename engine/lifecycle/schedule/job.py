@@ -13,7 +13,7 @@ from engine.store.zone import local_day
 Result = Literal["done", "failed", "refused", "interrupted"]
 """``refused``: the same would fail again until a person changes something."""
 
-By = Literal["workbench", "watch", "serve", "command"]
+By = Literal["workbench", "watch", "serve", "hooks", "command"]
 """What kind of program ran it."""
 
 DEADLINE_S = 900.0

@@ -43,7 +43,8 @@ NOT_TRUSTED = "the workspace is not trusted"
 
 _WORDS: dict[Result, str] = {"failed": "failed", "refused": "does not run"}
 _PROGRAMS: dict[By, str] = {
-    "workbench": "the workbench", "watch": "the watch", "serve": "the server", "command": "the command",
+    "workbench": "the workbench", "watch": "the watch", "serve": "the server",
+    "hooks": "what stays behind a hook", "command": "the command",
 }  # fmt: skip
 
 

@@ -33,6 +33,7 @@ _RUNNERS: dict[By, str] = {
     "workbench": "a workbench runs the schedule",
     "watch": "autopoiesis watch runs the schedule",
     "serve": "autopoiesis serve runs the schedule",
+    "hooks": "what stays behind an agent's hook runs the schedule",
 }
 
 
