@@ -304,17 +304,16 @@ class Hooks:
         return self._engine.clock().isoformat()
 
     def _note(self, run: HookRun) -> None:
+        engine = self._engine
         if run.failed:
-            self._engine.trouble(f"{run.agent} {run.moment}: {run.said}")
-        self._engine.publish(
-            AgentTold(
-                self._engine.clock(), run.agent, run.moment, run.session_id, run.tokens, run.labels, run.said
-            )
-        )
+            engine.trouble(f"{f'{run.agent} {run.moment}'.rstrip()}: {run.said}")
+        else:
+            told = run.tokens, run.labels, run.said
+            engine.publish(AgentTold(engine.clock(), run.agent, run.moment, run.session_id, *told))
         try:
             self.log.append(run)
         except AutopoiesisError as error:
-            self._engine.trouble(f"a hook of {run.agent} was not recorded: {error}")
+            engine.trouble(f"a hook of {run.agent} was not recorded: {error}")
 
 
 def _with(run: HookRun, made: Compiled) -> HookRun:
