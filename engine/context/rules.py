@@ -4,7 +4,7 @@ that the message calls for once more next to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.context import tokens
@@ -24,7 +24,7 @@ IN_FORCE = "How I work; keep to it without being told:"
 SAID = "I have asked for this before, so expect it:"
 CALLED_FOR = "Mind, of my rules:"
 
-_MOST_CALLED = 3
+_MOST_CALLED = 4
 _LEAST_SHARED = 2
 _EXCHANGE = 1500
 """Characters of the message, and of what was said before it, by which rules are called for."""
@@ -66,7 +66,7 @@ def rules_for(
     standing = _standing(kept)
     missing = [rule for rule in rules if rule not in kept]
     left_out = (_left_out(missing, most),) if missing else ()
-    return Chosen(standing, _called(rules, message, history), left_out)
+    return Chosen(standing, _called(rules, kept, message, history), left_out)
 
 
 def _rules(reader: Reader) -> Sequence[Rule]:
@@ -75,14 +75,16 @@ def _rules(reader: Reader) -> Sequence[Rule]:
 
 
 def _fitting(rules: Sequence[Rule], most: int) -> list[Rule]:
-    """Of the rules in force those that were told most, then of the others likewise."""
+    """The rules that stand, in the order of their worth: those that the person accepted or wrote, then those
+    that were told most, then those that were said as rules. What was said again will be said again, however
+    it was said.
+    """
     kept: list[Rule] = []
     left = most - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
-    for state in ("in force", "said"):
-        for rule in sorted((each for each in rules if each.state == state), key=lambda each: -each.told):
-            if (taken := cost(rule)) <= left:
-                left -= taken
-                kept.append(rule)
+    for rule in sorted(rules, key=lambda each: (not each.decided, -each.told, each.state != "in force")):
+        if (taken := cost(rule)) <= left:
+            left -= taken
+            kept.append(rule)
     return kept
 
 
@@ -106,15 +108,20 @@ def _standing(rules: Sequence[Rule]) -> Candidate | None:
     )
 
 
-def _called(rules: Sequence[Rule], message: str, history: Sequence[Turn]) -> Candidate | None:
-    """The rules that share the most words with the message and what the agent said before it."""
+def _called(
+    rules: Sequence[Rule], standing: Container[Rule], message: str, history: Sequence[Turn]
+) -> Candidate | None:
+    """The rules that say most of what the message and what the agent said before it are about: of those for
+    which the stable part had no room sooner, since they stand nowhere else.
+    """
     said = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
     asked, around = stems(message[:_EXCHANGE]), stems(said[-_EXCHANGE:])
     found: list[tuple[float, int, Rule]] = []
     for number, rule in enumerate(rules):
         mine = stems(rule.text)
         shared = 2 * len(mine & asked) + len(mine & around)
-        if len(mine & asked) and shared >= 2 * _LEAST_SHARED:
+        least = _LEAST_SHARED if rule in standing else 1
+        if len(mine & asked) and shared >= 2 * least:
             found.append((-shared / (4 + len(mine)), number, rule))
     if not found:
         return None

@@ -75,6 +75,11 @@ class Rule:
         """Whether it belongs in prompts."""
         return self.state in ("in force", "said")
 
+    @property
+    def decided(self) -> bool:
+        """Whether the person accepted it, or wrote it."""
+        return bool(self.accepted or self.own)
+
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:

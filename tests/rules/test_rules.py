@@ -211,6 +211,22 @@ def test_what_does_not_fit_is_named(sample: Path) -> None:
         assert "rules did not fit" in missing.reason and "Rule number" in missing.reason
 
 
+def test_what_was_told_most_stands_and_the_message_calls_for_what_had_no_room(sample: Path) -> None:
+    lines = [f"- never lose number {number} of the plan {{#{number:07x} told=1}}" for number in range(60)]
+    lines += ["- never rename a fixture of the billing suite {#abcdef1 told=1}"]
+    said = ["- open a draft {#abcdef2 told=9}"]
+    (sample / PATH).write_text(
+        "\n".join(("# Rules", "## In force", *lines, "## Said before, not confirmed", *said, ""))
+    )
+    with Engine.open(sample) as engine:
+        compiled = engine.compile("add a fixture", budget=2048)
+        prefix, shown = compiled.text[: compiled.stable_prefix_length], compiled.text
+        assert "open a draft" in prefix and "fixture of the billing" not in prefix
+        assert "fixture of the billing" in shown
+        other = engine.compile("something else", budget=2048)
+        assert other.text[: other.stable_prefix_length] == prefix
+
+
 def test_a_model_words_what_waits_and_decides_nothing(
     sample: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
