@@ -4,6 +4,7 @@ that the message calls for once more next to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ SAID = "I have asked for this before, so expect it:"
 CALLED_FOR = "Mind, of my rules:"
 
 _MOST_CALLED = 4
+"""Lines next to the message: first those of the files that are worked on, then those that share its words."""
+_LAST = 6
+"""Turns before the message in whose tool calls a file may be named."""
+_NO_FILE = re.compile(r"[^\w@./-]+")
 _LEAST_SHARED = 2
 _EXCHANGE = 1500
 """Characters of the message, and of what was said before it, by which rules are called for."""
@@ -62,11 +67,21 @@ def rules_for(
     if not rules:
         return Chosen()
     most = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
+    here = _in_play(message, history)
+    of_files = [rule for rule in rules if rule.path and rule.is_about(here)]
+    rules = [rule for rule in rules if not rule.path]
     kept = _fitting(rules, most)
-    standing = _standing(kept)
-    missing = [rule for rule in rules if rule not in kept]
+    called = [*of_files, *_called_for(rules, kept, message, history)][:_MOST_CALLED]
+    missing = [rule for rule in (*rules, *of_files) if rule not in kept and rule not in called]
     left_out = (_left_out(missing, most),) if missing else ()
-    return Chosen(standing, _called(rules, kept, message, history), left_out)
+    return Chosen(_standing(kept), _called(called), left_out)
+
+
+def _in_play(message: str, history: Sequence[Turn]) -> set[str]:
+    """What the message, and the last tool calls before it, name that may be a file."""
+    calls = [call.summary for turn in history[-_LAST:] for call in turn.tools]
+    words = (word for text in (message[:_EXCHANGE], *calls) for word in _NO_FILE.split(text))
+    return {word.strip("./@") for word in words if "/" in word or "." in word}
 
 
 def _rules(reader: Reader) -> Sequence[Rule]:
@@ -108,9 +123,9 @@ def _standing(rules: Sequence[Rule]) -> Candidate | None:
     )
 
 
-def _called(
+def _called_for(
     rules: Sequence[Rule], standing: Container[Rule], message: str, history: Sequence[Turn]
-) -> Candidate | None:
+) -> list[Rule]:
     """The rules that say most of what the message and what the agent said before it are about: of those for
     which the stable part had no room sooner, since they stand nowhere else.
     """
@@ -123,15 +138,18 @@ def _called(
         least = _LEAST_SHARED if rule in standing else 1
         if len(mine & asked) and shared >= 2 * least:
             found.append((-shared / (4 + len(mine)), number, rule))
-    if not found:
+    return [rule for _, _, rule in sorted(found, key=lambda each: each[:2])]
+
+
+def _called(rules: Sequence[Rule]) -> Candidate | None:
+    if not rules:
         return None
-    lines = [_line(rule) for _, _, rule in sorted(found, key=lambda each: each[:2])[:_MOST_CALLED]]
     return Candidate(
         label=CALLED,
         layer=12,
         priority=1,
         slot="rules",
-        text="\n".join((CALLED_FOR, *lines)),
+        text="\n".join((CALLED_FOR, *map(_line, rules))),
         why="the message calls for them",
         order=(-1,),
         wrap=RULES,

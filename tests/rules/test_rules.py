@@ -227,6 +227,27 @@ def test_what_was_told_most_stands_and_the_message_calls_for_what_had_no_room(sa
         assert other.text[: other.stable_prefix_length] == prefix
 
 
+def test_a_rule_for_some_files_is_called_when_they_are_in_play(sample: Path, say: Say) -> None:
+    say("2031-07-05", "never use mocks without a reason")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        (rule,) = (each for each in engine.rules.book().rules if "mocks" in each.text)
+        engine.rules.narrow(rule.id, path="tests/,*.spec.ts")
+        assert "path=tests/,*.spec.ts" in (sample / PATH).read_text()
+        for message, is_called in (
+            ("fix src/tests/test_gauge.py", True),
+            ("look at @web/dial.spec.ts please", True),
+            ("fix src/gauge.py", False),
+            ("run the contests/ page", False),
+        ):
+            compiled = engine.compile(message)
+            assert ("mocks without" in compiled.text) == is_called, message
+            assert "mocks without" not in compiled.text[: compiled.stable_prefix_length]
+        assert engine.rules.narrow(rule.id, "gauges").rules[0].where == "gauges tests/,*.spec.ts"
+        with pytest.raises(ChangeRefused, match="braces"):
+            engine.rules.narrow(rule.id, path="*.{ts,tsx}")
+
+
 def test_a_model_words_what_waits_and_decides_nothing(
     sample: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
