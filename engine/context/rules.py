@@ -71,7 +71,8 @@ def rules_for(
     of_files = [rule for rule in rules if rule.path and rule.is_about(here)]
     rules = [rule for rule in rules if not rule.path]
     kept = _fitting(rules, most)
-    called = [*of_files, *_called_for(rules, kept, message, history)][:_MOST_CALLED]
+    # Without room they were told when the session began.
+    called = [*of_files, *_called_for(rules, kept or rules, message, history)][:_MOST_CALLED]
     missing = [rule for rule in (*rules, *of_files) if rule not in kept and rule not in called]
     left_out = (_left_out(missing, most),) if missing else ()
     return Chosen(_standing(kept), _called(called), left_out)
