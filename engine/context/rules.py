@@ -4,7 +4,8 @@ that the message calls for once more next to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.context import tokens
@@ -24,7 +25,11 @@ IN_FORCE = "How I work; keep to it without being told:"
 SAID = "I have asked for this before, so expect it:"
 CALLED_FOR = "Mind, of my rules:"
 
-_MOST_CALLED = 3
+_MOST_CALLED = 4
+"""Lines next to the message: first those of the files that are worked on, then those that share its words."""
+_LAST = 6
+"""Turns before the message in whose tool calls a file may be named."""
+_NO_FILE = re.compile(r"[^\w@./-]+")
 _LEAST_SHARED = 2
 _EXCHANGE = 1500
 """Characters of the message, and of what was said before it, by which rules are called for."""
@@ -62,11 +67,22 @@ def rules_for(
     if not rules:
         return Chosen()
     most = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
+    here = _in_play(message, history)
+    of_files = [rule for rule in rules if rule.path and rule.is_about(here)]
+    rules = [rule for rule in rules if not rule.path]
     kept = _fitting(rules, most)
-    standing = _standing(kept)
-    missing = [rule for rule in rules if rule not in kept]
+    # Without room they were told when the session began.
+    called = [*of_files, *_called_for(rules, kept or rules, message, history)][:_MOST_CALLED]
+    missing = [rule for rule in (*rules, *of_files) if rule not in kept and rule not in called]
     left_out = (_left_out(missing, most),) if missing else ()
-    return Chosen(standing, _called(rules, message, history), left_out)
+    return Chosen(_standing(kept), _called(called), left_out)
+
+
+def _in_play(message: str, history: Sequence[Turn]) -> set[str]:
+    """What the message, and the last tool calls before it, name that may be a file."""
+    calls = [call.summary for turn in history[-_LAST:] for call in turn.tools]
+    words = (word for text in (message[:_EXCHANGE], *calls) for word in _NO_FILE.split(text))
+    return {word.strip("./@") for word in words if "/" in word or "." in word}
 
 
 def _rules(reader: Reader) -> Sequence[Rule]:
@@ -75,14 +91,16 @@ def _rules(reader: Reader) -> Sequence[Rule]:
 
 
 def _fitting(rules: Sequence[Rule], most: int) -> list[Rule]:
-    """Of the rules in force those that were told most, then of the others likewise."""
+    """The rules that stand, in the order of their worth: those that the person accepted or wrote, then those
+    that were told most, then those that were said as rules. What was said again will be said again, however
+    it was said.
+    """
     kept: list[Rule] = []
     left = most - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
-    for state in ("in force", "said"):
-        for rule in sorted((each for each in rules if each.state == state), key=lambda each: -each.told):
-            if (taken := cost(rule)) <= left:
-                left -= taken
-                kept.append(rule)
+    for rule in sorted(rules, key=lambda each: (not each.decided, -each.told, each.state != "in force")):
+        if (taken := cost(rule)) <= left:
+            left -= taken
+            kept.append(rule)
     return kept
 
 
@@ -106,25 +124,33 @@ def _standing(rules: Sequence[Rule]) -> Candidate | None:
     )
 
 
-def _called(rules: Sequence[Rule], message: str, history: Sequence[Turn]) -> Candidate | None:
-    """The rules that share the most words with the message and what the agent said before it."""
+def _called_for(
+    rules: Sequence[Rule], standing: Container[Rule], message: str, history: Sequence[Turn]
+) -> list[Rule]:
+    """The rules that say most of what the message and what the agent said before it are about: of those for
+    which the stable part had no room sooner, since they stand nowhere else.
+    """
     said = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
     asked, around = stems(message[:_EXCHANGE]), stems(said[-_EXCHANGE:])
     found: list[tuple[float, int, Rule]] = []
     for number, rule in enumerate(rules):
         mine = stems(rule.text)
         shared = 2 * len(mine & asked) + len(mine & around)
-        if len(mine & asked) and shared >= 2 * _LEAST_SHARED:
+        least = _LEAST_SHARED if rule in standing else 1
+        if len(mine & asked) and shared >= 2 * least:
             found.append((-shared / (4 + len(mine)), number, rule))
-    if not found:
+    return [rule for _, _, rule in sorted(found, key=lambda each: each[:2])]
+
+
+def _called(rules: Sequence[Rule]) -> Candidate | None:
+    if not rules:
         return None
-    lines = [_line(rule) for _, _, rule in sorted(found, key=lambda each: each[:2])[:_MOST_CALLED]]
     return Candidate(
         label=CALLED,
         layer=12,
         priority=1,
         slot="rules",
-        text="\n".join((CALLED_FOR, *lines)),
+        text="\n".join((CALLED_FOR, *map(_line, rules))),
         why="the message calls for them",
         order=(-1,),
         wrap=RULES,

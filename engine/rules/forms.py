@@ -25,20 +25,25 @@ _ELSEWHERE = (
 """The same in other languages."""
 
 STANDING = re.compile(
-    r"\b(?:from now on|always|never|(?:make|making) sure|every ?time|whenever|each time|as a rule|next time|"
-    r"going forward|in (?:the )?future|everywhere|wherever|by default|i hate|"
-    r"(?:we|i) (?:prefer|always|never|only|don['’]t want)|should (?:always|never|only|not)|shouldn['’]t|"
-    r"must (?:always|never|not|be)|does(?:n['’]?t| not) make sense to)\b"
+    r"\b(?:from now on|always|never|every ?time|whenever|each time|as a rule|next time|"
+    r"going forward|in (?:the )?future|i hate|(?:we|i) prefer|does(?:n['’]?t| not) make sense to)\b"
     rf"|{_ELSEWHERE}",
     _I,
 )
 """Says that it holds from now on."""
 
+WIDE = re.compile(
+    r"\b(?:everywhere|wherever|anywhere|by default|shouldn['’]t|should (?:only|not)|must (?:not|be)|we only)"
+    r"\b",
+    _I,
+)
+"""Says that it holds for all of something: a way of working, or what the thing that is made shall do."""
+
 PROHIBITION = re.compile(
     r"(?:please |and |but |we |you |let['’]?s |just |oh,? )*"
     r"(?:do(?:n['’]?t| not) (?!we|you|i|think|know|see|have|want|forget|worry|mind|they|need|get|understand)"
     r"|no (?!\w+ing|way|need|idea|problem|worries|one|longer)\w+|not (?:as|in|with|by|like|on)\b|avoid"
-    r"|stop \w+ing|never|let['’]s not|without (?:doing |making )?any)",
+    r"|stop \w+ing|never|let['’]s not(?! worry)|without (?:doing |making )?any)",
     _I,
 )
 """How a sentence begins that forbids something."""
@@ -52,6 +57,8 @@ CHOICE = re.compile(
 )
 """Chooses a way of doing something."""
 
+SURE = re.compile(r"\bmak(?:e|ing) sure\b", _I)
+
 COMPARED = re.compile(r"\b(?:instead|prefer|rather)\b", _I)
 
 REQUEST = re.compile(
@@ -61,10 +68,12 @@ REQUEST = re.compile(
     r"|should(?:n['’]t)? we)\b",
     _I,
 )
+POLITE = re.compile(r"(?:can|could|would|should) (?:you|we)\b", _I)
+"""How a request begins that is put as a question: most are for once."""
 PLEASE = re.compile(r"\bplease\b", _I)
 
 REMINDER = re.compile(
-    r"(?:are|did) (?:you|we) (?:using|use|add|creat\w+|writ\w+|test\w*|run|updat\w+|end up|remember|forget)\b"
+    r"are (?:you|we) (?:using|use|add|creat\w+|writ\w+|test\w*|run|updat\w+|end up|remember|forget)\b"
     r"|you (?:can|could|have) (?:use|access)\b|(?:is|was) (?:this|it) (?:tested|documented)\b"
     r"|have (?:you|we) (?:added|tested|updated|written|run)\b",
     _I,
@@ -87,6 +96,43 @@ VERB = re.compile(
 HOW = re.compile(_any(HOW_WORDS), _I)
 """What work is done with, in distinction to what it is about."""
 
+GENERIC = re.compile(
+    r"\b(?:us(?:e|ing)|add(?:ing)?|writ(?:e|ing)|mak(?:e|ing)|put|creat(?:e|ing)|leav(?:e|ing)|keep|avoid|prefer"
+    r"|open|name)(?: (?!(?:the|this|that|these|those|my|your|our|its|their|it|them|an?|one|two|three|some"
+    r"|sure|both)\b)[\w-]+){0,2}?"
+    r" (?!(?:this|its|is|was|does|has|yes|both)\b)[\w-]{2,}s\b",
+    _I,
+)
+"""Speaks of things of a kind, and of none of them."""
+
+THE_ONE = re.compile(
+    rf"\bthe (?!(?:[\w'-]+ ){{0,2}}{_any(HOW_WORDS)}|(?:same|future|end|main|way|user|first|latest)\b)"
+    r"[(\"'`]?\w"
+    r"|\buse the (?!.*\binstead\b)|\b(?:give|put|take|move|pull|bring|turn|drop|set) (?:it|them)\b",
+    _I,
+)
+"""Speaks of one thing that both know, and that is none to work with."""
+
+PASSING = re.compile(
+    r"\b(?:yet|for now|right now|at the moment|so far|this time|in this case|today|tomorrow|tonight|later"
+    r"|temporar\w+|already|anymore|any more|once more|back (?:in|to)|i(?:['’]m| am)"
+    r"|(?:it|that|this|there)(?:['’]s| is| was))\b",
+    _I,
+)
+"""Tells how things stand, or holds for a while."""
+
+OUGHT = re.compile(r"(?:we|you) (?:should|must|need to|have to)\b", _I)
+"""Says what is to be."""
+
+DEICTIC_END = re.compile(r"\b(?:this|that|these|those|it|them|one|here|there)[?!.]*$", _I)
+"""Ends with what is at hand."""
+
+DECLINES = re.compile(
+    r"(?:\w+,? ){0,3}(?:we|i) (?:do|did|would)(?: not|n['’]?t) (?:\w+ly )?(?:want|need|have to|worry|care)\b",
+    _I,
+)
+"""Turns down what was offered or made."""
+
 MANNER = re.compile(
     r"\b(?:first|before|after|instead|not|never|always|only|without|each|every|all|both|direct\w*|drafts?"
     r"|same|existing|default|keep|make sure|prefer|use|using|with|so (?:we|that|you|it)|rather|too|also"
@@ -108,7 +154,7 @@ QUALITY = re.compile(
 ONCE = re.compile(
     r"(?:(?:can|could) (?:you|we) |let['’]?s |please,? |also |and |just |double |again |go ahead and )*"
     + _any(
-        "take look check review investigate see continue proceed start go try do implement fix update "
+        "take look read check review investigate see continue proceed start go try do implement fix update "
         "explain show tell print find figure revert undo think have get give resume rerun run pull fetch "
         "merge rebase push commit remove delete drop change move create write make split address list log "
         "propose invoke spawn sort show import integrate display extract compare stash"
@@ -126,7 +172,8 @@ NOW = re.compile(
 """Points at what is at hand."""
 
 PARTICULAR = re.compile(
-    r"[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|yml|yaml|toml|txt)\b|#\d+|\b\d{2,}\b|https?:"
+    r"@?[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|yml|yaml|toml|txt)\b|#?\b\d+\b|https?:|@\w+"
+    r"|\b[A-Z]+\d+\b|\b[A-Z]\)"
     r"|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w*|\w+_\w+|`[^`]+`|\w+\(\)|['\"“][^'\"”]+['\"”]"
 )
 """Names one thing: a file, an identifier, a number."""
@@ -134,7 +181,8 @@ PARTICULAR = re.compile(
 FAILS = re.compile(
     r"(?:(?:the|our|some|still|we (?:had|got|have) (?:a|some)?|fix(?: the)?(?: failing)?"
     r"|there(?:'s| is| are)(?: some| a)?|unrelated to [\w ]+, but|it seems|looks like) )*[`\"']?"
-    r"(?P<what>(?:mise|make|npm|pnpm|yarn|cargo|go|uv|just|tox|nox) (?:run )?[\w:.-]+"
+    r"(?P<what>(?:mise|make|npm|pnpm|yarn|cargo|go|uv|just|tox|nox) (?:run )?[\w:.-]*"
+    r"(?:lint|test|build|fmt|format|check|verify|vet|clippy|types?|ci)[\w:.-]*"
     r"|(?:go |unit |integration |e2e )*(?:lint(?:er|ing)?|tests?|build|ci|fmt|type ?checks?|format\w*))"
     r"[`\"']?"
     r"(?: (?:is|are|was|were|has|have|on ci|job|still|run|now|lookss?))*"
@@ -181,4 +229,11 @@ LEAD = re.compile(
 
 SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
 PERSONAL = re.compile(r"\b(?:you|we|i|let['’]?s|please|my|our|us|me)\b", _I)
-POINTS_BACK = re.compile(r"\b(?:it|it['’]s|them|this|that)\b", _I)
+POINTS_BACK = re.compile(r"(?:[\w'’]+,? ){0,5}(?:it|it['’]s|them|this|that)\b", _I)
+"""Begins with a word for what stands before it."""
+CLAUSE = re.compile(
+    r", (?:and |but |so )?(?=(?:please (?!,)|always|never|(?:just )?make sure|let['’]s|do not|don['’]t"
+    r"|(?:we|you|i) (?:always|never|should|must|prefer))\b)",
+    _I,
+)
+"""What parts a sentence from a clause that could stand for itself."""

@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from engine.store.documents import parse
@@ -64,6 +65,7 @@ class Rule:
     accepted: str = ""  # the day on which the person accepted it; empty where they did not
     own: bool = False  # the person has written or changed the text
     project: str = ""  # slug of the one project in which it holds; empty for everywhere
+    path: str = ""  # the files for which it holds: globs or folders, parted by commas; empty for all work
     also: tuple[str, ...] = ()  # ids of the rules that were merged into it
     by: str = ""  # id of the rule that replaced it
     worded: bool = False  # a model was asked about it, and may have worded it
@@ -74,6 +76,25 @@ class Rule:
     def counts(self) -> bool:
         """Whether it belongs in prompts."""
         return self.state in ("in force", "said")
+
+    @property
+    def where(self) -> str:
+        """Where alone it holds, for a person; empty for everywhere."""
+        return " ".join(filter(None, (self.project, self.path)))
+
+    def is_about(self, paths: Iterable[str]) -> bool:
+        """Whether it holds for one of some files, as a glob or a folder anywhere in its path."""
+        globs = [each.rstrip("/") for each in self.path.split(",") if each.strip("/")]
+        return any(
+            fnmatchcase(f"/{path}/", f"*/{glob}/*") or fnmatchcase(f"/{path}", f"*/{glob}")
+            for path in paths
+            for glob in globs
+        )
+
+    @property
+    def decided(self) -> bool:
+        """Whether the person accepted it, or wrote it."""
+        return bool(self.accepted or self.own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +178,7 @@ def _rule(match: re.Match[str], state: State) -> Rule:
         accepted=marks.get("accepted", ""),
         own="own" in marks,
         project=marks.get("project", ""),
+        path=marks.get("path", ""),
         also=tuple(filter(None, marks.get("also", "").split(","))),
         by=marks.get("by", ""),
         worded="worded" in marks,
@@ -173,6 +195,7 @@ def line_of(rule: Rule) -> str:
         "accepted": rule.accepted,
         "own": "yes" if rule.own else "",
         "project": rule.project,
+        "path": rule.path,
         "also": ",".join(rule.also),
         "by": rule.by,
         "worded": "yes" if rule.worded else "",

@@ -8,13 +8,13 @@ not point at what is on the screen at the moment. Each of these counts; none dec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.rules import forms
 from engine.rules.alike import stems
 
-LEAST = 0.5
+LEAST = 0.0
 """Weight from which a sentence is kept as a saying; a rule needs more, see ``engine.rules.rulebook``."""
 PLAIN = 3.0
 """Weight of a sentence that needs nothing else to be a rule."""
@@ -24,8 +24,19 @@ _MOST_OF_MESSAGE = 250
 _PASTED = 20
 """Words of a message from which one in which nobody is addressed is taken for a text of somebody else's."""
 _CONTEXT_WORDS = 14
+_POINTED = 0.4
+"""What a sentence loses in weight that is not understood without the one before it."""
 _LETTERS = 4
 """Characters from which what has no space in it may be a sentence: some languages part no words."""
+
+_AT_HAND = (
+    (forms.PARTICULAR, 0.8, 3),
+    (forms.THE_ONE, 0.5, 2),
+    (forms.NOW, 0.45, 3),
+    (forms.PASSING, 0.7, 1),
+    (forms.DEICTIC_END, 0.6, 1),
+)
+"""What shows that a sentence is about what is at hand: what each takes from its weight, so many at most."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SPLIT = re.compile(r"(?<=[.!?。！？])\s+|\n+|\s+->\s+|\s+[-–—]+\s+(?=\w)|;\s+")
@@ -61,19 +72,24 @@ def sayings_in(own: str) -> Iterator[Saying]:
     sentences = list(_sentences(own))
     before = ""
     for sentence in sentences:
-        found = _weighed(sentence, len(sentences))
+        parts = [_weighed(part, len(sentences), before) for part in _clauses(sentence)]
+        found = max(filter(None, parts), key=lambda each: each.weight, default=None)
         if found is not None and found.weight >= LEAST:
             yield _with_context(found, before)
         before = sentence
 
 
+def _points_back(sentence: str, before: str) -> bool:
+    """Whether a sentence is not understood without the one before it, and that can stand with it."""
+    fits = 0 < len(before.split()) <= _CONTEXT_WORDS and "://" not in before
+    return fits and forms.POINTS_BACK.match(sentence) is not None
+
+
 def _with_context(saying: Saying, before: str) -> Saying:
-    if saying.fails or not before or len(before.split()) > _CONTEXT_WORDS or "://" in before:
-        return saying
-    if not forms.POINTS_BACK.search(saying.text):
+    if saying.fails or not _points_back(saying.text, before):
         return saying
     joined = f"{before}{'' if before.endswith(('?', '.', '!')) else ';'} {saying.text}"
-    return Saying(joined, saying.weight, saying.fails, saying.standing)
+    return Saying(joined, round(saying.weight - _POINTED, 2), saying.fails, saying.standing)
 
 
 def _sentences(own: str) -> Iterator[str]:
@@ -90,8 +106,15 @@ def _sentences(own: str) -> Iterator[str]:
             yield text
 
 
-def _weighed(sentence: str, count: int) -> Saying | None:
-    """A sentence of a message that has so many; ``None`` for one that asks for nothing."""
+def _clauses(sentence: str) -> Sequence[str]:
+    """A sentence, and what in it could stand for itself."""
+    return sentence, *(() if forms.WHERE.match(sentence) else forms.CLAUSE.split(sentence)[1:])
+
+
+def _weighed(sentence: str, count: int, before: str) -> Saying | None:
+    """A sentence of a message that has so many, and the one before it; ``None`` for one that asks for
+    nothing.
+    """
     length = len(sentence.split())
     is_short = length < 2 and (sentence.isascii() or len(sentence) < _LETTERS)
     if is_short or length > _MOST_WORDS or not stems(sentence):
@@ -101,27 +124,34 @@ def _weighed(sentence: str, count: int) -> Saying | None:
         return Saying(sentence, 2.6, fails["what"].casefold())
     clause = forms.WHERE.match(sentence)
     body = sentence[clause.end() :] if clause else sentence
-    how = len({found.casefold() for found in forms.HOW.findall(sentence)})
-    standing = forms.STANDING.search(sentence) is not None
+    about = f"{before} {sentence}" if _points_back(sentence, before) else sentence
+    how = len({found.casefold() for found in forms.HOW.findall(about)})
+    always = forms.STANDING.search(sentence) is not None
+    wide = forms.WIDE.search(sentence) is not None
+    standing = always or wide
+    declines = forms.DECLINES.match(body) is not None and not always
     forbids = forms.PROHIBITION.match(body) is not None
+    sure = forms.SURE.search(sentence) is not None
     chooses = forms.CHOICE.match(body) is not None
-    asks = forms.REQUEST.match(body) is not None or forms.PLEASE.search(sentence) is not None
+    asks = not declines and (forms.REQUEST.match(body) or forms.PLEASE.search(sentence)) is not None
     reminds = forms.REMINDER.match(body) is not None
     does = forms.VERB.match(body) is not None
-    if not (standing or forbids or chooses or asks or reminds or does):
+    if not (standing or forbids or chooses or asks or reminds or does or declines):
         return None
-    if sentence.endswith(("?", "？")) and not (asks or reminds):
+    is_question = sentence.endswith(("?", "？"))
+    if is_question and not (asks or reminds):
         return None
     is_wish = standing and forms.UNLESS_ASKED.search(sentence) is not None
     if forms.ASKED.match(body) and not (reminds or forbids or is_wish):
         return None
     if forms.NO_WISH.match(body) and not standing:
         return None
-    if not (how or standing or forbids or (chooses and forms.COMPARED.search(sentence))):
+    if not (how or standing or forbids or sure or (chooses and forms.COMPARED.search(sentence))):
         return None
     quality = forms.QUALITY.search(body) is not None
     manner = forms.MANNER.search(sentence) is not None
-    form = 1.8 * standing + 1.6 * forbids + 1.3 * chooses + 0.7 * asks + 0.5 * does + 1.3 * reminds
+    form = 1.8 * always + (wide and not always) + 1.6 * forbids + 1.3 * (chooses + reminds)
+    form += 0.7 * (sure + asks + declines) + 0.5 * does
     weight = min(form, 3.2) + 0.7 * manner + 0.7 * quality
     weight += 0.7 + 0.3 * min(how, 3) if how else -0.3 if standing else -1.2
     if forms.ONCE.match(body) and not (standing or forbids or quality):
@@ -129,7 +159,9 @@ def _weighed(sentence: str, count: int) -> Saying | None:
     if standing and not (forbids or chooses or asks or does) and not forms.MEANT.search(sentence):
         weight -= 1.8
     weight += 0.4 * (count == 1 and length <= 12)
-    weight -= 0.7 * min(3, len(forms.PARTICULAR.findall(sentence)))
-    weight -= 0.45 * min(3, len(forms.NOW.findall(sentence)))
+    weight += 0.5 * (forms.GENERIC.search(sentence) is not None)
+    weight += 0.3 * (standing or sure or forms.OUGHT.match(body) is not None)
+    weight -= 1.2 * declines + 0.7 * (is_question or forms.POLITE.match(body) is not None)
+    weight -= sum(each * min(most, len(sign.findall(about))) for sign, each, most in _AT_HAND)
     weight -= 0.05 * max(0, length - 12) + 0.15 * max(0, count - 3)
     return Saying(sentence, round(weight, 2), standing=standing or forbids or chooses)

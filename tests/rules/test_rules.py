@@ -211,6 +211,43 @@ def test_what_does_not_fit_is_named(sample: Path) -> None:
         assert "rules did not fit" in missing.reason and "Rule number" in missing.reason
 
 
+def test_what_was_told_most_stands_and_the_message_calls_for_what_had_no_room(sample: Path) -> None:
+    lines = [f"- never lose number {number} of the plan {{#{number:07x} told=1}}" for number in range(60)]
+    lines += ["- never rename a fixture of the billing suite {#abcdef1 told=1}"]
+    said = ["- open a draft {#abcdef2 told=9}"]
+    (sample / PATH).write_text(
+        "\n".join(("# Rules", "## In force", *lines, "## Said before, not confirmed", *said, ""))
+    )
+    with Engine.open(sample) as engine:
+        compiled = engine.compile("add a fixture", budget=2048)
+        prefix, shown = compiled.text[: compiled.stable_prefix_length], compiled.text
+        assert "open a draft" in prefix and "fixture of the billing" not in prefix
+        assert "fixture of the billing" in shown
+        other = engine.compile("something else", budget=2048)
+        assert other.text[: other.stable_prefix_length] == prefix
+
+
+def test_a_rule_for_some_files_is_called_when_they_are_in_play(sample: Path, say: Say) -> None:
+    say("2031-07-05", "never use mocks without a reason")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        (rule,) = (each for each in engine.rules.book().rules if "mocks" in each.text)
+        engine.rules.narrow(rule.id, path="tests/,*.spec.ts")
+        assert "path=tests/,*.spec.ts" in (sample / PATH).read_text()
+        for message, is_called in (
+            ("fix src/tests/test_gauge.py", True),
+            ("look at @web/dial.spec.ts please", True),
+            ("fix src/gauge.py", False),
+            ("run the contests/ page", False),
+        ):
+            compiled = engine.compile(message)
+            assert ("mocks without" in compiled.text) == is_called, message
+            assert "mocks without" not in compiled.text[: compiled.stable_prefix_length]
+        assert engine.rules.narrow(rule.id, "gauges").rules[0].where == "gauges tests/,*.spec.ts"
+        with pytest.raises(ChangeRefused, match="braces"):
+            engine.rules.narrow(rule.id, path="*.{ts,tsx}")
+
+
 def test_a_model_words_what_waits_and_decides_nothing(
     sample: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,11 @@ def test_what_asks_for_a_way_of_working_may_be_one(text: str) -> None:
         "continue",
         "commit",
         "rename `old_name` to `new_name` in src/a.py and src/b.py now",
+        "we don't want the second column in that table",
+        "make sure the banner stays hidden on the settings page",
+        "could you use the formatter plugin on this?",
+        "go ahead",
+        "this file should not be needed",
     ],
 )
 def test_talk_about_the_work_is_none(text: str) -> None:
@@ -60,6 +65,11 @@ def test_talk_about_the_work_is_none(text: str) -> None:
 def test_a_check_that_fails_is_one_to_run() -> None:
     (said,) = sayings_in("mise run lint is failing")
     assert said.fails == "mise run lint"
+
+
+def test_a_clause_that_stands_for_itself_is_the_rule() -> None:
+    (said,) = sayings_in("there is a parser for that already, let's avoid code duplication")
+    assert said.text == "let's avoid code duplication" and said.standing
 
 
 def test_a_sentence_that_points_back_has_the_one_before_it() -> None:

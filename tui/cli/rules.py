@@ -65,7 +65,7 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
         emit(f"You have told your agents {plural(len(book.again), 'thing')} more than once:")
     shown = found if every else found[:_SHOWN]
     rows = [
-        [rule.id, _times(rule), rule.last, rule.project or "everywhere", _state(rule), rule.text]
+        [rule.id, _times(rule), rule.last, rule.where or "everywhere", _state(rule), rule.text]
         for rule in shown
     ]
     table(rows, ["rule", "told", "last", "where", "state", "in your words"])
@@ -163,12 +163,25 @@ def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
     emit_change(engine.rules.reword(rule, text), "reworded", as_json)
 
 
-@rules.verb("narrow", "autopoiesis rules narrow 3f2a91c --project gauges", "autopoiesis rules narrow 3f2a91c")
+@rules.verb(
+    "narrow",
+    "autopoiesis rules narrow 3f2a91c --project gauges",
+    "autopoiesis rules narrow 3f2a91c --path 'tests/,*.spec.ts'",
+    "autopoiesis rules narrow 3f2a91c",
+)
 @click.argument("rule")
-@click.option("--project", default="", help="The project in which it holds; everywhere when left out.")
-def rules_narrow(engine: Engine, rule: str, project: str, as_json: bool) -> None:
-    """Have a rule hold in one project alone, or everywhere again."""
-    emit_change(engine.rules.narrow(rule, project), f"holds in {project or 'all projects'}", as_json)
+@click.option("--project", help="The project in which it holds.")
+@click.option("--path", help="The files for which it holds: '*.tsx', 'tests/', several parted by commas.")
+def rules_narrow(engine: Engine, rule: str, project: str | None, path: str | None, as_json: bool) -> None:
+    """Have a rule hold in one project or for some files alone; with neither option, everywhere again.
+
+    A rule for some files stands in no prompt but those of messages that name such a file, or that come after
+    a tool call that does.
+    """
+    is_wide = project is None and path is None
+    change = engine.rules.narrow(rule, "" if is_wide else project, "" if is_wide else path)
+    where = change.rules[0].where
+    emit_change(change, f"{'holds' if not where else 'narrowed to'} {where or 'everywhere'}", as_json)
 
 
 @rules.verb("merge", "autopoiesis rules merge 3f2a91c 77be012")

@@ -80,11 +80,12 @@ class Group:
 
     def _other(self, best: Said) -> str:
         """The way in which it was said most often otherwise, where that is short: two say more than one."""
-        texts = Counter(each.said.text for each in self.told if each.said.text != best.text)
-        short = [text for text in texts if len(text) <= _SHORT and stems(text) != stems(best.text)]
-        if self.sessions < _OFTEN or not short:
+        others = [each.said for each in self.told if stems(each.said.text) != stems(best.text)]
+        texts = Counter(said.text for said in others if len(said.text) <= _SHORT)
+        if self.sessions < _OFTEN or not texts:
             return ""
-        return f" / {min(short, key=lambda text: (-texts[text], len(text)))}"
+        weights = {said.text: said.weight for said in others}
+        return f" / {max(texts, key=lambda text: (texts[text], weights[text], -len(text)))}"
 
 
 def told_of(rule: Rule, groups: Iterable[Group]) -> tuple[Told, ...]:

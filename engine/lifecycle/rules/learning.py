@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST = 150
 """Rules that are in prompts or wait for it; of more, those rest that were said least plainly."""
 
-LEAST = 1.45
+LEAST = 1.8
 """Weight from which sayings make a rule."""
 
 _OF_ONE_PROJECT = 3

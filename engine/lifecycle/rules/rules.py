@@ -7,6 +7,7 @@ The rules are lines of ``knowledge/rules.md`` (``engine.rules.rulebook``); what 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -213,13 +214,26 @@ class Rules:
 
         return self.change(change, "reworded")
 
-    def narrow(self, name: str, project: str) -> Change:
-        """Has a rule hold in one project alone; everywhere where ``project`` is empty."""
+    def narrow(self, name: str, project: str | None = None, path: str | None = None) -> Change:
+        """Has a rule hold in one project alone, or for some files; everywhere where both are empty.
+
+        Args:
+            project: Its slug; ``None`` leaves it as it is.
+            path: As in ``Rule``, likewise.
+
+        Raises:
+            ChangeRefused: A blank or a brace is in either: the line could not hold it.
+        """
+        if re.search(r"[\s{}]", f"{project or ''}{path or ''}"):
+            raise ChangeRefused("a project or a path has neither blanks nor braces", where=PATH)
 
         def change(book: Rulebook) -> list[Rule]:
-            return [replace(self.rule(name, book), project=project, own=True)]
+            rule = self.rule(name, book)
+            in_project = rule.project if project is None else project
+            return [replace(rule, project=in_project, path=rule.path if path is None else path, own=True)]
 
-        return self.change(change, f"narrowed to {project}" if project else "made to hold everywhere")
+        where = " ".join(filter(None, (project, path)))
+        return self.change(change, f"narrowed to {where}" if where else "made to hold everywhere")
 
     def merge(self, name: str, into: str) -> Change:
         """Makes two rules one: what was said of either counts for the second."""

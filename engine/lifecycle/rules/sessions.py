@@ -39,7 +39,7 @@ _COMMANDS = frozenset({"bash", "shell", "exec_command", "local_shell", "run_shel
 _REFUSED = re.compile(r"rejected\b")
 _COMMAND = re.compile(r"[a-z][\w.-]*(?: [a-z][\w:-]*(?![\w/.:-]))?(?: --?[a-z][\w-]*)?")
 """A command, what it is to do, and how: no path, no name."""
-_REFUSAL = 0.9
+_REFUSAL = 1.1
 """Weight of a command that was refused without a word: once is no rule, in two sessions it may be one."""
 _CORRECTED = 0.8
 """What it adds to a sentence's weight that with it the person refused what the agent was about to do."""
@@ -198,7 +198,9 @@ def read_session(files: Files, path: str) -> SessionRead:
         if after is None or after.kind != CORRECTION:
             said += _refusals(turn, day)
         for each in _sayings(turn, day):
-            if not is_from_tool(plain(each.text), source.said):
+            text = plain(each.text)
+            # Of a check that fails the person quotes the name: only the whole sentence could be a tool's.
+            if text not in plain(source.said.tool) if each.fails else not is_from_tool(text, source.said):
                 said.append(each)
     return SessionRead(path, source.size, project_of(place), head["channel"], tuple(said))
 

@@ -80,8 +80,8 @@ def draw_rule(
     row.fit(times(rule), max(cell_len(times(each.rule)) for each in items), often, "right").gap(2)
     is_wide = width >= WIDE
     row.fit(first_line(rule.last if is_wide else rule.last[5:]), 10 if is_wide else 5, roles.muted).gap(2)
-    where = min(_WHERE, max(cell_len(first_line(each.rule.project) or EVERYWHERE) for each in items))
-    row.fit(first_line(rule.project) or EVERYWHERE, where, roles.muted if rule.project else roles.faint)
+    where = min(_WHERE, max(cell_len(first_line(each.rule.where) or EVERYWHERE) for each in items))
+    row.fit(first_line(rule.where) or EVERYWHERE, where, roles.muted if rule.where else roles.faint)
     if is_wide:
         word = max(cell_len(SIGNS[standing(each.rule)][1]) for each in items)
         row.gap(2).fit(SIGNS[standing(rule)][1], word, tone)
@@ -147,7 +147,7 @@ class RulesPanel(KeyedRows[RuleItem]):
 
     def finds(self, item: RuleItem, query: str) -> bool:
         rule = item.rule
-        held = (rule.text, rule.project or EVERYWHERE, SIGNS[standing(rule)][1], rule.last)
+        held = (rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last)
         return any(query.casefold() in text.casefold() for text in held)
 
     def summarise(self) -> None:

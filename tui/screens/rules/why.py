@@ -67,7 +67,7 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     why = ": a model takes it for a request" if rule.worded else why
     by, again = first_line(view.by) or rule.by, view.since or "told again since"
     means = _MEANS[standing(rule)].format(day=rule.accepted, by=by, since=again, why=why)
-    facts = "".join(f" · {each}" for each in (rule.project or EVERYWHERE, *_facts(rule)) if each)
+    facts = "".join(f" · {each}" for each in (rule.where or EVERYWHERE, *_facts(rule)) if each)
     head = [
         *wrap([(first_line(rule.text), roles.strong)], width),
         *wrap([(f"{sign} {means}", style_of(rule, roles)), (facts, roles.muted)], width, indent=2),
