@@ -56,7 +56,7 @@ _LATELY_PART = 5
 _OWN_PART = 2
 """And for the person and the project that is worked on, of what is left then."""
 
-_RULES_PART = 5
+_RULES_PART = 3
 _CALLED_PART = 8
 _HISTORY_PART = 2
 _TOPICS_PART = 4
