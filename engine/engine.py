@@ -132,6 +132,7 @@ class Engine(Parts):
 
         self.recover()
         self.schedule.start("workbench")
+        self.signals.start()
         with self._guard:
             if self._live is None:
                 self._live = Live(self, self.publish)
@@ -141,7 +142,7 @@ class Engine(Parts):
 
     def stop(self) -> None:
         """Ends what ``start`` began."""
-        self.drop("schedule")
+        self.drop("schedule", "signals")
         with self._guard:
             live, self._live = self._live, None
         if live is not None:

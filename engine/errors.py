@@ -70,6 +70,10 @@ class TranscriptError(AutopoiesisError):
     """A transcript cannot be read, or a capture call does not fit the session's state."""
 
 
+class NoSession(TranscriptError):
+    """There is no session of that name."""
+
+
 class ImportFailed(AutopoiesisError):
     """An agent's session log cannot be imported."""
 

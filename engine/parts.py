@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engine.activation.tuning.tuning import Tuning
     from engine.commits.commits import Commits
     from engine.context.presets import Presets
+    from engine.events import EngineEvent
     from engine.history.history import History
     from engine.knowledge.knowledge_entries import KnowledgeEntries
     from engine.lifecycle.condensing.condenser import Condenser
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from engine.settings.editing import Configuration
     from engine.sharing.private import Private
     from engine.sharing.shared import Sharing
+    from engine.signals.signals import Signals
     from engine.sync.sync import Sync
 
 
@@ -43,6 +45,17 @@ class Parts(BasicParts):
             self.history.undoing.recover()
         except (AutopoiesisError, OSError) as error:
             self.trouble(f"an undo was cut short and cannot be finished now: {error}")
+
+    def publish(self, event: EngineEvent) -> None:
+        """Tells whoever listens."""
+        raise RuntimeError(str(event))
+
+    @part
+    def signals(self) -> Signals:
+        """Schedules that came due and webhooks, handed out to agents."""
+        from engine.signals.signals import Signals  # noqa: PLC0415 — only where something arrives
+
+        return Signals(self, self.publish)
 
     @part
     def sync(self) -> Sync:

@@ -210,7 +210,8 @@ def event_fits(trigger: Trigger, event: Event | None) -> bool:
     - A schedule that came due is ``Event("cron", "<schedule>")``: it fires the cron triggers whose expression
       is the same but for white space and case.
     - A webhook is ``Event("<source>", "<event>")`` or ``Event("webhook:<source>", "<event>")``: it fires the
-      webhook triggers with the same source, and the same event or none. Case does not matter.
+      webhook triggers with the same source, and the same event, its part before a dot, or none. Case does
+      not matter.
     """
     if event is None:
         return False
@@ -220,7 +221,11 @@ def event_fits(trigger: Trigger, event: Event | None) -> bool:
     if source == CRON_SOURCE:
         return False
     source = source.removeprefix(WEBHOOK_PREFIX)
-    return source == trigger.source.casefold() and trigger.event.casefold() in ("", kind)
+    return source == trigger.source.casefold() and trigger.event.casefold() in (
+        "",
+        kind,
+        kind.partition(".")[0],
+    )
 
 
 def event_text(event: Event) -> str:

@@ -88,6 +88,8 @@ class BasicParts:
         self.config = config
         self.files = files
         self.clock = clock
+        self.pace: Callable[[float], object] = lambda _worked_s: None
+        """Told by background work how long it has just worked, seconds; who serves others slows it so."""
         self.made: dict[str, object] = {}
         self.making = threading.RLock()
 

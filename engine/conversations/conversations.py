@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.activation.trace import Message
-from engine.errors import AutopoiesisError, PathRefused, TranscriptError
+from engine.errors import AutopoiesisError, NoSession, PathRefused
 from engine.store.files import Files
 from engine.store.paths import Workspace, valid_session_id
 from engine.transcripts.chats.any import read_text
@@ -221,14 +221,12 @@ class Conversations:
         """The conversation of a session.
 
         Raises:
-            TranscriptError: There is none.
+            NoSession: There is none.
         """
         path = find_session(self._workspace, session_id) if valid_session_id(session_id) else None
         conversation = self.read(path) if path else None
         if conversation is None:
-            raise TranscriptError(
-                f"there is no session {session_id}", cure="list them: autopoiesis session list"
-            )
+            raise NoSession(f"there is no session {session_id}", cure="list them: autopoiesis session list")
         return conversation
 
     def _head(self, path: str) -> tuple[str, datetime]:

@@ -14,12 +14,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_S = 5.0
 """Seconds from the first moment of a connection, or the first byte of a further request, to its end."""
+STALLED_S = 10.0
+"""Seconds in which a client has to take more of an answer, once so much of it waits that no more is made."""
 
 
 class TimelyProtocol(H11Protocol):
     """HTTP/1.1 that closes a connection whose request is not complete in time."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begins to wait for the request."""
@@ -38,7 +41,23 @@ class TimelyProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Waits no more."""
         self._stop_waiting()
+        self._goes_on()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begins to wait for a client that takes nothing of its answer."""
+        super().pause_writing()
+        self._stalled = self._stalled or self.loop.call_later(STALLED_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has taken some."""
+        super().resume_writing()
+        self._goes_on()
+
+    def _goes_on(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
 
     def _make_room(self) -> None:
         """Closes a connection that asks nothing now, where this one would take the last place."""

@@ -1,110 +1,120 @@
-"""The hook API (``cache-friendly-context.md`` 5): what a program on this machine may ask of an engine.
+"""The gateway by which programs on this machine use the memory; ``routes`` lists what may be asked.
 
-GET  /api/cache                     the cache states of all discussions
-GET  /api/cache/{id}                one of them
-POST /api/cache/{id}/invalidate     gives it up
-POST /api/cache/{id}/disable        asks for no caches in the discussion any more
-POST /api/cache/{id}/enable         asks for them again
+It answers on this machine alone, to the holder of a token (robustness H1).
 """
 
 from __future__ import annotations
 
+import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from engine.discussions.caches import tree_of
-from engine.errors import AutopoiesisError, GatewayFailed, TranscriptError
-from engine.gateways.guard import Guard, refused
+from engine.errors import (
+    AutopoiesisError,
+    BudgetError,
+    GatewayFailed,
+    JobError,
+    NoSession,
+    ReadOnly,
+    TranscriptError,
+    WriteFailed,
+)
+from engine.gateways.guard import Guard, Refusal, refused
+from engine.gateways.openapi import description
+from engine.gateways.plain import plain
+from engine.gateways.routes import WAYS, Api, Asked, Way
+from engine.gateways.webhooks import is_signed, secret_of
 
 if TYPE_CHECKING:
     import uvicorn
 
-    from engine.discussions.state import DiscussionCacheState
     from engine.engine import Engine
 
 HOST = "127.0.0.1"
 PORT = 8765
-BY_HAND = "given up through the hook API"
+_GRACE_S = 10
+"""How long requests under way may take when the server ends, seconds."""
+_STATUS: tuple[tuple[type[AutopoiesisError], int], ...] = (
+    (NoSession, 404), (JobError, 404), (TranscriptError, 400), (BudgetError, 400), (ReadOnly, 403),
+    (WriteFailed, 503),
+)  # fmt: skip
 
 
 def application(engine: Engine, *, token: str, port: int) -> Starlette:
-    """The API as an ASGI application.
+    """The API as an ASGI application; ``port`` belongs to the name under which it is asked.
 
-    ``port`` belongs to the name under which it is asked.
+    Its ``state.events`` are to be closed before it ends.
     """
-    api, ending = _CacheApi(engine), engine.discussions.ending
-    changes: dict[str, Callable[[str], DiscussionCacheState]] = {
-        "invalidate": lambda name: ending.invalidate(name, BY_HAND),
-        "disable": ending.disable,
-        "enable": ending.enable,
-    }
-    routes = [
-        Route("/api/cache", api.all, methods=["GET"]),
-        Route("/api/cache/{discussion}", api.one, methods=["GET"]),
-        *(
-            Route(f"/api/cache/{{discussion}}/{name}", partial(api.change, change), methods=["POST"])
-            for name, change in changes.items()
-        ),
-    ]
+    api = Api(engine)
+
+    @contextlib.asynccontextmanager
+    async def listening(_app: Starlette) -> AsyncIterator[None]:
+        unsubscribe = engine.subscribe(api.events)
+        try:
+            yield
+        finally:
+            unsubscribe()
+
+    async def described(_api: object, _asked: Asked) -> object:
+        """This description."""
+        return description(ways)
+
+    async def answer(way: Way, request: Request) -> Response:
+        sent = _checked(way, request, await request.body())
+        name = next(iter(request.path_params.values()), "")
+        found = await way.call(api, Asked(name, sent, request))
+        return found if isinstance(found, Response) else _answer(plain(found), way.status)
+
+    ways = (*WAYS, Way("GET", "/openapi.json", described, "application/json"))
     hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
-    return Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, token=token, hosts=hosts)],
-        exception_handlers={HTTPException: _not_there, AutopoiesisError: _failed},
-    )
+
+    def signed(body: bytes, signature: str) -> bool:
+        return is_signed(secret_of(engine.config.events.github_secret), body, signature)
+
+    app = Starlette(
+        routes=[Route(way.path, partial(answer, way), methods=[way.method]) for way in ways],
+        middleware=[Middleware(Guard, token=token, hosts=hosts, is_signed=signed)],
+        exception_handlers={
+            HTTPException: _not_there, AutopoiesisError: _failed, Refusal: _refused, Exception: _failed,
+        },
+        lifespan=listening,
+    )  # fmt: skip
+    app.state.events = api.events
+    return app
 
 
-class _CacheApi:
-    """One method for each way to ask. The engine's work is done in threads: it locks and syncs files."""
+def _checked(way: Way, request: Request, body: bytes) -> Any:
+    """Body or query as it has to be.
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def all(self, _request: Request) -> Response:
-        states = await run_in_threadpool(self._engine.caches.all)
-        return _answer({"discussions": [self._tree(state) for state in states]})
-
-    async def one(self, request: Request) -> Response:
-        found = await self._found(request)
-        return _unknown() if found is None else _answer(self._tree(found))
-
-    async def change(self, change: Callable[[str], DiscussionCacheState], request: Request) -> Response:
-        if await self._found(request) is None:
-            return _unknown()
-        state = await run_in_threadpool(change, request.path_params["discussion"])
-        return _answer(self._tree(state))
-
-    async def _found(self, request: Request) -> DiscussionCacheState | None:
-        """The state of the discussion that is named; ``None`` where none was sent under this name.
-
-        Raises:
-            TranscriptError: It is not a session's id.
-        """
-        name = request.path_params["discussion"]
-        await run_in_threadpool(self._engine.caches.get, name)
-        states = await run_in_threadpool(self._engine.caches.all)
-        return next((state for state in states if state.discussion_id == name), None)
-
-    def _tree(self, state: DiscussionCacheState) -> dict[str, Any]:
-        return tree_of(state, self._engine.clock())
+    Raises:
+        Refusal: It is not.
+    """
+    if way.takes is None:
+        return None
+    try:
+        if way.method == "GET":
+            return way.takes.model_validate(dict(request.query_params))
+        return way.takes.model_validate_json(body or b"{}")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise Refusal(
+            422, f"{where}: {first['msg']}" if where else first["msg"], "see GET /openapi.json"
+        ) from error
 
 
-def _unknown() -> Response:
-    return refused(404, "no such discussion has been sent", "see GET /api/cache")
-
-
-def _answer(tree: object) -> Response:
-    return JSONResponse(tree, headers={"Cache-Control": "no-store"})
+def _answer(tree: object, status: int = 200) -> Response:
+    return JSONResponse(tree, status_code=status, headers={"Cache-Control": "no-store"})
 
 
 async def _not_there(_request: Request, error: Exception) -> Response:
@@ -113,10 +123,16 @@ async def _not_there(_request: Request, error: Exception) -> Response:
     return refused(status, said.get(status, "refused"))
 
 
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return refused(error.status, error.what, error.cure)
+
+
 async def _failed(_request: Request, error: Exception) -> Response:
     if not isinstance(error, AutopoiesisError):
-        return refused(500, "failed")
-    return refused(400 if isinstance(error, TranscriptError) else 500, error.what, error.cure)
+        return refused(500, "failed", "see what the server prints")
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return refused(status, error.what, error.cure)
 
 
 class HookServer:
@@ -135,11 +151,23 @@ class HookServer:
 
         from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
 
+        class Server(uvicorn.Server):
+            """Ends listening clients first, and leaves the rest of the program its own end."""
+
+            def handle_exit(self, sig: int, frame: object) -> None:
+                self.force_exit = self.should_exit
+                self.should_exit = True
+
+            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                app.state.events.close()
+                await super().shutdown(sockets)
+
         self._socket = _listening(host, port)
         self.port: int = self._socket.getsockname()[1]
-        self._server: uvicorn.Server = uvicorn.Server(
+        app = application(engine, token=token, port=self.port)
+        self._server: uvicorn.Server = Server(
             uvicorn.Config(
-                application(engine, token=token, port=self.port),
+                app,
                 http=TimelyProtocol,
                 log_level="warning",
                 access_log=False,
@@ -147,7 +175,7 @@ class HookServer:
                 date_header=False,
                 timeout_keep_alive=5,
                 limit_concurrency=64,
-                timeout_graceful_shutdown=2,
+                timeout_graceful_shutdown=_GRACE_S,
             )
         )
 

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from engine.activation.trace import Event, Message
 from engine.errors import JobError
-from engine.events import EngineEvent, Signal, TurnTraced
 from engine.jobs.upkeep import upkeep_jobs
 from engine.lifecycle.schedule.job import Job, Task
 from engine.lifecycle.schedule.schedule import Schedule
@@ -17,6 +15,7 @@ from engine.store.commit_message import commit_message
 from engine.store.cron import OFF
 
 if TYPE_CHECKING:
+    from engine.events import EngineEvent
     from engine.parts import Parts
     from engine.probes.run import ProbedEngine
 
@@ -53,7 +52,7 @@ def own_jobs(parts: Parts) -> tuple[Job, ...]:
     )  # fmt: skip
 
 
-def trigger_jobs(parts: Parts, publish: Callable[[EngineEvent], None]) -> tuple[Job, ...]:
+def trigger_jobs(parts: Parts) -> tuple[Job, ...]:
     """The cron triggers of topics."""
     found: list[Job] = []
     for topic in parts.library.topics:
@@ -65,7 +64,7 @@ def trigger_jobs(parts: Parts, publish: Callable[[EngineEvent], None]) -> tuple[
                     does=f"Fires this schedule of the topic {topic.name}.",
                     cron=schedule,
                     topic=topic.name,
-                    run=partial(_fire, parts, publish, schedule),
+                    run=partial(_fire, parts, schedule),
                 )
             )
     return tuple(found)
@@ -77,7 +76,7 @@ def schedule_of(
     """The schedule of a workspace; see ``Schedule``."""
     return Schedule(
         parts.files,
-        lambda: (*own_jobs(parts), *trigger_jobs(parts, publish)),
+        lambda: (*own_jobs(parts), *trigger_jobs(parts)),
         lambda: parts.config,
         parts.clock,
         publish=publish,
@@ -85,15 +84,8 @@ def schedule_of(
     )
 
 
-def _fire(parts: Parts, publish: Callable[[EngineEvent], None], schedule: str, task: Task) -> str:
-    """Tells that a schedule came due, and traces it."""
-    now = parts.clock()
-    key = f"signal:cron:{schedule}@{now.isoformat(timespec='minutes')}"
-    publish(Signal(now, key, "cron", schedule))
-    message = Message("", at=now, event=Event("cron", schedule))
-    trace = parts.turns.trace_message(message, key=key, record=True, ask=True)
-    publish(TurnTraced(key, trace))
-    return trace.why
+def _fire(parts: Parts, schedule: str, _task: Task) -> str:
+    return parts.signals.fire(schedule)
 
 
 def _index(parts: Parts, task: Task) -> str:

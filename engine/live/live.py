@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine.conversations.conversations import WINDOW, is_conversation
 from engine.errors import AutopoiesisError, PathRefused, Problem
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from engine.topics.library import TopicLibrary, TopicsDelta
     from engine.transcripts.turn import Turn
 
+Found = TypeVar("Found")
+
 IDLE_S = 1.0
 """How often the worker looks at the clock and at the repository, seconds."""
 
@@ -75,6 +78,7 @@ class LiveEngine(Indexing, Pushing, Protocol):
     workspace: Workspace
     files: Files
     config: Config
+    pace: Callable[[float], object]
 
     @property
     def conversations(self) -> Conversations: ...
@@ -289,7 +293,7 @@ class Live:
 
     def _grown(self, path: str, kind: str) -> None:
         """Publishes what a conversation gained, traces it, and compiles the prompt for the last message."""
-        conversation = self._engine.conversations.read(path)
+        conversation = self._paced(partial(self._engine.conversations.read, path))
         if conversation is None:
             self._known.pop(path, None)
             self._sizes.pop(path, None)
@@ -314,14 +318,14 @@ class Live:
         last_input = ""
         for ordinal in range(max(news, end - MOST_NEW_TURNS), end):
             key = f"{path}#{ordinal}"
-            trace = self._engine.trace_turn(key, record=True, ask=True)
+            trace = self._paced(partial(self._engine.trace_turn, key, record=True, ask=True))
             if trace is None:
                 continue
             self._publish(TurnTraced(key, trace))
             if trace.message.direction == "input":
                 last_input = key
         self._tell_problems()
-        compiled = self._engine.compile_of(last_input) if last_input else None
+        compiled = self._paced(partial(self._engine.compile_of, last_input)) if last_input else None
         if compiled is not None:
             self._publish(PromptCompiled(last_input, compiled))
         if first < end:
@@ -330,6 +334,12 @@ class Live:
         if news < end:
             self._engine.labels.learn_from_use(path, max(news, end - MOST_NEW_TURNS))
             self._engine.injections.learn_from_use(path, max(news, end - MOST_NEW_TURNS))
+
+    def _paced(self, work: Callable[[], Found]) -> Found:
+        started = time.monotonic()
+        found = work()
+        self._engine.pace(time.monotonic() - started)
+        return found
 
     def _first_recent(self, path: str, conversation: Conversation, first: int) -> int:
         """The first turn of a file that has just come, from one on, that was not spoken long before: what is

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from engine.settings.base import Limits, Settings, acting
+from engine.settings.events import EventSettings as EventSettings
 from engine.settings.git import GitSettings
 from engine.settings.lifecycle import CondensingSettings as CondensingSettings
 from engine.settings.lifecycle import ExtractionSettings as ExtractionSettings
@@ -373,4 +374,5 @@ class Config(Settings):
     capture: CaptureSettings = CaptureSettings()
     imports: ImportSettings = ImportSettings()
     hooks: HookSettings = HookSettings()
+    events: EventSettings = EventSettings()  # noqa: RUF009 — likewise
     days: DaySettings = DaySettings()

@@ -118,6 +118,27 @@ class MonthlyLog:
             lines = lines_backwards(file.fileno(), most)
             yield from (record for record in map(record_of, lines) if record is not None)
 
+    def added(self, marks: dict[str, Mark], months: int) -> list[bytes]:
+        """The whole lines that were added behind some marks, by file, which are moved on.
+
+        Args:
+            months: Files that are read, the newest ones.
+
+        Raises:
+            AnotherFile: One that was read is gone, or does not begin as it did.
+            DocumentError, PathRefused: It cannot be read.
+        """
+        stamp, found = self.stamp(), list[bytes]()
+        if marks.keys() - {month.name for month in stamp}:
+            raise AnotherFile
+        for month in stamp[-months:]:
+            mark = marks.get(month.name, Mark())
+            if not mark.is_of(month):
+                added = Added(self._files, month, mark)
+                found += added
+                marks[month.name] = added.mark
+        return found
+
     def _opened(self, months: LogStamp) -> Iterator[BinaryIO]:
         for month in months:
             with (

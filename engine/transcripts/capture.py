@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import accumulate
 
-from engine.errors import TranscriptError
+from engine.errors import NoSession, TranscriptError
 from engine.redaction.detect import PLACEHOLDER, redacted
 from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
-from engine.transcripts.corrections import is_correction
-from engine.transcripts.days import date_of, day_to_write, following, iso, moment
-from engine.transcripts.format import (
-    KEY_PREFIX,
-    last_day,
-    last_turn,
-    parse,
-    render,
-    render_blocks,
-    render_turn,
-    strip_injected,
-)
+from engine.transcripts.days import iso
+from engine.transcripts.format import parse, render, strip_injected
+from engine.transcripts.growing import GrowingEnd
 from engine.transcripts.places import find_session, session_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import (
-    CORRECTION,
     Attachment,
     Block,
     KnowledgeChange,
@@ -42,18 +31,32 @@ from engine.transcripts.turn import (
     Turn,
 )
 
-_AGENT = re.compile(rb"^##[ \t].*\b(?:agent|assistant)\b", re.MULTILINE | re.IGNORECASE)
 _KIND = re.compile(r"[A-Za-z0-9_.-]*")
 _ROLES = ("user", "agent", "system")
 _TITLE_LIMIT = 80
 _NAME_LIMIT = 80
-_REPEAT_MINUTES = 1
 _CHANGES_BYTES = 8 * 1024
 
 
 def utc_now() -> datetime:
     """The time of the machine, in UTC."""
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that is written down, or with ``tool`` a call of it."""
+
+    role: Role
+    content: str  # Markdown; of a call its arguments, made one line of at most 200 characters
+    kind: str = ""
+    """A short word for the brackets in the heading; empty for dialogue. A message that corrects an agent that
+    has spoken is then given the kind ``correction``."""
+    at: datetime | None = None
+    key: str = ""
+    attachments: Sequence[str] = ()  # paths of binary content the message refers to
+    tool: str = ""
+    result: str = ""  # of the call, in as many characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,40 +158,12 @@ class ConversationCapture:
         key: str = "",
         attachments: Sequence[str] = (),
     ) -> bool:
-        """Append a message. Injected blocks are taken out first (design 3.13).
-
-        What an agent says after tool calls that opened a turn is part of that turn.
-
-        Args:
-            content: Markdown.
-            kind: A short word for the brackets in the heading; empty for dialogue. A message that corrects an
-                agent that has spoken is then given the kind ``correction``.
-            attachments: Paths of binary content the message refers to.
+        """Append a message; see ``Said`` for what it consists of, ``say`` for what is raised.
 
         Returns:
             Whether anything was written: not for a repetition, nor for a message with nothing left in it.
-
-        Raises:
-            TranscriptError: There is no such session, it has ended, or role or kind cannot be written.
-            WriteFailed, ReadOnly: As ``Files.append``.
         """
-        if role not in _ROLES:
-            raise TranscriptError(
-                f"no such role: {one_line(role, 40)}", cure=f"use one of {', '.join(_ROLES)}"
-            )
-        if not _KIND.fullmatch(kind):
-            raise TranscriptError(
-                f"a turn cannot be of kind {one_line(kind, 40)}", cure="use letters, digits, '.', '_' and '-'"
-            )
-        text = self._clean(strip_injected(content.replace("\r\n", "\n")))
-        blocks: tuple[Block, ...] = tuple(Attachment(one_line(self._clean(path))) for path in attachments)
-        if text.strip():
-            blocks = (Text(text), *blocks)
-        if not blocks:
-            return False
-        now = (at or self._clock()).astimezone(UTC)
-        turn = Turn(role, f"{now:%H:%M}", blocks, kind)
-        return self._append(session_id, turn, now, key)
+        return self.say(session_id, [Said(role, content, kind, at, key, attachments)])[0]
 
     def tool_call(
         self,
@@ -200,21 +175,57 @@ class ConversationCapture:
         *,
         key: str = "",
     ) -> bool:
-        """Append a tool call to the agent's turn; opens one if another role spoke last.
+        """Append a tool call to the agent's turn; opens one if another role spoke last. Raises as ``say``."""
+        said = Said("agent", args_summary, at=at, key=key, tool=tool, result=result_summary)
+        return self.say(session_id, [said])[0]
 
-        Both summaries are made one line of at most 200 characters.
+    def say(self, session_id: str, said: Sequence[Said]) -> list[bool]:
+        """Append messages and tool calls in their order, in one write: all of them or none.
+
+        Injected blocks are taken out first (design 3.13). What an agent says after tool calls that opened a
+        turn is part of that turn.
+
+        Returns:
+            Of each whether it was written.
 
         Raises:
-            TranscriptError: There is no such session, or it has ended.
+            NoSession: There is no such session.
+            TranscriptError: It has ended, or a role or kind cannot be written.
             WriteFailed, ReadOnly: As ``Files.append``.
         """
-        now = (at or self._clock()).astimezone(UTC)
-        call = ToolCall(
-            one_line(tool, _NAME_LIMIT),
-            one_line(self._clean(strip_injected(args_summary))),
-            one_line(self._clean(strip_injected(result_summary))),
+        entries = [self._entry(each) for each in said]
+        with self._files.lock():
+            session = self._read(session_id)
+            if session.header.get("ended"):
+                raise _ended(session.path)
+            end = GrowingEnd(session.data, session.header.get("started"))
+            written = [entry is not None and end.add(*entry) for entry in entries]
+            self._files.append(session.path, end.added.encode("utf-8"))
+            return written
+
+    def _entry(self, said: Said) -> tuple[Turn, datetime, str] | None:
+        """A message as a turn, when it was spoken, its key; ``None`` where nothing is left of it."""
+        now = (said.at or self._clock()).astimezone(UTC)
+        if said.tool:
+            summary, result = (one_line(self._clean(strip_injected(t))) for t in (said.content, said.result))
+            call = ToolCall(one_line(said.tool, _NAME_LIMIT), summary, result)
+            return Turn("agent", f"{now:%H:%M}", (call,)), now, said.key
+        if said.role not in _ROLES:
+            raise TranscriptError(
+                f"no such role: {one_line(said.role, 40)}", cure=f"use one of {', '.join(_ROLES)}"
+            )
+        if not _KIND.fullmatch(said.kind):
+            raise TranscriptError(
+                f"a turn cannot be of kind {one_line(said.kind, 40)}",
+                cure="use letters, digits, '.', '_' and '-'",
+            )
+        text = self._clean(strip_injected(said.content.replace("\r\n", "\n")))
+        blocks: tuple[Block, ...] = tuple(
+            Attachment(one_line(self._clean(path))) for path in said.attachments
         )
-        return self._append(session_id, Turn("agent", f"{now:%H:%M}", (call,)), now, key)
+        if text.strip():
+            blocks = (Text(text), *blocks)
+        return (Turn(said.role, f"{now:%H:%M}", blocks, said.kind), now, said.key) if blocks else None
 
     def end(
         self,
@@ -262,37 +273,11 @@ class ConversationCapture:
             self._paths[session_id] = found
         return found
 
-    def _append(self, session_id: str, turn: Turn, at: datetime, key: str) -> bool:
-        marker = f"{KEY_PREFIX}{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:12]} -->\n"
-        with self._files.lock():
-            session = self._read(session_id)
-            if session.header.get("ended"):
-                raise _ended(session.path)
-            last = last_turn(session.data)
-            is_said = turn.role == "user" and not turn.kind and _AGENT.search(session.data) is not None
-            if is_said and is_correction(turn.text):
-                turn = replace(turn, kind=CORRECTION)
-            if key:
-                if f"\n{marker}".encode() in session.data:
-                    return False
-            elif last is not None and _repeats(last, turn):
-                return False
-            if last is not None and _continues(last, turn):
-                entry = render_blocks(turn.blocks, last.blocks[-1] if last.blocks else None)
-            else:
-                entry = render_turn(replace(turn, day=_day_to_write(session, last, at)))
-                if not session.data.endswith(b"\n\n"):
-                    entry = f"\n{entry}"
-            self._files.append(session.path, (entry + (marker if key else "")).encode("utf-8"))
-            return True
-
     def _read(self, session_id: str) -> _Session:
         _check_id(session_id)
         path = self.find(session_id)
         if path is None:
-            raise TranscriptError(
-                "no transcript of this session", where=session_id, cure="start the session first"
-            )
+            raise NoSession("no transcript of this session", where=session_id, cure="start the session first")
         data = self._files.read(path, limit=None)
         return _Session(path, data, locate(data).mapping or {})
 
@@ -308,38 +293,6 @@ def _check_id(session_id: str) -> None:
 
 def _ended(path: str) -> TranscriptError:
     return TranscriptError("the session has ended", where=path, cure="start a session with another id")
-
-
-def _day_to_write(session: _Session, last: Turn | None, at: datetime) -> str:
-    """The date that a new heading needs: a reader knows the day from the last date above it."""
-    started = moment(session.header.get("started"))
-    known = date_of(last_day(session.data)) or (started.date() if started is not None else None)
-    if known is None:
-        return at.date().isoformat()
-    before = datetime.combine(known, time(), UTC)
-    return day_to_write(at, following(before, last.time) if last is not None else before)
-
-
-def _same_speaker(last: Turn, turn: Turn) -> bool:
-    return last.role == turn.role and last.kind == turn.kind
-
-
-def _continues(last: Turn, turn: Turn) -> bool:
-    """Whether both are one turn: calls follow each other, and a text calls that opened the turn."""
-    is_open = bool(last.blocks) and not last.text
-    return turn.role == "agent" and (is_open or bool(turn.tools)) and _same_speaker(last, turn)
-
-
-def _repeats(last: Turn, turn: Turn) -> bool:
-    is_same = _same_speaker(last, turn) and last.blocks[-len(turn.blocks) :] == turn.blocks
-    if turn.tools or not is_same or not last.time:
-        return False
-    apart = abs(_minutes(turn.time) - _minutes(last.time))
-    return min(apart, 24 * 60 - apart) <= _REPEAT_MINUTES
-
-
-def _minutes(time: str) -> int:
-    return int(time[:2]) * 60 + int(time[3:])
 
 
 def _as_read(value: object) -> object:

@@ -41,7 +41,7 @@ KEY_PREFIX = "<!-- key:"
 _ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "assistant": "agent", "system": "system"}
 _FENCE_LINE = re.compile(rb"\n {0,3}(?:```|~~~)")
 _DAY = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
-_DATED = re.compile(rb"^##[ \t]+[0-9]{4}-", re.MULTILINE)
+_DATED = re.compile(rb"\n##[ \t]+[0-9]{4}-")  # not with ``^``: ten times as slow in a long transcript
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 _TITLE = re.compile(r"\n#[ \t]+(.*)")
 _MARK = re.compile(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*")
@@ -88,7 +88,7 @@ def last_turn(data: bytes) -> Turn | None:
 def last_day(data: bytes) -> str:
     """The last date that a heading of a transcript holds; empty when none does."""
     # Most sessions begin and end on one day: nothing has to be parsed then.
-    turns = parse(data, "").turns if _DATED.search(data) else ()
+    turns = parse(data, "").turns if _DATED.search(b"\n" + data) else ()
     return next((turn.day for turn in reversed(turns) if turn.day), "")
 
 

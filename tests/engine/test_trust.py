@@ -43,6 +43,7 @@ chat:
 LOCAL = frozenset(
     [
         "context_compiler",
+        "events.command_deadline_s",
         "hooks",
         "rules.learn",
         "rules.max_tokens",

@@ -32,6 +32,7 @@ COMMANDS = {
     "knowledge": "tui.cli.knowledge:knowledge",
     "rules": "tui.cli.rules:rules",
     "jobs": "tui.cli.jobs:jobs",
+    "events": "tui.cli.events:events",
     "probe": "tui.cli.probe:probe",
     "injections": "tui.cli.injections:injections",
     "send": "tui.cli.send:send",

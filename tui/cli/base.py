@@ -8,15 +8,14 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from datetime import date, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.activation.trace import Trace
 from engine.errors import AutopoiesisError, WorkspaceError
+from engine.gateways.plain import plain as plain
 from tui.render import safe
 
 if TYPE_CHECKING:
@@ -180,29 +179,6 @@ def verb(*examples: str, name: str | None = None, **settings: Any) -> Callable[[
 def read_text(text: str) -> str:
     """The argument itself, or standard input for ``-``."""
     return sys.stdin.read() if text == "-" else text
-
-
-def plain(value: object) -> Any:
-    """A value as JSON knows it: the fields of dataclasses and named tuples, ISO times, lists.
-
-    A ``Trace`` gains ``active``, the names of its active topics.
-    """
-    if is_dataclass(value) and not isinstance(value, type):
-        tree: dict[str, Any] = {item.name: plain(getattr(value, item.name)) for item in fields(value)}
-        if isinstance(value, Trace):
-            tree["active"] = plain(value.active)
-        return tree
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return plain(value._asdict())
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (datetime, date)):
-        return value.isoformat()
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    return value
 
 
 def emit_json(value: object) -> None:

@@ -1,27 +1,62 @@
-"""``serve``: the hook API for programs on this machine."""
+"""``serve``: the gateway for programs on this machine."""
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import verb, visible
+from tui.cli.base import invocation, verb, visible
 
 if TYPE_CHECKING:
     from engine.engine import Engine
 
+_UNIT = """\
+[Unit]
+Description=Autopoiesis: the memory in {root}
 
-@verb("autopoiesis serve", "autopoiesis serve --port 0 --show-token", name="serve")
+[Service]
+Type=exec
+ExecStart={command} -C {root} serve --port {port}
+Restart=on-failure
+RestartSec=5
+# Secrets of webhooks, readable by you alone: AUTOPOIESIS_WEBHOOK_SECRET_GITHUB=…
+EnvironmentFile=-%h/.config/autopoiesis/serve.env
+
+[Install]
+WantedBy=default.target
+"""
+
+
+@verb(
+    "autopoiesis serve",
+    "autopoiesis serve --port 0 --show-token",
+    "autopoiesis serve --unit > ~/.config/systemd/user/autopoiesis.service",
+    name="serve",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Only names of this machine.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8765, show_default=True, help="0: any.")
 @click.option("--show-token", is_flag=True, help="Print the token that requests have to carry.")
-def serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
-    """Serve the hook API until interrupted.
+@click.option("--unit", is_flag=True, help="Print a systemd user unit that serves this workspace, and end.")
+def serve(host: str, port: int, show_token: bool, unit: bool) -> None:
+    """Serve this memory to programs on this machine until interrupted; /openapi.json lists what may be asked.
 
     Requests carry `Authorization: Bearer TOKEN`. The token is $AUTOPOIESIS_HOOK_TOKEN, or kept in hook-token
-    in your settings folder, made when there is none.
+    in your settings folder, made when there is none. Webhooks of GitHub carry its signature instead, made
+    with the secret in $AUTOPOIESIS_WEBHOOK_SECRET_GITHUB.
     """
+    if unit:
+        click.echo(unit_of(invocation().workspace, port), nl=False)
+        return
+    with invocation().engine() as engine:
+        _serve(engine, host, port, show_token)
+
+
+def _serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
+    from engine.agents.listener import listening  # noqa: PLC0415 — not for `--help`
     from engine.gateways.http import HookServer  # noqa: PLC0415 — brings the web framework
     from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it
     from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only a server needs it
@@ -32,4 +67,18 @@ def serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
     if show_token:
         click.echo(token)
     engine.schedule.start("serve")
-    server.serve()
+    engine.start()
+    with listening(engine):
+        server.serve()
+
+
+def unit_of(root: Path, port: int) -> str:
+    """A systemd user unit that serves a workspace."""
+    command = Path(sys.argv[0]).absolute()
+    return _UNIT.format(command=_quoted(command), root=_quoted(root.expanduser().absolute()), port=port)
+
+
+def _quoted(path: Path) -> str:
+    """A path as systemd reads it: neither a variable nor a specifier, and one word."""
+    text = os.fspath(path).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{text}"'

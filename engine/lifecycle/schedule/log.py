@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from engine.lifecycle.schedule.job import By, JobRun, Result
 from engine.store.cron import OFF, following, latest
-from engine.store.monthly import Added, AnotherFile, Mark, MonthlyLog, record_of
+from engine.store.monthly import AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
 from engine.store.zone import local_day, moment_of
 
@@ -220,18 +220,7 @@ class JobLog:
         self._last: JobRecord | None = None
 
     def _added(self) -> list[JobRecord]:
-        """Raises ``AnotherFile`` where a file is gone, or does not begin as it did."""
-        months = self._months.stamp()
-        if self._marks.keys() - {month.name for month in months}:
-            raise AnotherFile
-        found: list[JobRecord] = []
-        for month in months[-MONTHS:]:
-            mark = self._marks.get(month.name, Mark())
-            if not mark.is_of(month):
-                added = Added(self._files, month, mark)
-                found += filter(None, map(_record, added))
-                self._marks[month.name] = added.mark
-        return found
+        return list(filter(None, map(_record, self._months.added(self._marks, MONTHS))))
 
     def _take(self, record: JobRecord) -> None:
         if self._last is None or record.seq > self._last.seq:

@@ -1,0 +1,162 @@
+"""What happens, told to programs that listen: server-sent events from one buffer that all of them share.
+
+The buffer is bounded, so a client needs none of its own: one that falls behind its start is told so and let
+go, and one that comes back within it goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import StreamingResponse
+
+from engine.events import PromptCompiled, Trouble, TurnTraced
+from engine.gateways.guard import Refusal
+from engine.gateways.plain import plain
+from engine.live.feed import entry_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from engine.events import EngineEvent
+
+KEPT = 4_096
+"""Events in the buffer."""
+MOST_CLIENTS = 16
+_ALIVE_S = 15.0
+_AT_ONCE = 64
+_MOST_TEXT = 2_000
+"""Characters of what was said that are told; all of it stands in the session."""
+
+
+class Stream:
+    """Tells clients what an engine publishes. Called on any thread; clients belong to the event loop."""
+
+    def __init__(self) -> None:
+        self._run = secrets.token_hex(3)
+        self._kept: deque[bytes] = deque(maxlen=KEPT)
+        self._next = 0
+        self._guard = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clients: set[asyncio.Event] = set()
+        self._is_waking = self._is_closed = False
+
+    @property
+    def clients(self) -> int:
+        """How many listen."""
+        return len(self._clients)
+
+    def __call__(self, event: EngineEvent) -> None:
+        """Takes an event of the engine."""
+        told = _told(event)
+        if told is None:
+            return
+        data = json.dumps(told[1], ensure_ascii=True)
+        with self._guard:
+            self._kept.append(f"id: {self._run}-{self._next}\nevent: {told[0]}\ndata: {data}\n\n".encode())
+            self._next += 1
+        self._wake()
+
+    def close(self) -> None:
+        """Ends every client's stream."""
+        self._is_closed = True
+        self._wake()
+
+    def answer(self, request: Request) -> StreamingResponse:
+        """The stream for a client, from ``Last-Event-ID`` on where that is still in the buffer.
+
+        Raises:
+            Refusal: So many listen already.
+        """
+        if self.clients >= MOST_CLIENTS:
+            raise Refusal(503, f"{MOST_CLIENTS} programs listen already", "let one of them go")
+        self._loop = asyncio.get_running_loop()
+        events = self._events(request.headers.get("last-event-id", ""))
+        return StreamingResponse(
+            events, media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        )
+
+    async def _events(self, last: str) -> AsyncIterator[bytes]:
+        wake = asyncio.Event()
+        self._clients.add(wake)
+        try:
+            position, is_known = self._position(last)
+            yield b"retry: 2000\n\n" if is_known else _last("missed", "what came before is not kept any more")
+            while not self._is_closed:
+                wake.clear()
+                found = self._after(position)
+                if found is None:
+                    yield _last("dropped", f"more than {KEPT:,} events behind; connect again")
+                    return
+                position += len(found)
+                if found:
+                    yield b"".join(found)
+                    continue
+                try:
+                    async with asyncio.timeout(_ALIVE_S):
+                        await wake.wait()
+                except TimeoutError:
+                    yield b": still here\n\n"
+            yield _last("closed", "the server ends")
+        finally:
+            self._clients.discard(wake)
+
+    def _position(self, last: str) -> tuple[int, bool]:
+        """The number of the next event for a client, and whether none was missed."""
+        run, _, number = last.rpartition("-")
+        with self._guard:
+            first = self._next - len(self._kept)
+            if not last:
+                return self._next, True
+            if run == self._run and number.isdecimal() and first <= int(number) + 1 <= self._next:
+                return int(number) + 1, True
+            return first, False
+
+    def _after(self, position: int) -> list[bytes] | None:
+        """Some events from a number on; ``None`` where they are not kept any more."""
+        with self._guard:
+            first = self._next - len(self._kept)
+            start = position - first
+            return None if start < 0 else list(islice(self._kept, start, start + _AT_ONCE))
+
+    def _wake(self) -> None:
+        loop = self._loop
+        if loop is not None and self._clients and not self._is_waking:
+            self._is_waking = True
+            try:
+                loop.call_soon_threadsafe(self._woken)
+            except RuntimeError:  # the server has ended
+                self._is_waking = False
+
+    def _woken(self) -> None:
+        self._is_waking = False
+        for each in self._clients:
+            each.set()
+
+
+def _last(name: str, why: str) -> bytes:
+    return f"event: {name}\ndata: {json.dumps({'why': why})}\n\n".encode()
+
+
+def _told(event: EngineEvent) -> tuple[str, Any] | None:
+    """An event as clients get it: its name, and what it says."""
+    match event:
+        case TurnTraced(key=key, trace=trace):
+            said = {"key": key, "active": trace.active, "why": trace.why, "corrections": trace.corrections}
+            return "decision", plain(said)
+        case PromptCompiled(key=key, compiled=made):
+            return "prompt", {"key": key, "tokens": made.tokens, "topics": list(made.active_topics)}
+        case Trouble(at=at, text=text):
+            return "trouble", plain({"at": at, "text": text})
+    entry = entry_of(event)
+    if entry is None:
+        return None
+    tree = plain(entry)
+    return "feed", {**tree, "text": entry.text[:_MOST_TEXT], "cut": len(entry.text) > _MOST_TEXT}

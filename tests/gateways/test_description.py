@@ -1,0 +1,68 @@
+"""The description of the gateway is true: what it allows is answered as it says, and nothing fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import CHECKS, load_all_checks
+from starlette.routing import Route
+
+from engine.engine import Engine
+from engine.gateways.http import HookServer, application
+from tests.gateways.conftest import TOKEN
+
+
+def test_routes_and_description_are_the_same(
+    served: tuple[Engine, HookServer], client: httpx2.Client
+) -> None:
+    tree = client.get("/openapi.json").json()
+    told = {(path, method.upper()) for path, ways in tree["paths"].items() for method in ways}
+    app = application(served[0], token=TOKEN, port=1)
+    routes = {
+        (each.path, method)
+        for each in app.routes
+        if isinstance(each, Route)
+        for method in (each.methods or set()) - {"HEAD"}
+    }
+    assert told == routes and len(told) > 15
+    assert all(way["summary"] for ways in tree["paths"].values() for way in ways.values())
+    assert set(tree["components"]["schemas"]["Refused"]["required"]) == {"error", "cure"}
+
+
+@pytest.mark.parametrize("examples", [2, pytest.param(60, marks=pytest.mark.thorough)])
+def test_what_it_allows_and_what_it_does_not_is_answered_as_it_says(
+    client: httpx2.Client, examples: int
+) -> None:
+    schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
+    load_all_checks()
+    about = ("not_a_server_error", "status_code_conformance", "content_type_conformance")
+    checks: Any = CHECKS.get_by_names((*about, "response_schema_conformance"))
+    seen: set[int] = set()
+    for result in schema.get_all_operations():
+        operation: Any = result.ok()  # type: ignore[union-attr]
+        if operation.path == "/api/events":
+            continue  # it does not end
+        for mode in (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE):
+
+            @settings(
+                max_examples=examples,
+                deadline=None,
+                database=None,
+                derandomize=True,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def ask(case: Any) -> None:
+                answer = case.call(
+                    base_url=str(client.base_url), headers={"Authorization": f"Bearer {TOKEN}"}
+                )
+                case.validate_response(answer, checks=checks)
+                seen.add(answer.status_code)
+
+            ask()
+    assert {200, 404, 422} <= seen

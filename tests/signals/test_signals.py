@@ -1,0 +1,192 @@
+"""Schedules and webhooks reach an agent: each is handed out once, whoever asks, and nothing is forgotten."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.errors import JobError, WriteFailed
+from engine.events import PromptCompiled, Signal, TurnTraced
+from engine.signals.command import run_command
+from engine.signals.log import Arrival
+from engine.store.faults import fail, trip
+from engine.store.files import Files
+from tests.cases import each_case
+from tests.gateways.conftest import workspace
+
+LEASE = timedelta(minutes=15)
+NOON = datetime(2026, 6, 12, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def now() -> list[datetime]:
+    return [NOON]
+
+
+@pytest.fixture
+def engine(tmp_path: Path, now: list[datetime]) -> Iterator[Engine]:
+    with Engine.open(workspace(tmp_path / "memory"), clock=lambda: now[0]) as opened:
+        opened.refresh_index()
+        yield opened
+
+
+def until(engine: Engine, state: str) -> Arrival:
+    """The only event, once it has a state."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        (found,) = engine.signals.log.all()
+        if found.state == state:
+            return found
+        time.sleep(0.02)
+    pytest.fail(f"it is {found.state}: {found.said}")
+
+
+def test_a_schedule_that_comes_due_is_traced_compiled_told_and_handed_out_until_it_is_ended(
+    engine: Engine, now: list[datetime]
+) -> None:
+    told: list[object] = []
+    engine.subscribe(told.append)
+    engine.schedule.look()
+    now[0] += timedelta(hours=10)
+    engine.schedule.look()
+    (signal,) = [each for each in told if isinstance(each, Signal)]
+    (traced,) = [each for each in told if isinstance(each, TurnTraced)]
+    (made,) = [each for each in told if isinstance(each, PromptCompiled)]
+    assert signal.key == traced.key == made.key and traced.trace.active == ("evening",)
+    (arrival,) = engine.signals.log.all()
+    assert (arrival.state, arrival.topics, arrival.tokens) == ("waiting", ("evening",), made.compiled.tokens)
+
+    with Engine.open(engine.workspace.root, clock=lambda: now[0]) as other:
+        handed = other.signals.take("other", LEASE)
+        assert handed is not None and "The steps for evening." in handed.prompt.text
+        assert "0 22 * * * came due: it is 2026-06-12 22:00 UTC" in handed.prompt.text
+        assert engine.signals.take("me", LEASE) is None
+        now[0] += LEASE  # the other was killed, it seems
+        again = engine.signals.take("me", LEASE)
+        assert again is not None and (again.arrival.id, again.arrival.taken) == (arrival.id, 2)
+        assert engine.signals.log.end(arrival.id, said="written").state == "done"
+        assert other.signals.log.end(arrival.id, failed=True).state == "done", "the first word counts"
+    now[0] += LEASE
+    assert engine.signals.take("me", LEASE) is None
+    with pytest.raises(JobError, match="there is no such event"):
+        engine.signals.log.end("evt_none")
+
+
+def test_many_that_ask_at_once_get_each_event_once(engine: Engine) -> None:
+    for number in range(12):
+        engine.signals.arrive("email", "new_message", f"mail {number}", delivery=str(number))
+    engine.signals.look()
+    barrier, found = threading.Barrier(4), list[str]()
+
+    def take() -> None:
+        log = type(engine.signals.log)(Files(engine.workspace), engine.clock)
+        barrier.wait(20)
+        while (taken := log.take("x", LEASE)) is not None:
+            found.append(taken.text)
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == sorted(f"mail {number}" for number in range(12))
+
+
+def test_a_delivery_counts_once_in_any_program_and_what_no_playbook_waits_for_is_kept(engine: Engine) -> None:
+    assert engine.signals.arrive("ci", "failed", "x", delivery="d") is not None
+    with Engine.open(engine.workspace.root) as other:
+        assert other.signals.arrive("ci", "failed", "x", delivery="d") is None
+        assert other.signals.arrive("email", "failed", "x", delivery="d") is not None
+    engine.signals.look()
+    assert [(each.source, each.state) for each in engine.signals.log.all()] == [
+        ("ci", "nothing"), ("email", "arrived"),
+    ]  # fmt: skip  # the other's own is its own to work on, unless it was killed
+
+
+def test_what_a_killed_program_took_in_is_worked_on_by_another(engine: Engine, now: list[datetime]) -> None:
+    with Engine.open(engine.workspace.root, clock=lambda: now[0]) as killed:
+        killed.signals.arrive("email", "new_message", "mail")
+    told: list[object] = []
+    engine.signals.log.all()
+    engine.subscribe(told.append)
+    now[0] += timedelta(minutes=1)
+    engine.signals.look()
+    assert [each.trace.active for each in told if isinstance(each, TurnTraced)] == [("mail",)]
+    assert engine.signals.take("me", LEASE) is not None
+
+
+def test_a_log_that_cannot_be_written_takes_nothing_in_and_a_damaged_line_costs_only_itself(
+    engine: Engine, now: list[datetime]
+) -> None:
+    assert engine.signals.arrive("email", "new_message", "mail", delivery="0") is not None
+    with trip("append:write", fail(errno.ENOSPC)), pytest.raises(WriteFailed):
+        engine.signals.arrive("email", "new_message", "again", delivery="1")
+    assert engine.signals.arrive("email", "new_message", "again", delivery="1") is not None
+    engine.signals.look()
+    path = engine.workspace.root / "logs" / "events-2026-06.jsonl"
+    path.write_text(
+        path.read_text() + '{"id": 7}\n[]\n{"id": "evt_x", "at": "never", "state": "arrived"}\n{"id": "ev'
+    )
+    with Engine.open(engine.workspace.root, clock=lambda: now[0]) as other:
+        handed = [other.signals.take("me", LEASE) for _ in range(3)]
+        assert [each and each.arrival.text for each in handed] == ["mail", "again", None]
+
+
+def command_settings(code: str, deadline_s: float = 30) -> str:
+    line = f'[{sys.executable}, "-c", "{code}"]'
+    return f"events:\n  command: {line}\n  command_deadline_s: {deadline_s}\n"
+
+
+@each_case(
+    "code,state,said",
+    [
+        ("import sys; print(len(sys.stdin.read()) > 50, 'evening')", "done", "True evening"),
+        ("import os; print(os.getcwd() == os.environ['HOME'])", "done", "True"),
+        ("import sys; print('no'); sys.exit(3)", "failed", "no"),
+        ("import sys; sys.stdout.write('x' * 100000 + 'end')", "done", "end"),
+    ],
+)
+def test_the_persons_command_runs_once_for_each_event(
+    tmp_path_factory: pytest.TempPathFactory, code: str, state: str, said: str
+) -> None:
+    root = workspace(tmp_path_factory.mktemp("command") / "memory", command_settings(code))
+    with Engine.open(root) as engine:
+        engine.signals.arrive("email", "new_message", "mail")
+        engine.signals.look()
+        ended = until(engine, state)
+        assert ended.said.endswith(said) and len(ended.said) <= 2000 and ended.taken == 1
+        engine.signals.look()
+        assert until(engine, state).taken == 1
+    shutil.rmtree(root)
+
+
+def test_without_trust_no_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AUTOPOIESIS_TRUST")
+    root = workspace(tmp_path / "memory", command_settings(f"open('{tmp_path}/PWNED', 'w')"))
+    with Engine.open(root) as engine:
+        engine.signals.arrive("email", "new_message", "mail")
+        engine.signals.look()
+        assert until(engine, "waiting") and not (tmp_path / "PWNED").exists()
+        assert any("events.command" in str(each) for each in engine.counting.ignored)
+        engine.decide_trust(trusted=True)
+        engine.signals.look()
+        assert until(engine, "done") and (tmp_path / "PWNED").exists()
+
+
+def test_a_command_that_does_not_end_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    argv = [shutil.which("sh") or "/bin/sh", "-c", "echo begun; sleep 600 & exec sleep 600"]
+    went_well, said = run_command(argv, "", 0.2, {}, lambda: False) or (None, "")
+    assert went_well is False and said == "begun\nit took longer than 0.2 s"
+    assert run_command(argv, "", 60, {}, lambda: True) is None, "the program is left: another runs it later"
+    assert run_command(["no-such-command"], "", 1, {}, lambda: False) == (
+        False, "no-such-command was not found on PATH; name it by its full path in events.command",
+    )  # fmt: skip
