@@ -283,6 +283,8 @@ def of(name: str) -> st.SearchStrategy[object]:
     values: st.SearchStrategy[object]
     if name == "days.time_zone":
         values = st.sampled_from(["", "UTC", "Europe/Brussels", "America/New_York"])
+    elif allowed.startswith("a cron expression"):
+        values = st.sampled_from(["off", "0 4 * * 1-5"])
     elif allowed.startswith("a list of "):
         values = st.lists(st.sampled_from(["codex", "claude-code"]), unique=True, max_size=2).map(tuple)
     elif allowed == "true or false":
