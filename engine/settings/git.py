@@ -25,8 +25,8 @@ class GitSettings(Settings):
     """Commit a transcript when its session ends, notes that a flush takes, changes that commands make, and
     what you and agents change in knowledge, as often as ``git.commit_interval_minutes`` says."""
     commit_interval_minutes: Annotated[int, Limits(ge=0, le=10_080)] = 30
-    """How often the workbench and ``watch`` commit what has changed in knowledge, topics, presets, archive,
-    attachments, skills, probes and settings; they do so when they are closed, too. 0: not at all."""
+    """How often the workbench, ``watch`` and ``serve`` commit what has changed in knowledge, topics, presets,
+    archive, attachments, skills, probes and settings; they do so when they are closed, too. 0: not at all."""
     commit_message_provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
         "none", "sends what changed in knowledge to a model that words commit messages"
     )
@@ -45,8 +45,8 @@ class GitSettings(Settings):
     """The git remote by which ``sync`` keeps the memories of your machines equal, as ``origin``; empty: none.
     Its address is the one that ``git remote add`` gave it on each machine."""
     auto_push: bool = acting(False, "sends new commits to the remote by itself")
-    """Where the workbench or ``watch`` runs: send new commits to ``remote`` when they are made. Nothing is
-    merged by itself; what the remote does not take waits for ``sync``."""
+    """Where the workbench, ``watch`` or ``serve`` runs: send new commits to ``remote`` when they are made.
+    Nothing is merged by itself; what the remote does not take waits for ``sync``."""
 
     shared: tuple[str, ...] = acting((), "fetches the knowledge of others, which prompts then hold")
     """The addresses from which ``share update`` brings knowledge that others share; ``share add`` and ``share

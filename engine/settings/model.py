@@ -319,7 +319,8 @@ class ImportSettings(Settings):
     follow: tuple[Literal["claude-code", "codex"], ...] = acting(
         (), "takes your sessions with other agents into the workspace"
     )
-    """Agents whose sessions the workbench and ``watch`` take in: those there are, then each new turn."""
+    """Agents whose sessions the workbench, ``watch`` and ``serve`` take in: those there are, then each
+    new turn."""
 
     def home(self, kind: Literal["claude-code", "codex", "gemini", "specstory"]) -> Path | None:
         """The folder of an agent; ``None`` for where it is by default."""
