@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.transcripts.logs import SESSION, ClaudeCode, write
 
 
 @pytest.fixture
@@ -70,3 +71,14 @@ def test_a_project_has_settings_of_its_own(apo: Command, sample: Path, home: Pat
     assert [path.name for path in project.rglob("*") if path.is_file()] == ["settings.local.json"]
     assert "not installed" in apo("-C", sample, "install").out.splitlines()[1]
     assert "not installed" not in apo("-C", sample, "install", "--project", project).out.splitlines()[1][:40]
+
+
+def test_an_import_says_how_the_agent_gets_its_memory(apo: Command, sample: Path, home: Path) -> None:
+    log, spoken = home / f".claude/projects/-home-robin-shop/{SESSION}.jsonl", ClaudeCode()
+    write(log, spoken.user("fix it"), spoken.says("Fixed."))
+    hint = "Claude Code itself gets this memory with: autopoiesis install claude-code"
+    assert hint in apo("-C", sample, "import", "claude-code", "--yes").out.splitlines()
+    apo("-C", sample, "install", "claude-code", "--yes")
+    write(log, spoken.user("fix it"), spoken.says("Fixed."), spoken.user("And that?"), spoken.says("Too."))
+    done = apo("-C", sample, "import", "claude-code", "--yes").out
+    assert "new turn" in done and hint not in done

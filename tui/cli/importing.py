@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from tui.cli.base import emit, emit_json, emit_problems, kept, plain, table, verb
+from tui.cli.install import agents_without
 from tui.cli.search import progress
 from tui.render.figures import plural, sizes
 
@@ -291,6 +292,8 @@ def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> Non
         emit(kept("", ran.commit.why))
     if turns:
         emit("next: autopoiesis harvest --transcripts, which takes what they taught into knowledge")
+        for name, title in agents_without():
+            emit(f"{title} itself gets this memory with: autopoiesis install {name}")
 
 
 def _said(reason: str, count: int) -> str:

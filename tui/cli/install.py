@@ -154,6 +154,19 @@ def _list(where: Where, as_json: bool) -> int:
     return 0
 
 
+def agents_without() -> list[tuple[str, str]]:
+    """Name and title of the agents on this machine that could have the memory, and have not."""
+    from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
+    from engine.agents.install import Where, is_on_this_machine, standing  # noqa: PLC0415 — not for `--help`
+
+    where = Where(Path.home(), os.environ)
+    return [
+        (name, each.title)
+        for name, each in CONTRACTS.items()
+        if is_on_this_machine(each, where) and standing(each, where, None)[0].state == "no"
+    ]
+
+
 def agents_found() -> list[Finding]:
     """What ``doctor`` says of agents that have our entries in the person's settings."""
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
