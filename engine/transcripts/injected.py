@@ -6,7 +6,7 @@ import re
 
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
-_ANGLE = r"system-reminder|local-command-[a-z-]+|command-[a-z-]+"
+_ANGLE = r"system-reminder|hook_context|local-command-[a-z-]+|command-[a-z-]+"
 # A marker in back quotes is being talked about, not used.
 _MARKER = re.compile(
     rf"(?<!`)(?:\{{(?P<curly_end>/?)(?P<curly>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}"

@@ -198,6 +198,26 @@ def test_what_was_injected_is_never_captured(form: str, engine: Engine, hooks: H
     assert "said the memory" not in data and "fix it" in data and "Fixed." in data
 
 
+def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engine, tmp_path: Path) -> None:
+    added = f"<hook_context>{BLOCK}</hook_context>"
+    messages = [
+        {"id": "1", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": f"fix it\n\n{added}"},
+        {"id": "2", "timestamp": "2026-02-16T18:01:00.000Z", "type": "gemini", "content": "Fixed."},
+    ]
+    log = tmp_path / "chats/session-2026-02-16T18-00-0f0e0d0c.json"
+    log.parent.mkdir()
+    head = {"sessionId": SESSION, "projectHash": "abc", "startTime": "2026-02-16T18:00:00.000Z"}
+    log.write_text(json.dumps({**head, "lastUpdated": "2026-02-16T18:01:00.000Z", "messages": messages}))
+    event = {
+        "hook_event_name": "AfterAgent",
+        "session_id": SESSION,
+        "transcript_path": str(log),
+        "cwd": "/home/x",
+    }
+    assert Hooks(engine).answer("gemini", json.dumps(event).encode()) == "{}"
+    assert texts(engine) == ["fix it", "Fixed."]
+
+
 PROMPT = {"hook_event_name": "UserPromptSubmit"}
 STOP = {"hook_event_name": "Stop", "session_id": "x"}
 PAYLOADS: dict[str, object] = {
