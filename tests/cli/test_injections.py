@@ -66,10 +66,11 @@ def test_the_most_useful_files_come_first(apo: Command, used: Path) -> None:
 def test_json_has_every_section(apo: Command, used: Path) -> None:
     newest, first = apo("-C", used, "injections", "list", "--json").json
     assert newest.keys() == {
-        *("id", "at", "session_id", "turn", "message_hash", "tokens", "budget", "sections", "finished", "by"),
-        *("is_claimed", "rules"),
+        *("id", "at", "session_id", "turn", "message_hash", "tokens", "budget", "sections", "finished"),
+        *("is_claimed", "rules", "by"),
     }
-    assert first["sections"][0].keys() == {"path", "lines", "priority", "tokens", "score", "was_useful"}
+    section = {"path", "lines", "priority", "tokens", "score", "was_useful", "why", "judged"}
+    assert first["sections"][0].keys() == section
     assert first["finished"] and not newest["finished"]
 
 

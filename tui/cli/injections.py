@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
 from tui.cli.activation import number
-from tui.cli.base import emit, emit_json, group, minute, table
+from tui.cli.base import emit, emit_json, group, minute, plain, table
 
 if TYPE_CHECKING:
+    from engine.agents.audit import Audit, Telling
     from engine.engine import Engine
     from engine.injections.model import Injection
 
-_NONE = "no injections yet: `autopoiesis compile --record TEXT` logs what a prompt holds"
+_NONE = (
+    "no injections yet: `autopoiesis compile --record TEXT` logs what a prompt holds, and "
+    "`autopoiesis install claude-code` has an agent told"
+)
 _PLACES_SHOWN = 3
+_ID = 8
 
 
-@group("autopoiesis injections list --sections", "autopoiesis injections top --limit 10")
+@group(
+    "autopoiesis injections list --agent codex",
+    "autopoiesis injections show 1997e5d9",
+    "autopoiesis injections week",
+)
 def injections() -> None:
-    """The log of prompts that were used: what they held, and what of it the replies took up."""
+    """What agents were told and prompts held, why, and what of it the replies took up."""
 
 
 @injections.verb("list", "autopoiesis injections list --limit 5 --sections")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
+@click.option("--agent", default="", metavar="NAME", help="Of one agent.")
+@click.option("--session", default="", metavar="ID", help="Of the sessions whose id begins so.")
+@click.option("--project", default="", metavar="NAME", help="Of one project, as the slug of its folder.")
 @click.option(
     "--sections", is_flag=True, help="Show every section: of use (●), without a sign (○), open (·)."
 )
-def injections_list(engine: Engine, limit: int, sections: bool, as_json: bool) -> None:
+def injections_list(
+    engine: Engine, limit: int, agent: str, session: str, project: str, sections: bool, as_json: bool
+) -> None:
     """List the latest prompts that were used, newest first."""
-    found = engine.injections.log.last(limit)
+    found = [
+        each.injection
+        for each in islice(_tellings(engine, agent, session, project), limit)
+        if each.injection is not None
+    ]
     if as_json:
         emit_json(found)
+    elif not found and (agent or session or project):
+        emit("no prompt is like that")
     elif not found:
         emit(_NONE)
     elif sections:
@@ -41,7 +64,9 @@ def injections_list(engine: Engine, limit: int, sections: bool, as_json: bool) -
         table(
             [
                 [
+                    injection.id[:_ID],
                     minute(injection.at),
+                    injection.by or "–",
                     injection.session_id or "–",
                     f"{injection.tokens:,}/{injection.budget:,}",
                     str(len(injection.sections)),
@@ -50,8 +75,117 @@ def injections_list(engine: Engine, limit: int, sections: bool, as_json: bool) -
                 ]
                 for injection in found
             ],
-            ["when", "session", "tokens", "sections", "useful", "of use"],
+            ["id", "when", "agent", "session", "tokens", "sections", "useful", "of use"],
         )
+
+
+def _tellings(engine: Engine, agent: str, session: str, project: str) -> Iterator[Telling]:
+    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
+
+    for each in Audit(engine).tellings():
+        is_wanted = agent in ("", each.agent) and project in ("", each.project)
+        if is_wanted and each.injection is not None and each.session_id.startswith(session):
+            yield each
+
+
+@injections.verb("show", "autopoiesis injections show 1997e5d9", "autopoiesis injections show SESSION")
+@click.argument("name", metavar="ID")
+@click.option("--text", is_flag=True, help="With the text, as far as the files still have it.")
+def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> None:
+    """Show what exactly was told: each section with its source, size, why, and whether it was of use.
+
+    ID is that of a prompt, or of a session: then it is what its agent was told at the start.
+    """
+    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
+
+    audit = Audit(engine)
+    telling = audit.find(name)
+    if as_json:
+        beside = {"rules": audit.rules(telling), "unfiled": audit.unfiled(telling)}
+        emit_json({**plain(telling), "pieces": audit.pieces(telling), **beside})
+    else:
+        _print_telling(audit, telling, text=text)
+
+
+def _print_telling(audit: Audit, telling: Telling, *, text: bool) -> None:
+    from engine.injections.log import place_of  # noqa: PLC0415 — not for `--help`
+    from tui.render.told_words import MOMENTS, USE, use_of  # noqa: PLC0415 — likewise
+
+    where = " · ".join(filter(None, (telling.project, telling.session_id)))
+    moment = MOMENTS.get(telling.moment, telling.moment)
+    emit(f"{minute(telling.at)}  {telling.agent or 'a prompt of our own'}  {moment}  {where}".rstrip())
+    emit(f"{telling.tokens:,} tokens" + (f"  {telling.run.ms:,} ms" if telling.run else ""))
+    for place, piece in enumerate(audit.pieces(telling), 1):
+        section = piece.section
+        size = f"  {section.tokens:,} tokens" if section.tokens else ""
+        mark = f"{USE[section.was_useful][0]} " if telling.injection else ""
+        use = f"  {use_of(section)}" if telling.injection else ""
+        emit(f"{place:>3} {mark}{place_of(section)}{size}{use}")
+        if section.why:
+            emit(f"      {section.why}")
+        if text:
+            emit()
+            emit("\n".join(f"      {line}" for line in piece.text.split("\n")) if piece.text else
+                 "      (its file has it no more)")  # fmt: skip
+            emit()
+    for rule in audit.rules(telling):
+        emit(f"  – rule: {rule}")
+    for label in audit.unfiled(telling):
+        emit(f"  – {label}, put together for this prompt: not kept")
+
+
+@injections.verb("week", "autopoiesis injections week", "autopoiesis injections week --since 2026-06-01")
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The first day, UTC; else a week ago."
+)
+def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> None:
+    """Sum up what agents were told: how much, where, what of it was of use, what it cost, what failed."""
+    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
+    from engine.agents.week import week_of  # noqa: PLC0415 — likewise
+    from tui.render.told_words import week_lines  # noqa: PLC0415 — likewise
+
+    first = since.date() if since else engine.clock().date() - timedelta(days=6)
+    week = week_of(engine, Audit(engine).tellings(), first.isoformat())
+    if as_json:
+        emit_json(week)
+        return
+    for line in week_lines(week):
+        emit(line)
+
+
+@injections.verb("noise", "autopoiesis injections noise 1997e5d9 3", "autopoiesis injections noise 1997e5d9")
+@click.argument("name", metavar="ID")
+@click.argument("sections", metavar="[SECTION]…", nargs=-1, type=click.IntRange(1))
+def injections_noise(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
+    """Say that sections of a prompt, or all of it, were noise; `injections show` numbers them.
+
+    Of a topic it is the label of its decision, as `decisions label --noise`: its cuts are tuned from it. A
+    file that is noise counts no more as one that was of use there.
+    """
+    _judge(engine, name, sections, useful=False)
+
+
+@injections.verb("useful", "autopoiesis injections useful 1997e5d9 1 2")
+@click.argument("name", metavar="ID")
+@click.argument("sections", metavar="[SECTION]…", nargs=-1, type=click.IntRange(1))
+def injections_useful(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
+    """Say that sections of a prompt, or all of it, were useful; `injections show` numbers them.
+
+    Of a topic it is the label of its decision, as `decisions label --useful`. A file that was useful ranks
+    higher in later prompts.
+    """
+    _judge(engine, name, sections, useful=True)
+
+
+def _judge(engine: Engine, name: str, sections: tuple[int, ...], *, useful: bool) -> None:
+    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
+
+    audit = Audit(engine)
+    topics = audit.judge(audit.find(name), sections, useful)
+    word = "useful" if useful else "noise"
+    emit(f"noted as {word}: " + (f"section {', '.join(map(str, sections))}" if sections else "every section"))
+    for topic in topics:
+        emit(f"labelled as {word}: topic {topic}; see autopoiesis tune {topic}")
 
 
 @injections.verb("top", "autopoiesis injections top --limit 10 --json")
