@@ -72,8 +72,7 @@ def week_lines(week: Week) -> list[str]:
         "  seen where a reply names a file or repeats its words; agents also use what they do not repeat",
     ]
     if week.costs:
-        lines += ["", "paid once as input, then read from the provider's cache with the rest; no cached"]
-        lines += ["prefix breaks, since all of it is added at the end of the conversation"]
+        lines += ["", "added at the end of the conversation, so no cached prefix breaks; paid once as input"]
         lines += columns(
             [
                 (f"  {first_line(each.model) or 'model not known'}", f"{count(each.tokens)} tokens",
