@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,30 +34,20 @@ class Place:
 
 @dataclass(slots=True)
 class Use:
-    """Sections whose replies are known, and what came of them."""
+    """What was told, and what came of it."""
 
-    sections: int = 0
+    name: str  # of a topic; empty for sections of all kinds
+    told: int = 0  # times
+    tokens: int = 0
+    known: int = 0  # of the times, those of which it is known what came
     used: int = 0  # of these, those that the reply took up, or a person called useful
-    tokens: int = 0
-    used_tokens: int = 0
-
-
-@dataclass(slots=True)
-class TopicTold:
-    """A topic's playbook."""
-
-    name: str
-    told: int = 0
-    tokens: int = 0
-    known: int = 0  # of the times that it was told, those of which it is known what came
-    used: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What was told to one model, once, at the price of its input."""
 
-    model: str  # empty where the transcript does not name it
+    model: str  # empty where no transcript names it
     tokens: int
     usd: float | None  # ``None`` where the price is not known
 
@@ -70,26 +60,11 @@ class Week:
     places: list[Place] = field(default_factory=list)  # most tokens first
     answered: int = 0  # prompts that were told something and whose replies are known
     took_up: int = 0  # of these, those whose reply took up something
-    use: Use = field(default_factory=Use)
-    topics: list[TopicTold] = field(default_factory=list)  # told most and used least first
+    sections: Use = field(default_factory=lambda: Use(""))
+    topics: list[Use] = field(default_factory=list)  # told most and used least first
     costs: list[Cost] = field(default_factory=list)  # most tokens first
     failed: list[HookRun] = field(default_factory=list)  # newest first
     slow: list[HookRun] = field(default_factory=list)  # those for which an agent waited long, newest first
-
-    @property
-    def prompts(self) -> int:
-        """That agents' hooks were asked about."""
-        return sum(each.prompts for each in self.places)
-
-    @property
-    def told(self) -> int:
-        """Prompts to which something was added."""
-        return sum(each.told for each in self.places)
-
-    @property
-    def tokens(self) -> int:
-        """That were added to prompts."""
-        return sum(each.tokens for each in self.places)
 
 
 def week_of(engine: Engine, tellings: Iterable[Telling], since: str) -> Week:
@@ -100,72 +75,60 @@ def week_of(engine: Engine, tellings: Iterable[Telling], since: str) -> Week:
     """
     week = Week(since)
     places: dict[tuple[str, str], Place] = {}
-    topics: dict[str, TopicTold] = {}
-    names = {topic.path: topic.name for topic in engine.library.topics}
-    tokens: defaultdict[str, int] = defaultdict(int)  # by session
-    paths: dict[str, str] = {}
+    topics = {topic.path: Use(topic.name) for topic in engine.library.topics}
+    by_session, paths = Counter[str](), dict[str, str]()
     for each in tellings:
         if each.at < since:
             break
-        run = each.run
-        if run is None:
+        if each.run is None:
             continue
-        if run.failed:
-            week.failed.append(run)
-        if run.moment not in _WAITED_FOR:
+        if each.failed:
+            week.failed.append(each.run)
+        if each.moment not in _WAITED_FOR:
             continue
-        if run.ms >= SLOW_MS:
-            week.slow.append(run)
-        key = run.agent, run.project
-        _add(places.setdefault(key, Place(*key)), run)
-        tokens[run.session_id] += run.tokens
+        if each.run.ms >= SLOW_MS:
+            week.slow.append(each.run)
+        _add(places.setdefault((each.agent, each.project), Place(each.agent, each.project)), each)
+        by_session[each.session_id] += each.tokens
         if each.injection is not None:
+            _take(week, each, topics)
             if each.injection.is_claimed:
-                paths.setdefault(run.session_id, each.injection.turn.partition("#")[0])
-            _take(week, each, names, topics)
-    week.places = sorted(
-        places.values(), key=lambda one: (-one.tokens - one.standing, one.agent, one.project)
-    )
-    week.topics = sorted(topics.values(), key=lambda one: (one.used - one.told, one.name))
-    models: defaultdict[str, int] = defaultdict(int)
-    for session, told in tokens.items():
-        models[_model(engine, paths.get(session, ""))] += told
-    for model, told in sorted(models.items(), key=lambda item: -item[1]):
-        price = engine.costs.prices.price(model) if model else None
-        if told:
-            week.costs.append(Cost(model, told, price.input * told / 1_000_000 if price else None))
+                paths[each.session_id] = each.injection.turn.partition("#")[0]
+    week.places = sorted(places.values(), key=lambda one: -one.tokens - one.standing)
+    told = (use for use in topics.values() if use.told)
+    week.topics = sorted(told, key=lambda one: (one.used - one.told, one.name))
+    by_model = Counter[str]()
+    for session, tokens in by_session.items():
+        by_model[_model(engine, paths.get(session, ""))] += tokens
+    for model, tokens in by_model.most_common():
+        price = engine.costs.prices.price(model)
+        week.costs.append(Cost(model, tokens, price.input * tokens / 1_000_000 if price else None))
     return week
 
 
-def _add(place: Place, run: HookRun) -> None:
-    if run.moment == "session_start":
-        place.starts += bool(run.tokens)
-        place.standing += run.tokens
+def _add(place: Place, telling: Telling) -> None:
+    if telling.moment == "session_start":
+        place.starts += bool(telling.tokens)
+        place.standing += telling.tokens
     else:
         place.prompts += 1
-        place.told += bool(run.tokens)
-        place.tokens += run.tokens
+        place.told += bool(telling.tokens)
+        place.tokens += telling.tokens
 
 
-def _take(week: Week, telling: Telling, names: dict[str, str], topics: dict[str, TopicTold]) -> None:
-    assert telling.injection is not None
-    for section in telling.injection.sections:
-        is_known = telling.injection.finished or section.was_useful is not None
-        used = bool(section.was_useful)
-        if is_known:
-            week.use.sections += 1
-            week.use.used += used
-            week.use.tokens += section.tokens
-            week.use.used_tokens += section.tokens * used
-        if section.priority == 2 and section.path in names:
-            topic = topics.setdefault(section.path, TopicTold(names[section.path]))
-            topic.told += 1
-            topic.tokens += section.tokens
-            topic.known += is_known
-            topic.used += used
-    if telling.injection.finished and telling.injection.sections:
+def _take(week: Week, telling: Telling, topics: dict[str, Use]) -> None:
+    injection = telling.injection
+    assert injection is not None
+    for section in injection.sections:
+        topic = topics.get(section.path) if section.priority == 2 else None
+        for use in (week.sections, *([topic] if topic else [])):
+            use.told += 1
+            use.tokens += section.tokens
+            use.known += injection.finished or section.was_useful is not None
+            use.used += bool(section.was_useful)
+    if injection.finished and injection.sections:
         week.answered += 1
-        week.took_up += bool(telling.injection.useful)
+        week.took_up += bool(injection.useful)
 
 
 def _model(engine: Engine, path: str) -> str:

@@ -13,7 +13,7 @@ from tui.cli.activation import number
 from tui.cli.base import emit, emit_json, group, minute, plain, table
 
 if TYPE_CHECKING:
-    from engine.agents.audit import Audit, Telling
+    from engine.agents.audit import Telling
     from engine.engine import Engine
     from engine.injections.model import Injection
 
@@ -22,7 +22,7 @@ _NONE = (
     "`autopoiesis install claude-code` has an agent told"
 )
 _PLACES_SHOWN = 3
-_ID = 8
+_ID, _BROAD = 8, 110
 
 
 @group(
@@ -100,38 +100,15 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
 
     audit = Audit(engine)
     telling = audit.find(name)
+    pieces, beside = audit.pieces(telling), audit.beside(telling)
     if as_json:
-        beside = {"rules": audit.rules(telling), "unfiled": audit.unfiled(telling)}
-        emit_json({**plain(telling), "pieces": audit.pieces(telling), **beside})
-    else:
-        _print_telling(audit, telling, text=text)
+        emit_json({**plain(telling), "pieces": pieces, "beside": beside})
+        return
+    from tui.render.roles import PLAIN  # noqa: PLC0415 — what it draws with takes a quarter second
+    from tui.render.told import View, draw_view  # noqa: PLC0415 — likewise
 
-
-def _print_telling(audit: Audit, telling: Telling, *, text: bool) -> None:
-    from engine.injections.log import place_of  # noqa: PLC0415 — not for `--help`
-    from tui.render.told_words import MOMENTS, USE, use_of  # noqa: PLC0415 — likewise
-
-    where = " · ".join(filter(None, (telling.project, telling.session_id)))
-    moment = MOMENTS.get(telling.moment, telling.moment)
-    emit(f"{minute(telling.at)}  {telling.agent or 'a prompt of our own'}  {moment}  {where}".rstrip())
-    emit(f"{telling.tokens:,} tokens" + (f"  {telling.run.ms:,} ms" if telling.run else ""))
-    for place, piece in enumerate(audit.pieces(telling), 1):
-        section = piece.section
-        size = f"  {section.tokens:,} tokens" if section.tokens else ""
-        mark = f"{USE[section.was_useful][0]} " if telling.injection else ""
-        use = f"  {use_of(section)}" if telling.injection else ""
-        emit(f"{place:>3} {mark}{place_of(section)}{size}{use}")
-        if section.why:
-            emit(f"      {section.why}")
-        if text:
-            emit()
-            emit("\n".join(f"      {line}" for line in piece.text.split("\n")) if piece.text else
-                 "      (its file has it no more)")  # fmt: skip
-            emit()
-    for rule in audit.rules(telling):
-        emit(f"  – rule: {rule}")
-    for label in audit.unfiled(telling):
-        emit(f"  – {label}, put together for this prompt: not kept")
+    for row, _ in draw_view(View(telling, pieces, beside, with_text=text), _BROAD, PLAIN):
+        emit(row.text.rstrip())
 
 
 @injections.verb("week", "autopoiesis injections week", "autopoiesis injections week --since 2026-06-01")
@@ -142,7 +119,7 @@ def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> No
     """Sum up what agents were told: how much, where, what of it was of use, what it cost, what failed."""
     from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
     from engine.agents.week import week_of  # noqa: PLC0415 — likewise
-    from tui.render.told_words import week_lines  # noqa: PLC0415 — likewise
+    from tui.render.told import week_lines  # noqa: PLC0415 — likewise
 
     first = since.date() if since else engine.clock().date() - timedelta(days=6)
     week = week_of(engine, Audit(engine).tellings(), first.isoformat())
@@ -153,39 +130,31 @@ def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> No
         emit(line)
 
 
-@injections.verb("noise", "autopoiesis injections noise 1997e5d9 3", "autopoiesis injections noise 1997e5d9")
-@click.argument("name", metavar="ID")
-@click.argument("sections", metavar="[SECTION]…", nargs=-1, type=click.IntRange(1))
-def injections_noise(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
-    """Say that sections of a prompt, or all of it, were noise; `injections show` numbers them.
+def _judges(word: str, help: str) -> None:
+    @injections.verb(word, f"autopoiesis injections {word} 1997e5d9 3", help=help)
+    @click.argument("name", metavar="ID")
+    @click.argument("sections", metavar="[SECTION]…", nargs=-1, type=click.IntRange(1))
+    def judges(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
+        from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
 
-    Of a topic it is the label of its decision, as `decisions label --noise`: its cuts are tuned from it. A
-    file that is noise counts no more as one that was of use there.
-    """
-    _judge(engine, name, sections, useful=False)
-
-
-@injections.verb("useful", "autopoiesis injections useful 1997e5d9 1 2")
-@click.argument("name", metavar="ID")
-@click.argument("sections", metavar="[SECTION]…", nargs=-1, type=click.IntRange(1))
-def injections_useful(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
-    """Say that sections of a prompt, or all of it, were useful; `injections show` numbers them.
-
-    Of a topic it is the label of its decision, as `decisions label --useful`. A file that was useful ranks
-    higher in later prompts.
-    """
-    _judge(engine, name, sections, useful=True)
+        audit = Audit(engine)
+        topics = audit.judge(audit.find(name), sections, word == "useful")
+        which = f"section {', '.join(map(str, sections))}" if sections else "every section"
+        emit(f"noted as {word}: {which}")
+        for topic in topics:
+            emit(f"labelled as {word}: topic {topic}; see autopoiesis tune {topic}")
 
 
-def _judge(engine: Engine, name: str, sections: tuple[int, ...], *, useful: bool) -> None:
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-    audit = Audit(engine)
-    topics = audit.judge(audit.find(name), sections, useful)
-    word = "useful" if useful else "noise"
-    emit(f"noted as {word}: " + (f"section {', '.join(map(str, sections))}" if sections else "every section"))
-    for topic in topics:
-        emit(f"labelled as {word}: topic {topic}; see autopoiesis tune {topic}")
+_judges(
+    "noise",
+    "Say that sections of a prompt, or all of it, were noise; `injections show` numbers them. Of a topic it "
+    "is the label of its decision, from which it is tuned; a file counts no more as of use there.",
+)
+_judges(
+    "useful",
+    "Say that sections of a prompt, or all of it, were useful; `injections show` numbers them. Of a topic it "
+    "is the label of its decision, from which it is tuned; a file ranks higher in later prompts.",
+)
 
 
 @injections.verb("top", "autopoiesis injections top --limit 10 --json")

@@ -21,47 +21,36 @@ from tui.kit.editor import file_of
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
-from tui.render.draw import Row, wrap
+from tui.render.draw import Row
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
-from tui.render.told_words import week_lines
-from tui.screens.injections.pieces import PiecesPanel, View
+from tui.render.told import View, indented, week_lines
+from tui.screens.injections.pieces import PiecesPanel
 from tui.screens.injections.rows import ToldPanel, draw_none
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
-BROAD = 150
-"""Columns from which the sections stand beside the list."""
 MOST = 2_000
 """Runs of hooks and prompts that are read, the last ones."""
 Kept = Literal["told", "all", "failed"]
-KEPT: tuple[Kept, ...] = ("told", "all", "failed")
-"""What the list may keep to, in the order in which the key goes through them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What the person says of a section, or of all of a prompt (no ``number``, which begins with 1)."""
-
-    telling: Telling
-    number: int
-    useful: bool
+KEPT: dict[Kept, str] = {"told": "", "all": "every run of a hook", "failed": "only what failed"}
+"""What the list may keep to, in the order in which the key goes through them, and the words for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionsSituation(Situation):
     """What the commands of this screen depend on."""
 
-    told: str = ""
-    """What is selected was told: its time."""
+    told: bool = False
+    """What is selected was told."""
     chosen: bool = False
     """It was chosen for a message, so it can be judged."""
 
 
 TOLD: Need[InjectionsSituation] = Need(lambda here: here.told, "nothing that was told is selected")
 CHOSEN: Need[InjectionsSituation] = Need(
-    lambda here: here.chosen, "only what was chosen for a message can be judged; this holds throughout"
+    lambda here: here.chosen, "only what was chosen for a message can be judged"
 )
 
 
@@ -70,7 +59,7 @@ def _judges(key: str, word: str, useful: bool) -> Callable[[InjectionsScreen], N
         f"Say that the selected section was {word}; in the list, all of it. Of a topic that is the label of "
         "its decision, from which it is tuned; a file's counts for ranking.",
         lambda screen: screen.judge(useful), key, title=f"Say that it was {word}", footer="useful / noise",
-        rank=4, needs=[TOLD, CHOSEN, WRITABLE],
+        rank=4, needs=[CHOSEN, WRITABLE],
     )  # fmt: skip
 
 
@@ -89,30 +78,27 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     def __init__(self, bench: Bench, wanted: str = "") -> None:
         super().__init__(bench, "told")
-        self.audit = audit = Audit(bench.engine)
+        audit = Audit(bench.engine)
         self.tellings: tuple[Telling, ...] | None = None
         """``None`` while they are read."""
-        self.problem = ""
+        self.problem = self.query_text = ""
         self.wanted = wanted
         self.kept: Kept = "told"
-        self.query_text = ""
         self.with_text = False
         self._known: View | None = None
-        """What was read of the selected one."""
         self._reads: Lane[None, tuple[Telling, ...]] = self.lane(
             lambda _none: tuple(islice(audit.tellings(), MOST)),
             lambda _none, tellings: self._take(tellings),
             lambda _none, problem: self._take((), problem),
         )
         self._views: Lane[Telling, View] = self.lane(
-            lambda one: View(one, audit.pieces(one), audit.rules(one), audit.unfiled(one)),
+            lambda one: View(one, audit.pieces(one), audit.beside(one)),
             lambda _one, view: self._take_view(view),
             lambda one, problem: self._take_view(View(one, problem=problem)),
         )
-        self._judgements: Lane[Judgement, tuple[str, ...]] = self.lane(
-            lambda one: audit.judge(one.telling, [one.number] if one.number else [], one.useful),
-            self._judged, in_turn=True, finish=True,
-        )  # fmt: skip
+        self._judgements: Lane[tuple[Telling, tuple[int, ...], bool], tuple[str, ...]] = self.lane(
+            lambda judgement: audit.judge(*judgement), self._judged, in_turn=True, finish=True
+        )
         self._weeks: Lane[str, Week] = self.lane(
             lambda since: week_of(bench.engine, audit.tellings(), since),
             lambda _since, week: self._show_week(week),
@@ -136,65 +122,46 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     # What is on the screen
 
-    def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The sections stand beside the list where there is room."""
-        return {**super().shape(shown), "-broad": self.app.size.width >= BROAD}
-
     def show(self) -> None:
         """Hands the state to the panels; each draws only what is different."""
-        found = self.tellings or ()
-        told, failed = (
-            [each for each in found if each.tokens],
-            [each for each in found if each.failed],
-        )
-        head = plural(sum(each.tokens for each in told), "token") + (
-            f" · {count(len(failed))} failed" if failed else ""
-        )
-        below = (
-            ""
-            if self.kept == "told"
-            else f"only what {self.kept}"
-            if self.kept == "failed"
-            else "every run of a hook"
-        )
+        every = self.tellings or ()
+        told = [each for each in every if each.tokens]
+        failed = [each for each in every if each.failed]
+        head = f"{plural(sum(each.tokens for each in told), 'token')} · {count(len(failed))} failed"
         self.told.show_tellings(
-            {"told": told, "all": found, "failed": failed}[self.kept], self._note,
-            (self.tellings, self.kept, self.query_text, self.problem), head if found else "", below,
+            {"told": told, "all": every, "failed": failed}[self.kept], self._note,
+            (self.tellings, self.kept, self.query_text, self.problem), head if every else "", KEPT[self.kept],
         )  # fmt: skip
         self.told.filter(self.query_text)
         self.show_selected()
 
     def show_selected(self) -> None:
         """Shows what is selected, and reads its sections."""
-        telling = self.told.selected
-        if telling is None:
-            self.pieces.show_view(None)
-        else:
-            if self._known is None or self._known.telling != telling:
-                if self._known is None or self._known.telling.at != telling.at:
-                    self._known = View(telling)
-                self._views.ask(telling)
-            self.pieces.show_view(replace(self._known, with_text=self.with_text))
+        telling, known = self.told.selected, self._known
+        if telling is not None and (known is None or known.telling != telling):
+            if known is None or known.telling.at != telling.at:
+                known = self._known = View(telling)
+            self._views.ask(telling)
+        is_known = telling is not None and known is not None
+        self.pieces.show_view(replace(known, with_text=self.with_text) if is_known and known else None)
         self.update_footer()
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
         """What stands where there are no rows."""
-        if self.tellings is None:
-            return [Row(("reading …", roles.faint))]
         if self.problem:
             return unreadable("The log", self.problem, width, roles)
-        if self.query_text:
-            return [Row(("nothing holds these words; esc shows all", roles.muted))]
-        if self.tellings:
-            none = "none has failed" if self.kept == "failed" else "nothing was told yet"
-            return [Row((f"{none}; s shows other runs", roles.muted))]
-        return draw_none(width, roles)
+        if self.tellings == ():
+            return draw_none(width, roles)
+        words = (
+            "nothing here holds these words; esc shows all" if self.query_text else "none; s shows other runs"
+        )
+        return [Row((words if self.tellings else "reading …", roles.muted))]
 
     # What comes in
 
     def _take(self, tellings: tuple[Telling, ...], problem: str = "") -> None:
         self.tellings, self.problem = tellings, problem
-        wanted = next((each for each in tellings if self.wanted and each.at == self.wanted), None)
+        wanted = next((each for each in tellings if each.at == self.wanted), None)
         self.wanted = ""
         if wanted is not None and not wanted.tokens:
             self.kept = "all"
@@ -231,9 +198,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
             self.dismiss(None)
 
     focus_told = goes_to("told", "1", "the list", rank=24)
-    focus_pieces = goes_to(
-        "pieces", "2", "the sections", ": what was told, why, and what was of use", rank=24
-    )
+    focus_pieces = goes_to("pieces", "2", "the sections", ": what was told, why, what was of use", rank=24)
 
     @command("enter", "e", title="Open the source", footer="open", rank=0, needs=[TOLD])
     def open(self) -> None:
@@ -241,20 +206,17 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         piece = self.pieces.piece
         if self.panel_in_use == "told":
             self.go_to("pieces")
-        elif piece is None:
-            self.say("no section is selected")
-        elif not (path := file_of(self.bench.engine.workspace.root, piece.section.path)):
-            self.say("its file is there no more")
+        elif piece is None or not (path := file_of(self.bench.engine.workspace.root, piece.section.path)):
+            self.say("its file is there no more" if piece else "no section is selected")
         else:
             first = piece.section.lines.partition("-")[0]
             self.edit_file(path, int(first) if first.isdecimal() else 0)
 
     @command("s", title="What was told, every run of a hook, or what failed", footer="told/all", rank=8)
     def show_others(self) -> None:
-        """List every run of a hook, with why nothing was told; once more only what failed; once more only
-        what was told.
-        """
-        self.kept = KEPT[(KEPT.index(self.kept) + 1) % len(KEPT)]
+        """List every run of a hook, with why nothing was told; then what failed; then what was told."""
+        kinds = list(KEPT)
+        self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
         self.show()
 
     @command("t", title="Show the text", footer="text", rank=6, needs=[TOLD])
@@ -270,14 +232,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     def _show_week(self, week: Week) -> None:
         def build(width: int, roles: Roles) -> list[Row]:
-            return [
-                row
-                for line in week_lines(week)
-                for row in wrap(
-                    [(line, roles.muted if line.startswith("  ") else roles.normal)], width, indent=4
-                )
-                or [Row()]
-            ]
+            return [row for line in week_lines(week) for row in indented(line, roles.normal, width)]
 
         self.page("the week", build, full=True)
 
@@ -302,18 +257,12 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         if in_pieces and self.pieces.piece is None:
             self.say("no section is selected")
         elif telling is not None:
-            number = self.pieces.line + 1 if in_pieces else 0
-            self._judgements.ask(Judgement(telling, number, useful))
+            self._judgements.ask((telling, (self.pieces.line + 1,) if in_pieces else (), useful))
 
-    def _judged(self, judgement: Judgement, topics: tuple[str, ...]) -> None:
-        word = "useful" if judgement.useful else "noise"
-        of = f"topic {', '.join(topics)} labelled" if topics else "noted"
-        self.say(f"{of}: {word}")
-        self.look()
-
-    def rescan(self) -> None:
-        """Look at every file again."""
-        super().rescan()
+    def _judged(self, judgement: tuple[Telling, tuple[int, ...], bool], topics: tuple[str, ...]) -> None:
+        word = "useful" if judgement[2] else "noise"
+        what = f"topic {', '.join(topics)} labelled" if topics else "noted"
+        self.say(f"{what}: {word}")
         self.look()
 
     @property
@@ -322,6 +271,6 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         return self.situated(
             InjectionsSituation,
             filtered=bool(self.query_text),
-            told=telling.at if telling is not None and telling.tokens else "",
+            told=telling is not None and telling.tokens > 0,
             chosen=telling is not None and telling.injection is not None,
         )
