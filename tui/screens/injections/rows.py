@@ -39,7 +39,8 @@ def _state(telling: Telling, roles: Roles) -> tuple[str, Style]:
         return "start", roles.accent
     if telling.injection.useful:
         return "used", roles.active
-    return "unused" if telling.injection.finished else "open", roles.muted
+    is_known = telling.injection.finished or any(each.judged for each in telling.injection.sections)
+    return "unused" if is_known else "open", roles.muted
 
 
 def draw_telling(telling: Telling, width: int, roles: Roles, *, chosen: bool) -> Row:
