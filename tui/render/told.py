@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.style import Style
 
 from engine.injections.log import place_of
@@ -136,7 +135,7 @@ def week_lines(week: Week) -> list[str]:
     return [
         f"{plural(prompts, 'prompt')} since {day}, {count(told)} told something: {count(tokens)} tokens",
         *_columns(
-            ("  agent", "project", "prompts", "told", "tokens", "sessions", "standing"),
+            ("  agent", "project", "prompts", "told", "tokens", "starts", "standing"),
             *((f"  {first_line(each.agent)}", first_line(each.project) or "–",
                *map(count, (each.prompts, each.told, each.tokens, each.starts, each.standing)))
               for each in week.places),
@@ -180,11 +179,9 @@ def _few(head: str, lines: Iterable[str]) -> list[str]:
 
 def _columns(*rows: Sequence[str]) -> list[str]:
     """Two columns of words and others of figures, each as wide as its longest cell."""
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    pads = [[" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows]
-    return [
-        "  ".join(
-            cell + pad if at < 2 else pad + cell for at, (cell, pad) in enumerate(zip(row, each, strict=True))
-        )
-        for row, each in zip(rows, pads, strict=True)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [
+        [cell.ljust(widths[at]) if at < 2 else cell.rjust(widths[at]) for at, cell in enumerate(row)]
+        for row in rows
     ]
+    return ["  ".join(cells) for cells in aligned]
