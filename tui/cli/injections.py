@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from tui.cli.activation import number
 from tui.cli.base import emit, emit_json, group, minute, plain, table
 
 if TYPE_CHECKING:
-    from engine.agents.audit import Telling
+    from engine.agents.audit import Audit, Telling
     from engine.engine import Engine
     from engine.injections.model import Injection
 
@@ -46,11 +45,16 @@ def injections_list(
     engine: Engine, limit: int, agent: str, session: str, project: str, sections: bool, as_json: bool
 ) -> None:
     """List the latest prompts that were used, newest first."""
-    found = [
-        each.injection
-        for each in islice(_tellings(engine, agent, session, project), limit)
-        if each.injection is not None
-    ]
+    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
+
+    audit = Audit(engine)
+    tellings = (
+        each
+        for each in audit.tellings()
+        if agent in ("", each.agent) and project in ("", each.project) and each.session_id.startswith(session)
+    )
+    told = list(islice((each for each in tellings if each.injection is not None), limit))
+    found = [each.injection for each in told if each.injection is not None]
     if as_json:
         emit_json(found)
     elif not found and (agent or session or project):
@@ -58,8 +62,8 @@ def injections_list(
     elif not found:
         emit(_NONE)
     elif sections:
-        for injection in found:
-            _print_sections(injection)
+        for telling in told:
+            _print_telling(audit, telling)
     else:
         table(
             [
@@ -79,15 +83,6 @@ def injections_list(
         )
 
 
-def _tellings(engine: Engine, agent: str, session: str, project: str) -> Iterator[Telling]:
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-    for each in Audit(engine).tellings():
-        is_wanted = agent in ("", each.agent) and project in ("", each.project)
-        if is_wanted and each.injection is not None and each.session_id.startswith(session):
-            yield each
-
-
 @injections.verb("show", "autopoiesis injections show 1997e5d9", "autopoiesis injections show SESSION")
 @click.argument("name", metavar="ID")
 @click.option("--text", is_flag=True, help="With the text, as far as the files still have it.")
@@ -100,14 +95,18 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
 
     audit = Audit(engine)
     telling = audit.find(name)
-    pieces, beside = audit.pieces(telling), audit.beside(telling)
     if as_json:
-        emit_json({**plain(telling), "pieces": pieces, "beside": beside})
-        return
+        emit_json({**plain(telling), "pieces": audit.pieces(telling), "beside": audit.beside(telling)})
+    else:
+        _print_telling(audit, telling, text=text)
+
+
+def _print_telling(audit: Audit, telling: Telling, *, text: bool = False) -> None:
     from tui.render.roles import PLAIN  # noqa: PLC0415 — what it draws with takes a quarter second
     from tui.render.told import View, draw_view  # noqa: PLC0415 — likewise
 
-    for row, _ in draw_view(View(telling, pieces, beside, with_text=text), _BROAD, PLAIN):
+    view = View(telling, audit.pieces(telling), audit.beside(telling), with_text=text)
+    for row, _ in draw_view(view, _BROAD, PLAIN):
         emit(row.text.rstrip())
 
 
@@ -185,26 +184,6 @@ def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
     )
     if len(everything) > limit:
         emit(f"{limit:,} of {len(everything):,} shown")
-
-
-def _print_sections(injection: Injection) -> None:
-    from engine.injections.log import place_of  # noqa: PLC0415 — `--help` must not load the engine
-
-    session = f" {injection.session_id}" if injection.session_id else ""
-    tokens = f"{injection.tokens:,} of {injection.budget:,} tokens"
-    emit(f"{minute(injection.at)}{session}  {tokens}  {injection.turn}".rstrip())
-    table(
-        [
-            [
-                {True: "  ●", False: "  ○", None: "  ·"}[section.was_useful],
-                f"P{section.priority}",
-                f"{section.tokens:,}",
-                number(section.score),
-                place_of(section),
-            ]
-            for section in injection.sections
-        ]
-    )
 
 
 def _useful(injection: Injection) -> str:

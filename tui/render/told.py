@@ -68,7 +68,7 @@ def draw_view(view: View, width: int, roles: Roles) -> list[tuple[Row, int | Non
     facts = (
         plural(telling.tokens, "token") if telling.tokens else "",
         milliseconds(telling.run.ms) if telling.run else "",
-        first_line(telling.project), telling.session_id[:8],
+        first_line(telling.project), telling.id[:8],
     )  # fmt: skip
     head = f"{day(at)} {clock(at)}  {first_line(telling.agent) or OURS}" if at else ""
     rows = wrap(
