@@ -57,7 +57,7 @@ class Signal:
 class AgentTold:
     """An agent's hook ran: what it was told, why it was told nothing, or what was captured of its session."""
 
-    at: datetime
+    at: datetime  # when it began, as in the log of hooks
     agent: str
     moment: str  # as in ``engine.agents.contracts.Moment``
     session_id: str

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -309,7 +310,8 @@ class Hooks:
             engine.trouble(f"{f'{run.agent} {run.moment}'.rstrip()}: {run.said}")
         else:
             told = run.tokens, run.labels, run.said
-            engine.publish(AgentTold(engine.clock(), run.agent, run.moment, run.session_id, *told))
+            at = datetime.fromisoformat(run.at)
+            engine.publish(AgentTold(at, run.agent, run.moment, run.session_id, *told))
         try:
             self.log.append(run)
         except AutopoiesisError as error:

@@ -103,6 +103,17 @@ class Injections:
             # Another process may have noted them meanwhile.
             return sum(self._note(exchange) for exchange in exchanges)
 
+    def judge(self, injection: Injection, was_useful: Sequence[bool | None]) -> None:
+        """Notes what a person says of the sections of a prompt; ``None`` for those of which they say nothing.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        with self._guard, self._files.lock():
+            # More may be known of it than when it was read.
+            known = next((each for each in self.log.backwards() if each.id == injection.id), injection)
+            self.log.judge(known, was_useful)
+
     def references(self) -> Mapping[str, int]:
         """In how many prompts each file was of use, by workspace-relative path: the frequency that ranking
         knows. The same object until the log changes; never raises.
@@ -114,7 +125,7 @@ class Injections:
         if injection is None:
             return False
         message = exchange.trace.message.text
-        signs = were_useful(self._shown(injection.sections), message, exchange.reply, exchange.paths)
+        signs = were_useful(self.shown(injection.sections), message, exchange.reply, exchange.paths)
         states = [sign or (False if exchange.finished else None) for sign in signs]
         noted = self.log.note(injection, exchange.key, states, finished=exchange.finished)
         return noted != injection
@@ -142,7 +153,7 @@ class Injections:
         called = held(known, [section for section in shown if section.label == CALLED])
         return RulesShown(held(known, shown), called, sum(section.tokens for section in shown))
 
-    def _shown(self, sections: Sequence[InjectedSection]) -> list[Shown]:
+    def shown(self, sections: Sequence[InjectedSection]) -> list[Shown]:
         """The sections with their text, which the log does not hold, as their files have it today."""
         bodies: dict[str, tuple[str, int]] = {}
         for section in sections:

@@ -6,11 +6,12 @@ it; reading joins the two.
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from engine.injections.model import (
     message_hash,
     noted,
     record_of_injection,
+    record_of_note,
 )
 from engine.store.monthly import MonthlyLog
 
@@ -84,7 +86,7 @@ class InjectionLog:
             message_hash=message_hash(message),
             tokens=compiled.tokens,
             budget=compiled.budget,
-            sections=injected(compiled.sections),
+            sections=injected(compiled.sections, explained=bool(by)),
             rules=rules,
             by=by,
         )
@@ -109,13 +111,26 @@ class InjectionLog:
             WriteFailed, ReadOnly: It was not recorded.
         """
         note = UseNote(injection.id, self._clock().isoformat(), turn, tuple(was_useful), (), finished)
+        return self._noted(injection, note)
+
+    def judge(self, injection: Injection, was_useful: Iterable[bool | None]) -> Injection:
+        """Records what a person says of its sections, ``None`` for those of which they say nothing; otherwise
+        as ``note``.
+        """
+        at, states = self._clock().isoformat(), tuple(was_useful)
+        return self._noted(
+            injection, UseNote(injection.id, at, injection.turn, states, (), False, by_person=True)
+        )
+
+    def _noted(self, injection: Injection, note: UseNote) -> Injection:
         known = noted(injection, note)
         if known == injection:
             return injection
-        before = {section.path for section in injection.useful}
-        paths = dict.fromkeys(section.path for section in known.useful if section.path not in before)
-        states = tuple(section.was_useful for section in known.sections)
-        self.months.append(asdict(replace(note, was_useful=states, paths=tuple(paths))))
+        before, now = (dict.fromkeys(each.path for each in one.useful) for one in (injection, known))
+        states = note.was_useful if note.by_person else tuple(each.was_useful for each in known.sections)
+        new = tuple(path for path in now if path not in before)
+        gone = tuple(path for path in before if path not in now)
+        self.months.append(record_of_note(replace(note, was_useful=states, paths=new, gone=gone)))
         return known
 
     def waiting(self) -> tuple[Injection, ...]:
@@ -126,23 +141,23 @@ class InjectionLog:
             stamp = self.months.stamp()
             if stamp != self._stamp:
                 self._waiting = tuple(
-                    injection for injection in self._last(None, WAITING_BYTES, 2) if not injection.finished
+                    injection for injection in self.backwards(WAITING_BYTES, 2) if not injection.finished
                 )[::-1]
                 self._stamp = stamp
             return self._waiting
 
     def of_session(self, session_id: str, since: str) -> tuple[Injection, ...]:
         """The injections of a session since a time (ISO 8601), newest first; of the end of the log."""
-        found = self._last(None, WAITING_BYTES, 2)
+        found = self.backwards(WAITING_BYTES, 2)
         return tuple(each for each in found if each.session_id == session_id and each.at >= since)
 
     def last(self, count: int) -> tuple[Injection, ...]:
         """The last injections, newest first, with what is known of them."""
-        return tuple(self._last(count))
+        return tuple(itertools.islice(self.backwards(), count))
 
     def every(self) -> tuple[Injection, ...]:
         """Every injection, oldest first, with what is known of it; reads the whole log."""
-        return tuple(self._last(None)[::-1])
+        return tuple(self.backwards())[::-1]
 
     def by_file(self) -> tuple[FileUse, ...]:
         """Every file that was injected, the most useful first; reads the whole log."""
@@ -158,27 +173,30 @@ class InjectionLog:
                 useful.update(entry.paths)
                 for path in entry.paths:
                     last[path] = max(last[path], entry.at)
+                useful.subtract(entry.gone)
         found = (
             FileUse(path, useful[path], injected_in[path], tokens[path], last[path])
             for path in {*injected_in, *useful}
         )
         return tuple(sorted(found, key=lambda use: (-use.useful, -use.injected, use.path)))
 
-    def _last(self, count: int | None, most: int | None = None, months: int | None = None) -> list[Injection]:
-        """Going backwards, the notes about an injection are met before it."""
+    def backwards(self, most: int | None = None, months: int | None = None) -> Iterator[Injection]:
+        """Every injection, newest first, with what is known of it, reading no more of the log than is taken.
+
+        ``most`` and ``months`` are as for ``MonthlyLog.backwards``.
+        """
+        # Going backwards, the notes about an injection are met before it.
         notes: dict[str, list[UseNote]] = defaultdict(list)
-        found: dict[str, Injection] = {}
+        met: set[str] = set()
         for record in self.months.backwards(most, months):
             entry = entry_of(record)
             if isinstance(entry, UseNote):
                 notes[entry.injection].append(entry)
-            elif entry is not None and entry.id not in found:
+            elif entry is not None and entry.id not in met:
+                met.add(entry.id)
                 for note in reversed(notes.pop(entry.id, [])):
                     entry = noted(entry, note)
-                found[entry.id] = entry
-                if len(found) == count:
-                    break
-        return list(found.values())
+                yield entry
 
 
 def useful_places(injection: Injection) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import hash_of
+from engine.context.delimiters import one_line
 from engine.store.monthly import list_in, text_in, whole_in
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 RECORDED_PRIORITIES = (2, 3)
 """Topics with their subscriptions, and what search found: the parts of a prompt that were chosen for its
 message."""
+
+WHY_CHARACTERS = 120
+"""Of what is recorded of why a section was told."""
 
 _HASH_CHARACTERS = 32
 
@@ -30,6 +34,8 @@ class InjectedSection:
     tokens: int  # of its text
     score: float | None  # relevance, where it was ranked
     was_useful: bool | None = None  # whether the reply made use of it; ``None`` while that cannot be told
+    why: str = ""  # why an agent was told it, at most ``WHY_CHARACTERS``; empty where it was not recorded
+    judged: bool = False  # whether ``was_useful`` is a person's word
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class UseNote:
     was_useful: tuple[bool | None, ...]  # by section, in their order
     paths: tuple[str, ...]  # files that were not known to have been of use before this note
     finished: bool  # whether the exchange is over
+    gone: tuple[str, ...] = ()  # files that were, and of which a person says that they were not
+    by_person: bool = False  # whether a person says so; nothing that a reply shows changes that
 
 
 def message_hash(text: str) -> str:
@@ -82,8 +90,8 @@ def message_hash(text: str) -> str:
     return hash_of(" ".join(text.split()))[:_HASH_CHARACTERS]
 
 
-def injected(sections: Iterable[Section]) -> tuple[InjectedSection, ...]:
-    """Those sections of a prompt that are recorded."""
+def injected(sections: Iterable[Section], *, explained: bool = False) -> tuple[InjectedSection, ...]:
+    """Those sections of a prompt that are recorded; ``explained``, with why each is in it."""
     return tuple(
         InjectedSection(
             section.source,
@@ -91,6 +99,7 @@ def injected(sections: Iterable[Section]) -> tuple[InjectedSection, ...]:
             section.priority,
             section.tokens,
             None if section.score is None else round(section.score, 4),
+            why=one_line(section.why, WHY_CHARACTERS) if explained else "",
         )
         for section in sections
         if section.priority in RECORDED_PRIORITIES and section.source
@@ -109,12 +118,21 @@ def record_of_injection(injection: Injection) -> Record:
         "tokens": injection.tokens,
         "budget": injection.budget,
         "sections": [
-            {key: value for key, value in asdict(section).items() if key != "was_useful"}
+            {
+                key: value
+                for key, value in asdict(section).items()
+                if key not in ("was_useful", "judged") and (value or key != "why")
+            }
             for section in injection.sections
         ],
         **rules,
         **({"by": injection.by} if injection.by else {}),
     }
+
+
+def record_of_note(note: UseNote) -> Record:
+    """The record of a note."""
+    return {key: value for key, value in asdict(note).items() if value or key not in ("gone", "by_person")}
 
 
 def entry_of(record: Record) -> Injection | UseNote | None:
@@ -126,12 +144,17 @@ def entry_of(record: Record) -> Injection | UseNote | None:
 
 
 def noted(injection: Injection, note: UseNote) -> Injection:
-    """An injection with what a note says of it; what was of use once stays so."""
+    """An injection with what a note says of it; what was of use once stays so, unless a person says not."""
     states = (*note.was_useful, *[None] * len(injection.sections))
-    sections = tuple(
-        section if section.was_useful or state is None else replace(section, was_useful=state)
-        for section, state in zip(injection.sections, states, strict=False)
-    )
+
+    def known(section: InjectedSection, state: bool | None) -> InjectedSection:
+        if state is None or (not note.by_person and (section.judged or section.was_useful)):
+            return section
+        return replace(section, was_useful=state, judged=note.by_person)
+
+    sections = tuple(map(known, injection.sections, states))
+    if note.by_person:
+        return replace(injection, sections=sections)
     return replace(
         injection,
         turn=note.turn,
@@ -157,6 +180,7 @@ def _injection(record: Record) -> Injection:
                 whole_in(section["priority"]),
                 whole_in(section["tokens"]),
                 None if section["score"] is None else float(section["score"] + 0.0),
+                why=text_in(section.get("why", "")),
             )
             for section in list_in(record["sections"])
         ),
@@ -181,4 +205,6 @@ def _note(record: Record) -> UseNote:
         was_useful=tuple(states),
         paths=tuple(map(text_in, list_in(record["paths"]))),
         finished=record["finished"] is True,
+        gone=tuple(map(text_in, list_in(record.get("gone", [])))),
+        by_person=record.get("by_person") is True,
     )

@@ -132,3 +132,7 @@ def _take(uses: Counter[str], line: bytes) -> None:
     entry = None if record is None else entry_of(record)
     if isinstance(entry, UseNote):
         uses.update(set(entry.paths))
+        for path in set(entry.gone):
+            uses[path] -= 1
+            if uses[path] < 1:
+                del uses[path]

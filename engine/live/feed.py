@@ -102,9 +102,8 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
         case JobEnded(at=at, job=job, result="done" | "interrupted" as result, said=said):
             return FeedEntry(at, "job", f"{job}: {said}", result)
         case AgentTold(at=at, agent=agent, tokens=tokens, labels=labels, said=said):
-            if tokens:
-                return FeedEntry(at, "hook", f"{agent} was told {', '.join(labels)}", f"{tokens:,} tokens")
-            return FeedEntry(at, "hook", f"{agent}: {said}")
+            note = f"{tokens:,} tok" if tokens else ""
+            return FeedEntry(at, "hook", f"{in_words(labels) if tokens else said} · {agent}", note)
         case Trouble(at=at, text=text):
             return FeedEntry(at, "trouble", text)
         case _:
@@ -128,6 +127,23 @@ def _entry_of_flush(at: datetime, record: FlushRecord) -> FeedEntry:
 
 def _turns(first: int, last: int) -> str:
     return f"turn {first}" if first == last else f"turns {first}–{last}"
+
+
+def in_words(labels: Iterable[str]) -> str:
+    """What an agent was told, by the labels of its sections: ``release, checklist.md, 2 excerpts``."""
+    names: dict[str, None] = {}
+    excerpts = 0
+    for label in labels:
+        kind, _, name = label.partition(":")
+        if kind == "knowledge" and name:
+            excerpts += 1
+        elif kind == "steering":
+            names["a correction"] = None
+        else:
+            names[kind if kind in ("rules", "catalog") else name.rpartition("/")[2] or kind] = None
+    if excerpts:
+        names["1 excerpt" if excerpts == 1 else f"{excerpts} excerpts"] = None
+    return ", ".join(names)
 
 
 def note_of(trace: Trace) -> str:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.agents.hooks import Hooks
 from engine.engine import Engine
 from engine.transcripts.capture import ConversationCapture
+from tests.agents.agent import Agent
 from tests.cli.conftest import Command
 
 SESSION = "ses_cli00001"
@@ -40,7 +42,7 @@ def test_without_a_log_it_says_how_to_begin(apo: Command, sample: Path) -> None:
 
 def test_prompts_are_listed_newest_first(apo: Command, used: Path) -> None:
     lines = apo("-C", used, "injections", "list").out.splitlines()
-    assert lines[0].split() == ["when", "session", "tokens", "sections", "useful", "of", "use"]
+    assert " ".join(lines[0].split()) == "id when agent session tokens sections useful of use"
     assert lines[1].endswith("not known yet") and SESSION in lines[2]
     assert f"{ODILE}:" in lines[2]
     assert len(apo("-C", used, "injections", "list", "--limit", "1").out.splitlines()) == 2
@@ -48,10 +50,10 @@ def test_prompts_are_listed_newest_first(apo: Command, used: Path) -> None:
 
 def test_every_section_can_be_shown(apo: Command, used: Path) -> None:
     out = apo("-C", used, "injections", "list", "--sections").out
-    assert out.count(" of 8,192 tokens") == 2
-    marks = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
-    assert {"●", "○", "·"} == set(marks)
-    assert any(line.startswith("  ●  P3") and f" {ODILE}:" in line for line in out.splitlines())
+    assert out.count("prompt here  prompt · ") == 2
+    marks = {line[3] for line in out.splitlines() if line[:1].isdigit() and line[1:3] == "  "}
+    assert marks == {"●", "○", "·"}
+    assert any(f"  ● {ODILE}:" in line for line in out.splitlines())
 
 
 def test_the_most_useful_files_come_first(apo: Command, used: Path) -> None:
@@ -66,10 +68,11 @@ def test_the_most_useful_files_come_first(apo: Command, used: Path) -> None:
 def test_json_has_every_section(apo: Command, used: Path) -> None:
     newest, first = apo("-C", used, "injections", "list", "--json").json
     assert newest.keys() == {
-        *("id", "at", "session_id", "turn", "message_hash", "tokens", "budget", "sections", "finished", "by"),
-        *("is_claimed", "rules"),
+        *("id", "at", "session_id", "turn", "message_hash", "tokens", "budget", "sections", "finished"),
+        *("is_claimed", "rules", "by"),
     }
-    assert first["sections"][0].keys() == {"path", "lines", "priority", "tokens", "score", "was_useful"}
+    section = {"path", "lines", "priority", "tokens", "score", "was_useful", "why", "judged"}
+    assert first["sections"][0].keys() == section
     assert first["finished"] and not newest["finished"]
 
 
@@ -79,3 +82,49 @@ def test_a_path_from_the_log_is_shown_as_text(apo: Command, used: Path) -> None:
     for words in (("list",), ("list", "--sections"), ("top",)):
         ran = apo("-C", used, "injections", *words)
         assert "[red]␛" in ran.out and "\x1b" not in ran.out
+
+
+@pytest.fixture
+def told(sample: Path, tmp_path: Path) -> Path:
+    """The sample workspace after a session of an agent whose hooks were told something."""
+    with Engine.open(sample) as engine:
+        agent = Agent(Hooks(engine).answer, tmp_path / "claude")
+        agent.starts()
+        agent.hears(
+            "Can you review the PR that just came in?", "By knowledge/procedures/code-review.md: fine."
+        )
+        agent.hears("Thanks.")
+    return sample
+
+
+def test_what_an_agent_was_told_is_shown_judged_and_summed_up(apo: Command, told: Path) -> None:
+    for option, value in (("agent", "claude-code"), ("project", "tidemark"), ("session", "0f0e0d0c")):
+        assert len(apo("-C", told, "injections", "list", f"--{option}", value, "--json").json) == 1
+        nothing = apo("-C", told, "injections", "list", f"--{option}", "other")
+        assert nothing.out == "no prompt is like that\n"
+    (prompt,) = apo("-C", told, "injections", "list", "--json").json
+    name = prompt["id"][:8]
+    shown = apo("-C", told, "injections", "show", name, "--text").out
+    assert "1  ○ topic github-pr-review · " in shown and "matched “review”, “PR”" in shown
+    assert "2  ● knowledge/procedures/code-review.md · " in shown and "Quote file and line" in shown
+    assert "knowledge/identity/USER.md" in apo("-C", told, "injections", "show", prompt["session_id"]).out
+    tree = apo("-C", told, "injections", "show", name, "--json").json
+    assert tree["pieces"][0]["topic"] == "github-pr-review" and tree["tokens"] == prompt["tokens"]
+
+    ran = apo("-C", told, "injections", "noise", name, "1", "2")
+    assert ran.out.splitlines() == [
+        "noted as noise: section 1, 2",
+        "labelled as noise: topic github-pr-review; see autopoiesis tune github-pr-review",
+    ]
+    assert apo("-C", told, "injections", "show", name).out.count("noise, you said") == 2
+    assert apo("-C", told, "injections", "useful", name, "99").code == 1
+    (decision,) = apo("-C", told, "decisions", "list", "--topic", "github-pr-review", "--json").json[-1:]
+    assert decision["useful"] is False
+
+    week = apo("-C", told, "injections", "week", "--since", "2020-01-01").out
+    assert week.startswith("2 prompts since 2020-01-01, 1 told something: ")
+    assert "  github-pr-review: told 1×, " in week and "none failed" in week
+    assert apo("-C", told, "injections", "week", "--since", "2999-01-01").out.startswith(
+        "no agent's hook has run"
+    )
+    assert apo("-C", told, "injections", "week", "--json").json["answered"] == 1

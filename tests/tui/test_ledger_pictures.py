@@ -28,7 +28,7 @@ async def test_full_verified_and_one_of_its_lines(run: Run, picture: Picture) ->
     async with auditing(run, SIZES["120x40"]) as driven:
         picture(driven, "ledger/full-120x40-dark")
         await driven.press("enter", "G", "plus")
-        picture(driven, "ledger/line-120x40")
+        assert driven.zoomed() == driven.in_use()
         await driven.press("escape", "1", "v", "G")
         driven.app.clear_notifications()
         await driven.settle()

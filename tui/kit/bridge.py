@@ -9,6 +9,7 @@ from typing import Literal
 
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.events import (
+    AgentTold,
     CacheGivenUp,
     Committed,
     EngineEvent,
@@ -62,7 +63,7 @@ def condense(events: list[EngineEvent]) -> Burst:
     burst = Burst()
     for event in events:
         match event:
-            case TurnArrived() | FlushDue() | Flushed():
+            case TurnArrived() | FlushDue() | Flushed() | AgentTold():
                 burst.parts.add("feed")
             case TurnTraced(key=key):
                 burst.parts.add("feed")

@@ -73,6 +73,12 @@ OPENINGS = (
         screen="tui.screens.rules.screen:RulesScreen",
     ),
     Opening(
+        command="open_injections", key="I", title="Look at what agents were told", footer="agents", rank=33,
+        help="Look at what agents were told: each section, why, and what was of use; when nothing was told, "
+        "and the week.",
+        screen="tui.screens.injections.screen:InjectionsScreen",
+    ),
+    Opening(
         command="open_history", key="h", title="Look at the history", footer="history", rank=34,
         help="Look at the history: what each commit changed, when something was learned, who taught a line; "
         "snapshots, and undo.",

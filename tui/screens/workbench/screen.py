@@ -171,14 +171,17 @@ class Workbench(
 
     @command("enter", title="Open the selection", footer="open", rank=20, needs=[ROWS])
     def open(self) -> None:
-        """Open what is selected: a message's trace, everything about a topic, ledger entry or
-        left-out piece.
+        """Open what is selected: a message's trace, what an agent was told, everything about a topic, ledger
+        entry or left-out piece.
         """
         shown, name = self.activation.shown, self.panel_in_use
         row = self.activation.selected
         item = self.ledger_panel.selected
         compiled = shown.compiled
-        if name == "feed":
+        entry = self.feed.selected
+        if name == "feed" and entry is not None and entry.kind == "hook":
+            self.perform(self.catalog["open_injections"], self.situation)
+        elif name == "feed":
             if self.zoomed is not None:
                 self.unzoom()
             self.focus_panel("activation")

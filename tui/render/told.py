@@ -1,0 +1,187 @@
+"""What agents were told, as the command line and the workbench show it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from engine.injections.log import place_of
+from engine.live.feed import in_words
+from engine.transcripts.days import moment
+from tui.render.draw import Row, wrap
+from tui.render.figures import clock, count, day, dollars, milliseconds, plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from engine.agents.audit import Piece, Telling
+    from engine.agents.log import HookRun
+    from engine.agents.week import Use, Week
+    from engine.injections.model import InjectedSection
+
+USE = {True: ("●", "of use"), False: ("○", "no sign of use"), None: ("·", "not known yet")}
+OURS = "prompt here"
+"""In place of the agent, for a prompt of our own."""
+_MOMENTS = {"session_start": "session start", "stop": "answered", "pre_compact": "compaction"}
+_SHOWN = 5
+"""How many topics and runs a summary names."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is known of one thing that was told."""
+
+    telling: Telling
+    pieces: tuple[Piece, ...] | None = None
+    """``None`` while they are read."""
+    beside: tuple[str, ...] = ()
+    problem: str = ""
+    """Why they cannot be read."""
+    with_text: bool = False
+
+
+def what_of(telling: Telling) -> str:
+    """What was told in a few words, else why nothing was."""
+    if telling.run is None:
+        return (
+            in_words(f"knowledge:{each.path}" for each in telling.injection.sections)
+            if telling.injection
+            else ""
+        )
+    if telling.tokens:
+        return in_words(telling.run.labels)
+    return f"{moment_of(telling.moment)}: {telling.run.said}".removeprefix(": ")
+
+
+def moment_of(name: str) -> str:
+    """An event of an agent in words."""
+    return _MOMENTS.get(name, name.replace("_", " "))
+
+
+def draw_view(view: View, width: int, roles: Roles) -> list[tuple[Row, int | None]]:
+    """Draws it: rows, each with the place of the section that it stands for; ``None`` for none."""
+    telling, at = view.telling, moment(view.telling.at)
+    facts = (
+        plural(telling.tokens, "token") if telling.tokens else "",
+        milliseconds(telling.run.ms) if telling.run else "",
+        first_line(telling.project), telling.id[:8],
+    )  # fmt: skip
+    head = f"{day(at)} {clock(at)}  {first_line(telling.agent) or OURS}" if at else ""
+    rows = wrap(
+        [(head, roles.strong), (f"  {moment_of(telling.moment)}", roles.normal),
+         ("".join(f" · {each}" for each in facts if each), roles.muted)], width, indent=2,
+    )  # fmt: skip
+    if not telling.tokens:
+        rows += wrap([(what_of(telling), roles.trouble if telling.failed else roles.muted)], width)
+    elif view.problem:
+        rows += wrap([(view.problem, roles.trouble)], width)
+    elif view.pieces is None:
+        rows.append(Row(("reading …", roles.faint)))
+    drawn: list[tuple[Row, int | None]] = [(row, None) for row in rows]
+    for place, piece in enumerate(view.pieces or ()):
+        drawn += [(row, place) for row in _piece(piece, place + 1, width, roles, view)]
+    for words in view.beside:
+        drawn += [(row, None) for row in wrap([(f"–  {first_line(words)}", roles.muted)], width, indent=3)]
+    return drawn
+
+
+def _piece(piece: Piece, number: int, width: int, roles: Roles, view: View) -> list[Row]:
+    section = piece.section
+    facts = [f"{count(section.tokens)} tokens"] if section.tokens else []
+    row = Row((f"{number}", roles.faint)).to(3)
+    if view.telling.injection is not None:
+        tone = {True: roles.active, False: roles.muted, None: roles.faint}[section.was_useful]
+        row.add(f"{USE[section.was_useful][0]} ", tone)
+        facts.append(_use(section))
+    name = f"topic {piece.topic}" if piece.topic else place_of(section)
+    first, *rest = wrap(
+        [(first_line(name), roles.normal),
+         ("".join(f" · {each}" for each in facts), roles.accent if section.judged else roles.muted)],
+        width, indent=5, first=row.cells,
+    )  # fmt: skip
+    rows = [row.extend(first), *rest]
+    if section.why:
+        rows += indented(f"     {first_line(section.why)}", roles.muted, width)
+    if view.with_text:
+        for line in (piece.text.strip("\n") or "(its file has this text no more)").split("\n"):
+            rows += indented(f"     {first_line(line)}", roles.normal if piece.text else roles.faint, width)
+    return rows
+
+
+def _use(section: InjectedSection) -> str:
+    if section.judged:
+        return "useful, you said" if section.was_useful else "noise, you said"
+    return USE[section.was_useful][1]
+
+
+def indented(line: str, style: Style, width: int) -> list[Row]:
+    """A line broken where it must be, each part behind the blanks that it begins with."""
+    blanks = len(line) - len(line.lstrip(" "))
+    return [Row().gap(blanks).extend(row) for row in wrap([(line.lstrip(" "), style)], width - blanks)]
+
+
+def week_lines(week: Week) -> list[str]:
+    """The sums of some days."""
+    day, use = week.since[:10], week.sections
+    if not week.places and not week.failed:
+        return [f"no agent's hook has run since {day}; `autopoiesis install claude-code` sets them up"]
+    prompts, told, tokens = (
+        sum(getattr(each, name) for each in week.places) for name in ("prompts", "told", "tokens")
+    )
+    return [
+        f"{plural(prompts, 'prompt')} since {day}, {count(told)} told something: {count(tokens)} tokens",
+        *_columns(
+            ("  agent", "project", "prompts", "told", "tokens", "starts", "standing"),
+            *((f"  {first_line(each.agent)}", first_line(each.project) or "–",
+               *map(count, (each.prompts, each.told, each.tokens, each.starts, each.standing)))
+              for each in week.places),
+        ),
+        "",
+        f"replies took up something of {count(week.took_up)} of {plural(week.answered, 'prompt')}, "
+        f"{count(use.used)} of {plural(use.known, 'section')}",
+        "  seen where they name a file or repeat its words; agents also use what they do not repeat",
+        "",
+        "added at the end of the conversation, so no cached prefix breaks; paid once as input",
+        *_columns(
+            *((f"  {first_line(each.model) or 'model not known'}", f"{count(each.tokens)} tokens",
+               "price not known" if each.usd is None else dollars(each.usd)) for each in week.costs)
+        ),
+        *_few("topics told most and used least" if week.topics else "", map(_topic, week.topics)),
+        *_few(f"{count(len(week.failed)) if week.failed else 'none'} failed", map(_run, week.failed)),
+        *_few(f"{count(len(week.slow)) if week.slow else 'none'} took over a second", map(_run, week.slow)),
+    ]  # fmt: skip
+
+
+def _topic(topic: Use) -> str:
+    name = shlex.quote(topic.name)
+    return (
+        f"  {first_line(topic.name)}: told {count(topic.told)}×, {count(topic.tokens)} tokens, of use "
+        f"{count(topic.used)} of {count(topic.known)}; autopoiesis tune {name}, or topics deactivate {name}"
+    )
+
+
+def _run(run: HookRun) -> str:
+    what = first_line(run.said) or f"{count(run.tokens)} tokens"
+    when = run.at[5:16].replace("T", " ")
+    whose = f"{first_line(run.agent)} {moment_of(run.moment)}".rstrip()
+    return f"  {when}  {whose}: {what}, {milliseconds(run.ms)}"
+
+
+def _few(head: str, lines: Iterable[str]) -> list[str]:
+    every = list(lines)
+    more = [f"  {count(len(every) - _SHOWN)} more"] if len(every) > _SHOWN else []
+    return ["", head, *every[:_SHOWN], *more] if head else []
+
+
+def _columns(*rows: Sequence[str]) -> list[str]:
+    """Two columns of words and others of figures, each as wide as its longest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [
+        [cell.ljust(widths[at]) if at < 2 else cell.rjust(widths[at]) for at, cell in enumerate(row)]
+        for row in rows
+    ]
+    return ["  ".join(cells) for cells in aligned]

@@ -1,0 +1,49 @@
+"""One thing that was told: its sections, why each was, and whether it was of use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.kit.drawn_rows import FACT, DrawnRows
+from tui.render.draw import Row
+from tui.render.told import USE, View, draw_view
+
+if TYPE_CHECKING:
+    from engine.agents.audit import Piece
+
+
+class PiecesPanel(DrawnRows):
+    """What is selected in the list, in full."""
+
+    name_of = "pieces"
+    number = "2"
+    words = "sections"
+    signs = tuple(USE.values())
+
+    view: View | None = None
+
+    def show_view(self, view: View | None) -> None:
+        """Shows another thing that was told, or more about the same."""
+        if view == self.view:
+            return
+        before, self.view = self.view, view
+        is_same = before is not None and view is not None and before.telling.at == view.telling.at
+        self.redraw(other=not is_same or before is None or before.pieces is None)
+        self.set_frame(str(len(view.pieces)) if view is not None and view.pieces else "")
+
+    def draw_page(self, width: int) -> list[tuple[Row, int]]:
+        drawn = draw_view(self.view, width, self.roles) if self.view is not None else []
+        return [(row, FACT if place is None else place) for row, place in drawn]
+
+    def begins_with(self) -> int:
+        """The first section."""
+        return next((item.at for item in self.items if item.line != FACT), 0)
+
+    @property
+    def piece(self) -> Piece | None:
+        """The selected section."""
+        pieces = self.view.pieces if self.view is not None else None
+        return pieces[self.line] if pieces and self.line != FACT else None
+
+    def empty(self, width: int) -> list[Row]:
+        return [Row(("nothing is selected", self.roles.faint))]
