@@ -2,8 +2,10 @@
 
     import autopoiesis
 
+
     def ask(prompt: str) -> str:  # your model goes here
         return f"I have read {len(prompt)} characters."
+
 
     with autopoiesis.open() as memory:
         session = autopoiesis.new_session_id()
