@@ -143,7 +143,8 @@ class Hooks:
 
         def compiled(tokens: int) -> Compiled:
             prompts, project = self._engine.prompts, call.project
-            return prompts.compile("", None, budget=tokens, part="standing", project=project)
+            agent = call.contract.agent
+            return prompts.compile("", None, budget=tokens, part="standing", project=project, agent=agent)
 
         made, text = self._fitted(call, budget, compiled)
         if not text:
@@ -173,6 +174,7 @@ class Hooks:
                 budget=tokens,
                 part="message",
                 project=call.project,
+                agent=call.contract.agent,
                 told=heard,
                 held_from=known.line or None,
                 search=can_search,

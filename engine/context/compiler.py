@@ -239,7 +239,9 @@ class _Compile:
         """The rules that hold here; those that the message calls for are placed with the volatile layers."""
         request, placement = self.request, self.placement
         caps = caps_of(self.settings, "rules")
-        chosen = rules_for(self.reader, request.message, request.history, request.project, room, caps)
+        chosen = rules_for(
+            self.reader, request.message, request.history, request.project, request.agent, room, caps
+        )
         self.called = chosen.called
         placement.left_out.extend(() if self.is_beside else chosen.left_out)
         return placement.place(chosen.standing, room) if chosen.standing is not None else 0

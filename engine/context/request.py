@@ -57,6 +57,7 @@ class CompileRequest:
     session_id: str = ""  # empty for a message tried by hand
     conversation: str = ""  # its transcript: what it says further up can be found again
     project: str = ""  # slug of the project that the session belongs to; empty where it is not known
+    agent: str = ""  # the agent that is told; empty where it is not known
     main_session: bool = True
     """Whether MEMORY.md may be seen. It is private: in other sessions neither a subscription nor a search
     result brings it in."""

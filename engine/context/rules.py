@@ -49,6 +49,7 @@ def rules_for(
     message: str,
     history: Sequence[Turn],
     project: str,
+    agent: str,
     room: int,
     caps: Iterable[Cap],
 ) -> Chosen:
@@ -57,23 +58,27 @@ def rules_for(
 
     Args:
         project: Slug of the project of the session; empty where it is not known.
+        agent: The agent that is told; likewise.
         room: Tokens that may be used in the stable part.
     """
     rules = [
         rule
         for rule in _rules(reader)
-        if rule.counts and not (rule.project and project not in ("", rule.project))
+        if rule.counts
+        and not (rule.project and project not in ("", rule.project))
+        and not (rule.agent and agent not in ("", rule.agent))
     ]
     if not rules:
         return Chosen()
     most = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
+    tools = {call.name.casefold() for turn in history[-_LAST:] for call in turn.tools}
     here = _in_play(message, history)
-    of_files = [rule for rule in rules if rule.path and rule.is_about(here)]
-    rules = [rule for rule in rules if not rule.path]
+    at_hand = [rule for rule in rules if rule.is_occasional and rule.is_about(here, tools)]
+    rules = [rule for rule in rules if not rule.is_occasional]
     kept = _fitting(rules, most)
     # Without room they were told when the session began.
-    called = [*of_files, *_called_for(rules, kept or rules, message, history)][:_MOST_CALLED]
-    missing = [rule for rule in (*rules, *of_files) if rule not in kept and rule not in called]
+    called = [*at_hand, *_called_for(rules, kept or rules, message, history)][:_MOST_CALLED]
+    missing = [rule for rule in (*rules, *at_hand) if rule not in kept and rule not in called]
     left_out = (_left_out(missing, most),) if missing else ()
     return Chosen(_standing(kept), _called(called), left_out)
 

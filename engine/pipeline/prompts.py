@@ -65,6 +65,7 @@ class Prompts:
         tools: tuple[ToolDefinition, ...] | None = None,
         part: Part = "whole",
         project: str = "",
+        agent: str = "",
         told: frozenset[tuple[str, str]] = frozenset(),
         held_from: int | None = None,
         search: bool = True,
@@ -75,7 +76,7 @@ class Prompts:
             trace: What activation did with it; ``None`` for the part ``standing``, which has no message.
             before: The turns before it in its conversation.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
-            tools, part, told, held_from: As in ``CompileRequest``. A topic whose file was told is left out.
+            tools, part, agent, told, held_from: As in ``CompileRequest``; a told topic stays out.
             search: Whether to search the memory.
             project: Slug of the project; by default that of the conversation.
 
@@ -115,6 +116,7 @@ class Prompts:
                 file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
                 flushed=self._flushed(before) if before.turns and part == "whole" else frozenset(),
                 part=part,
+                agent=agent,
                 told=told,
                 held_from=held_from,
             )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -65,6 +65,8 @@ class Rule:
     accepted: str = ""  # the day on which the person accepted it; empty where they did not
     own: bool = False  # the person has written or changed the text
     project: str = ""  # slug of the one project in which it holds; empty for everywhere
+    agent: str = ""  # the one agent for which it holds, such as ``codex``; empty for all of them
+    tool: str = ""  # the tool for whose use it holds, such as ``Bash``; empty for all work
     path: str = ""  # the files for which it holds: globs or folders, parted by commas; empty for all work
     also: tuple[str, ...] = ()  # ids of the rules that were merged into it
     by: str = ""  # id of the rule that replaced it
@@ -80,10 +82,19 @@ class Rule:
     @property
     def where(self) -> str:
         """Where alone it holds, for a person; empty for everywhere."""
-        return " ".join(filter(None, (self.project, self.path)))
+        return " ".join(filter(None, (self.project, self.agent, self.tool, self.path)))
 
-    def is_about(self, paths: Iterable[str]) -> bool:
-        """Whether it holds for one of some files, as a glob or a folder anywhere in its path."""
+    @property
+    def is_occasional(self) -> bool:
+        """Whether it holds for some work alone: it stands in no prompt but those for such work."""
+        return bool(self.path or self.tool)
+
+    def is_about(self, paths: Iterable[str], tools: Collection[str]) -> bool:
+        """Whether it holds for one of some files, as a glob or a folder anywhere in its path, or for one of
+        some tools.
+        """
+        if self.tool and self.tool.casefold() in tools:
+            return True
         globs = [each.rstrip("/") for each in self.path.split(",") if each.strip("/")]
         return any(
             fnmatchcase(f"/{path}/", f"*/{glob}/*") or fnmatchcase(f"/{path}", f"*/{glob}")
@@ -178,6 +189,8 @@ def _rule(match: re.Match[str], state: State) -> Rule:
         accepted=marks.get("accepted", ""),
         own="own" in marks,
         project=marks.get("project", ""),
+        agent=marks.get("agent", ""),
+        tool=marks.get("tool", ""),
         path=marks.get("path", ""),
         also=tuple(filter(None, marks.get("also", "").split(","))),
         by=marks.get("by", ""),
@@ -195,6 +208,8 @@ def line_of(rule: Rule) -> str:
         "accepted": rule.accepted,
         "own": "yes" if rule.own else "",
         "project": rule.project,
+        "agent": rule.agent,
+        "tool": rule.tool,
         "path": rule.path,
         "also": ",".join(rule.also),
         "by": rule.by,

@@ -56,7 +56,7 @@ def test_rules_are_known_where_sessions_were_held(sample: Path, say: Say, projec
         by_hand = engine.kept_rules.known_elsewhere([project.parent / "outside.md"]).found
         assert {place.path for place in by_hand} >= {str(project.parent / "outside.md")}
         assert rule_of(engine, "push").known == "outside.md"
-        engine.rules.narrow(rule_of(engine, "amend").id, "other")
+        engine.rules.narrow(rule_of(engine, "amend").id, project="other")
         (project / "CLAUDE.md").write_text("# Work\n\nNever amend commits.\nSquash before merging.\n")
         engine.kept_rules.known_elsewhere()
         assert rule_of(engine, "amend").known == ""  # it holds in another project alone

@@ -114,7 +114,7 @@ def test_every_decision_stands_and_is_taken_back(sample: Path, say: Say) -> None
         assert [rule.id for rule in changed] == [draft] and changed[0].accepted
         assert engine.rules.turn_down([branch]).rules[0].state == "turned down"
         assert engine.rules.reword(draft, "Open pull requests as drafts.").rules[0].own
-        assert engine.rules.narrow(squash, "gauges").rules[0].project == "gauges"
+        assert engine.rules.narrow(squash, project="gauges").rules[0].project == "gauges"
         assert engine.rules.add("Answer briefly.").rules[0].state == "in force"
         merged = engine.rules.merge(branch, draft).rules[0]
         assert (merged.told, merged.also) == (2, (branch,))
@@ -171,7 +171,7 @@ def test_in_a_prompt_rules_hold_where_they_were_said(sample: Path, say: Say) -> 
         engine.rules.learn()
         for rule in engine.rules.book().rules:
             if "amend" in rule.text or "push to main" in rule.text:
-                engine.rules.narrow(rule.id, "gauges" if "amend" in rule.text else "other")
+                engine.rules.narrow(rule.id, project="gauges" if "amend" in rule.text else "other")
         compiled = engine.compile("shall I amend the last commit?", budget=2048)
         standing = next(each for each in compiled.sections if each.label == "rules:standing")
         assert "amend" in standing.text and "push to main" in standing.text  # of no project: all hold
@@ -243,9 +243,29 @@ def test_a_rule_for_some_files_is_called_when_they_are_in_play(sample: Path, say
             compiled = engine.compile(message)
             assert ("mocks without" in compiled.text) == is_called, message
             assert "mocks without" not in compiled.text[: compiled.stable_prefix_length]
-        assert engine.rules.narrow(rule.id, "gauges").rules[0].where == "gauges tests/,*.spec.ts"
+        assert engine.rules.narrow(rule.id, project="gauges").rules[0].where == "gauges tests/,*.spec.ts"
         with pytest.raises(ChangeRefused, match="braces"):
             engine.rules.narrow(rule.id, path="*.{ts,tsx}")
+
+
+def test_a_rule_for_a_tool_is_called_when_it_was_used_and_one_for_an_agent_is_told_to_it_alone(
+    sample: Path, say: Say
+) -> None:
+    say("2031-07-05", "never pass --force", "never answer in German")
+    path = say("2031-07-06", "push it")
+    path.write_text(path.read_text() + "\n## 10:05 — agent\n\n> [tool:Bash] git push → ok\n")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        rules = {each.text: each for each in engine.rules.book().rules}
+        forced, german = (next(rules[text] for text in rules if word in text) for word in ("force", "German"))
+        engine.rules.narrow(forced.id, tool="bash")
+        assert engine.rules.narrow(german.id, agent="codex").rules[0].where == "codex"
+        assert "agent=codex" in (sample / PATH).read_text() and "tool=bash" in (sample / PATH).read_text()
+        assert "never pass --force" in engine.compile("go on", session_id="ses_00000002").text
+        assert "never pass --force" not in engine.compile("go on").text
+        for agent, is_told in (("codex", True), ("claude-code", False), ("", True)):
+            told = engine.prompts.compile("", None, budget=2000, part="standing", agent=agent).text
+            assert ("answer in German" in told) == is_told, agent
 
 
 def test_a_model_words_what_waits_and_decides_nothing(

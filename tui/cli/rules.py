@@ -167,19 +167,37 @@ def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
     "narrow",
     "autopoiesis rules narrow 3f2a91c --project gauges",
     "autopoiesis rules narrow 3f2a91c --path 'tests/,*.spec.ts'",
+    "autopoiesis rules narrow 3f2a91c --agent codex --tool Bash",
     "autopoiesis rules narrow 3f2a91c",
 )
 @click.argument("rule")
 @click.option("--project", help="The project in which it holds.")
 @click.option("--path", help="The files for which it holds: '*.tsx', 'tests/', several parted by commas.")
-def rules_narrow(engine: Engine, rule: str, project: str | None, path: str | None, as_json: bool) -> None:
-    """Have a rule hold in one project or for some files alone; with neither option, everywhere again.
+@click.option("--agent", help="The agent for which it holds, such as claude-code.")
+@click.option("--tool", help="The tool for which it holds, such as Bash.")
+def rules_narrow(
+    engine: Engine,
+    rule: str,
+    project: str | None,
+    path: str | None,
+    agent: str | None,
+    tool: str | None,
+    as_json: bool,
+) -> None:
+    """Have a rule hold in one project, for one agent, or for some files or a tool alone; with no option,
+    everywhere again.
 
-    A rule for some files stands in no prompt but those of messages that name such a file, or that come after
-    a tool call that does.
+    A rule for some files or a tool stands in no prompt but those of messages that name such a file, or that
+    come after a tool call that does, or of that tool.
     """
-    is_wide = project is None and path is None
-    change = engine.rules.narrow(rule, "" if is_wide else project, "" if is_wide else path)
+    wide = "" if {project, path, agent, tool} == {None} else None
+    change = engine.rules.narrow(
+        rule,
+        project=project or wide,
+        agent=agent or wide,
+        tool=tool or wide,
+        path=path or wide,
+    )
     where = change.rules[0].where
     emit_change(change, f"{'holds' if not where else 'narrowed to'} {where or 'everywhere'}", as_json)
 

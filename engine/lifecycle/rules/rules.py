@@ -214,25 +214,40 @@ class Rules:
 
         return self.change(change, "reworded")
 
-    def narrow(self, name: str, project: str | None = None, path: str | None = None) -> Change:
-        """Has a rule hold in one project alone, or for some files; everywhere where both are empty.
+    def narrow(
+        self,
+        name: str,
+        *,
+        project: str | None = None,
+        agent: str | None = None,
+        tool: str | None = None,
+        path: str | None = None,
+    ) -> Change:
+        """Has a rule hold in one project, for one agent, or for some tool or files alone.
 
-        Args:
-            project: Its slug; ``None`` leaves it as it is.
-            path: As in ``Rule``, likewise.
+        All are as in ``Rule``; empty for everywhere, ``None`` to leave it as it is.
 
         Raises:
-            ChangeRefused: A blank or a brace is in either: the line could not hold it.
+            ChangeRefused: A blank or a brace is in one: the line could not hold it.
         """
-        if re.search(r"[\s{}]", f"{project or ''}{path or ''}"):
-            raise ChangeRefused("a project or a path has neither blanks nor braces", where=PATH)
+        places = [place for place in (project, agent, tool, path) if place]
+        if any(re.search(r"[\s{}]", place) for place in places):
+            raise ChangeRefused("a place has neither blanks nor braces", where=PATH)
 
         def change(book: Rulebook) -> list[Rule]:
             rule = self.rule(name, book)
-            in_project = rule.project if project is None else project
-            return [replace(rule, project=in_project, path=rule.path if path is None else path, own=True)]
+            return [
+                replace(
+                    rule,
+                    project=rule.project if project is None else project,
+                    agent=rule.agent if agent is None else agent,
+                    tool=rule.tool if tool is None else tool,
+                    path=rule.path if path is None else path,
+                    own=True,
+                )
+            ]
 
-        where = " ".join(filter(None, (project, path)))
+        where = " ".join(places)
         return self.change(change, f"narrowed to {where}" if where else "made to hold everywhere")
 
     def merge(self, name: str, into: str) -> Change:

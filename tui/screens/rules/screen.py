@@ -234,7 +234,7 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
         if rule is not None:
             project = "" if rule.project else self._project(rule)
             self._wish(
-                lambda rules: rules.narrow(rule.id, project),
+                lambda rules: rules.narrow(rule.id, project=project),
                 f"holds in {first_line(project)} only" if project else "holds everywhere",
             )
 
