@@ -25,7 +25,7 @@ from engine.agents.log import GOES_ON, HookLog, HookRun
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
-from engine.errors import AutopoiesisError, ConfigError, TranscriptError
+from engine.errors import AutopoiesisError, TranscriptError
 from engine.events import AgentTold
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Hooks:
         answer = call.contract.silence
         run = self._run(call)
         try:
-            self._look_around()
+            if not self._engine.is_live:
+                self._engine.look_again()
             off = self.switches.why_off(call)
             if off:
                 run = replace(run, said=off)
@@ -89,16 +90,6 @@ class Hooks:
             run = replace(run, said=str(error), failed=True)
         self._note(replace(run, ms=round((time.monotonic() - started) * 1000)))
         return answer
-
-    def _look_around(self) -> None:
-        """Takes over what changed in topics and settings, where nothing else does."""
-        if self._engine.is_live:
-            return
-        try:
-            self._engine.reload_config()
-        except ConfigError as error:
-            self._engine.trouble(str(error))
-        self._engine.library.catch_up()
 
     def _is_again(self, call: HookCall) -> bool:
         """Whether it was just asked: hooks in a person's settings and in a project's run both."""

@@ -107,6 +107,16 @@ class BasicParts:
 
         self.config = read(self.files).config
 
+    def look_again(self) -> None:
+        """Takes over what changed in settings and topics: where nothing watches them."""
+        from engine.errors import ConfigError  # noqa: PLC0415 — as above
+
+        try:
+            self.reload_config()
+        except ConfigError as error:
+            self.trouble(str(error))
+        self.library.catch_up()
+
     def has(self, name: str) -> bool:
         """Whether a part has been made."""
         return name in self.made

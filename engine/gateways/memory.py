@@ -21,7 +21,7 @@ from engine.context.delimiters import OF_OTHERS
 from engine.context.explain import outline
 from engine.context.relevance import FLOOR
 from engine.context.spans import parse_spans
-from engine.errors import ConfigError, HarvestRefused, PathRefused
+from engine.errors import HarvestRefused, PathRefused
 from engine.gateways import answers
 from engine.gateways.answers import MOST, inert
 from engine.knowledge.category_files import HIDDEN, plain
@@ -219,7 +219,7 @@ class Memory:
         """Outlines the whole prompt that the memory makes for a message: what stands in it, from where, and
         why. With full, its text.
         """
-        self._fresh()
+        self._engine.look_again()
         compiled = self._engine.compile(text, ask=False)
         fixed = tuple(each for each in compiled.sections if each.layer != _RETRIEVED)
         note = f"{len(compiled.sections) - len(fixed)} excerpts are not listed; recall brings them"
@@ -231,7 +231,7 @@ class Memory:
 
     def status(self) -> answers.Status:
         """How the memory stands: what can be searched, what waits for the person, what is wrong."""
-        self._fresh()
+        self._engine.look_again()
         self._engine.catch_up_index()
         status, index = self._engine.status(), self._engine.index.status()
         return answers.Status(
@@ -247,16 +247,8 @@ class Memory:
             note=f"{len(status.problems)} problems; all: autopoiesis doctor" if status.problems else "",
         )
 
-    def _fresh(self) -> None:
-        """Takes over settings and topics as the files have them now: nothing else watches them here."""
-        try:
-            self._engine.reload_config()
-        except ConfigError as error:
-            self._engine.trouble(str(error))
-        self._engine.library.catch_up()
-
     def _trace(self, text: str) -> Trace:
-        self._fresh()
+        self._engine.look_again()
         message = Message(text, at=self._engine.clock())
         return self._engine.pipeline.process(message, record=False, ask=False)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,23 +18,7 @@ from engine.errors import GatewayFailed
 from engine.gateways.guard import MOST_BYTES
 from engine.gateways.http import HookServer
 from engine.providers.chat import Usage
-
-TOKEN = "a-token-of-some-length"
-NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Reading the machine's takes 30 ms a client, and the server speaks HTTP."""
-
-
-@contextlib.contextmanager
-def running(server: HookServer) -> Iterator[HookServer]:
-    """A server that answers in a thread meanwhile."""
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join(timeout=60)
-        assert not thread.is_alive()
+from tests.gateways.conftest import NO_CERTIFICATES, TOKEN, running
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from engine.engine import Engine
 from engine.errors import IndexFailed
 from engine.gateways import answers, memory
 from engine.gateways.mcp import PATH, McpHttpServer, server_of
-from tests.gateways.test_http import NO_CERTIFICATES, TOKEN, running
+from tests.gateways.conftest import NO_CERTIFICATES, TOKEN, running
 from tui.cli import cli
 
 NOW = datetime(2026, 6, 12, 18, tzinfo=UTC)
