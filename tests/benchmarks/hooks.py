@@ -41,6 +41,7 @@ def run(setting: Setting) -> Iterator[Row]:
         )
         yield Row(f"hook alone, {name}", alone, "python -c pass", bare)
         with Engine.open(root) as engine:
+            engine.start()
             listener = Listener(engine)
             listener.start()
             listener.listening.wait(20)
@@ -48,6 +49,7 @@ def run(setting: Setting) -> Iterator[Row]:
                 [_hook(root, words, environment), _bare(environment)], rounds=setting.size(25, 1)
             )
             listener.stop()
+            engine.stop()
         yield Row(f"hook, a workbench open, {name}", beside, "python -c pass", bare)
 
 
