@@ -102,7 +102,7 @@ class Retrieved:
         """Fill the room with the best results; gives the tokens taken."""
         style = Style(room >= _NUMBERED_FROM, self._conversation)
         left = room - _frame(placement)
-        share = largest(left)
+        free = left
         chosen = _Selection(style, placement.count)
         capped = [each for each in placement.left_out if each.limit == "cap"]
         waiting: list[SearchResult] = []
@@ -116,17 +116,18 @@ class Retrieved:
                 omit(placement.left_out, result, why_not)
                 continue
             size = about(len(result.text))
+            most = min(left, largest(free, result.speaker) + LENGTH_FLOOR)
             # Text of few letters to a token takes more than its length says; what is in already tells.
             denser = max(1.0, spent / by_length) if by_length else 1.0
-            fits = size * denser * _LEAST_TOKENS_PER_ABOUT <= min(left, share + LENGTH_FLOOR)
+            fits = size * denser * _LEAST_TOKENS_PER_ABOUT <= most
             found = _whole(placement, result, chosen) if fits else None
             cost = _cost(found, chosen) if found else 0
-            if found is None or cost > min(left, share + LENGTH_FLOOR):
+            if found is None or cost > most:
                 waiting.append(result)
                 continue
             left, spent, by_length = left - cost, spent + cost, by_length + size
             chosen.add(found)
-        left = self._fill(placement, chosen, waiting, left, share)
+        left = self._fill(placement, chosen, waiting, left, largest(free))
         for result in waiting:
             why_not = f"needs about {about(len(result.text)):,} tokens, {max(0, left):,} left"
             omit(placement.left_out, result, why_not, "room")

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.search.resident.segment import PERSON
+from engine.rules.forms import STANDING
+from engine.search.resident.segment import AGENT, PERSON
 from engine.search.results import SearchResult
 
 if TYPE_CHECKING:
@@ -31,10 +32,19 @@ RELEVANCE = 0.2
 ASKED = 0.85
 """By what the score of a question is multiplied that somebody else than the person asks: it tells nothing."""
 
+STANDS = 1.75
+"""By what the score of a standing wish is multiplied ("Always name the source"): it is about how to answer,
+and shares few words with the messages that it holds for."""
+WISHES_PART = 8
+"""Which part of the room the wishes that count for more may take: a memory may hold many."""
+_PLAIN, _ASKS, _STANDS = range(3)
+_WISH_CHARACTERS = 150
+"""Of what is longer a wish is but a part."""
 _QUESTION_CHARACTERS = 200
 _QUESTION = re.compile(r"[?？؟]\s*(?:\[[^\[\]]*\]\s*)?$")  # the brackets describe a picture
 
 _ITEM_SHARE = 4
+_ANSWER_SHARE = 6
 _ITEM_TOKENS = 160
 _MORE = 1.25
 _AT_LEAST = 48
@@ -68,7 +78,7 @@ class Offers:
     by_file: NDArray[Any]  # float ``[N]``: the part of each score that its file gave it
     relevance: NDArray[Any]  # float ``[N]``, as in ``SearchResult``; 0 where it was not measured
     tokens: NDArray[Any]  # int ``[N]``: about how many each takes
-    asking: NDArray[Any]  # bool ``[N]``: whether each is only a question, as ``asks``
+    kinds: NDArray[Any]  # int ``[N]``: as ``kind``
 
 
 def about(characters: int) -> int:
@@ -76,18 +86,22 @@ def about(characters: int) -> int:
     return characters // CHARACTERS_PER_TOKEN
 
 
-def asks(text: str, speaker: str) -> bool:
-    """Whether a text is a short question, and not the person's: what a person asks an agent is a wish."""
-    return (
-        speaker not in ("", PERSON)
-        and len(text) <= _QUESTION_CHARACTERS
-        and _QUESTION.search(text) is not None
-    )
+def kind(text: str, speaker: str) -> int:
+    """What a text is: 1 for a short question that is not the person's, 2 for a standing wish, else 0.
+
+    What a person asks an agent is a wish; a standing one is short, and says that it holds from then on.
+    """
+    if speaker == PERSON:
+        return _STANDS if len(text) <= _WISH_CHARACTERS and STANDING.search(text) else _PLAIN
+    return _ASKS if speaker and len(text) <= _QUESTION_CHARACTERS and _QUESTION.search(text) else _PLAIN
 
 
-def largest(room: int) -> int:
-    """Tokens that one text may take: a fourth of the room, or 160 where that is more."""
-    return max(_ITEM_TOKENS, room // _ITEM_SHARE)
+def largest(room: int, speaker: str = "") -> int:
+    """Tokens that one text may take: a fourth of the room, a sixth what an agent says; or 160 where more.
+
+    What an agent has to say at length is mostly general, and several shorter texts tell more.
+    """
+    return max(_ITEM_TOKENS, room // (_ANSWER_SHARE if speaker == AGENT else _ITEM_SHARE))
 
 
 def chosen(results: Sequence[SearchResult], room: Room | None, *, every: bool = False) -> list[SearchResult]:
@@ -112,7 +126,7 @@ def _offered(results: Sequence[SearchResult], room: Room) -> Offers:
         ]),
         relevance=numpy.array([result.relevance or 0.0 for result in results]),
         tokens=numpy.array([about(len(result.text)) for result in results]),
-        asking=numpy.array([asks(result.text, result.speaker) for result in results]),
+        kinds=numpy.array([kind(result.text, result.speaker) for result in results]),
     )  # fmt: skip
 
 
@@ -125,14 +139,14 @@ def in_order(offers: Offers, room: Room, *, every: bool = False) -> list[int]:
 
     if not len(offers.files):
         return []
-    worth = _worth(offers, offers.scores)
+    worth = _worth(offers, offers.scores, room)
     order = numpy.argsort(-worth, kind="stable")
     less = _repeats(offers, room)[offers.files]
     if less.any():
         # The best of a file counts in full; the file is there then, and gives the others less.
         firsts = order[numpy.unique(offers.files[order], return_index=True)[1]]
         less[firsts] = 0.0
-        worth = _worth(offers, offers.scores - less * offers.by_file)
+        worth = _worth(offers, offers.scores - less * offers.by_file, room)
         order = numpy.argsort(-worth, kind="stable")
     if not every:
         most = largest(room.tokens) + LENGTH_FLOOR
@@ -143,12 +157,15 @@ def in_order(offers: Offers, room: Room, *, every: bool = False) -> list[int]:
     return found
 
 
-def _worth(offers: Offers, scores: NDArray[Any]) -> NDArray[Any]:
+def _worth(offers: Offers, scores: NDArray[Any], room: Room) -> NDArray[Any]:
     """What each offer is worth per token."""
     import numpy  # noqa: PLC0415 — only a search needs it
 
     scores = numpy.where(offers.files == offers.own, scores * OWN, scores)
-    scores = numpy.where(offers.asking, scores * ASKED, scores)
+    scores = numpy.where(offers.kinds == _ASKS, scores * ASKED, scores)
+    wishes = numpy.flatnonzero(offers.kinds == _STANDS)
+    wishes = wishes[numpy.cumsum(offers.tokens[wishes]) <= room.tokens // WISHES_PART]
+    scores[wishes] *= STANDS
     lengths = numpy.maximum(offers.tokens, LENGTH_FLOOR) ** LENGTH_POWER
     # What differs in the last digits only is equal.
     worth: NDArray[Any] = numpy.round((scores + RELEVANCE * offers.relevance) / lengths, 9)

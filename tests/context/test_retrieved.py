@@ -701,6 +701,21 @@ def test_adjacent_pieces_are_counted_as_they_stand(texts: list[tuple[str, int]],
         assert sum(piece.tokens for piece in placement.pieces) == spent
 
 
+def test_a_long_answer_of_the_agent_gives_way_to_several_shorter_texts() -> None:
+    long = " ".join(f"Step {number} of the release waits for the cache." for number in range(60))
+    short = [result(f"{number}.md", 1, 1, 0.3, f"{number} {LINE}") for number in range(200)]
+    room = count(long) * 5  # it takes less than a fourth, and more than a sixth
+    for speaker, others, is_in in (
+        ("user", short, True),
+        ("agent", short, False),
+        ("agent", short[:5], True),
+    ):
+        first = result("talk.md", 1, 1, 1.0, long, speaker=speaker)
+        _, text, spent = placed([first, *others], room)
+        assert (long in text) is is_in
+        assert spent <= room
+
+
 def test_longer_ones_give_their_best_lines_where_shorter_ones_leave_room() -> None:
     fillers = " ".join(f"Sentence number {number} says nothing." for number in range(400))
     long = result("long.md", 1, 1, 1.0, f"{fillers} The walrus sings at noon. {fillers}")

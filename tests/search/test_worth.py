@@ -7,7 +7,18 @@ from typing import NamedTuple
 
 import numpy
 
-from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, OWN, Offers, Room, asks, chosen, in_order
+from engine.search.worth import (
+    LENGTH_FLOOR,
+    LENGTH_POWER,
+    OWN,
+    STANDS,
+    WISHES_PART,
+    Offers,
+    Room,
+    chosen,
+    in_order,
+    kind,
+)
 from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -20,7 +31,7 @@ class Offer(NamedTuple):
     tokens: int = LENGTH_FLOOR
     by_file: float = 0.0
     relevance: float = 0.0
-    is_question: bool = False
+    kind: int = 0
 
 
 def order_of(each: list[Offer], room: Room, *, every: bool = False) -> list[int]:
@@ -32,7 +43,7 @@ def order_of(each: list[Offer], room: Room, *, every: bool = False) -> list[int]
         by_file=numpy.array([offer.by_file for offer in each]),
         relevance=numpy.array([offer.relevance for offer in each]),
         tokens=numpy.array([offer.tokens for offer in each]),
-        asking=numpy.array([offer.is_question for offer in each], dtype=bool),
+        kinds=numpy.array([offer.kind for offer in each], dtype=int),
     )
     return in_order(offers, room, every=every)
 
@@ -50,17 +61,36 @@ def test_the_conversation_itself_counts_more() -> None:
 
 
 def test_a_question_tells_less_than_what_is_said_unless_the_person_asks_it() -> None:
-    assert order_of([Offer("a", 0.5, is_question=True), Offer("b", 0.45)], Room(4_000)) == [1, 0]
+    assert order_of([Offer("a", 0.5, kind=1), Offer("b", 0.45)], Room(4_000)) == [1, 0]
     for text, speaker, expected in (
-        ("What's up, Ann?", "agent Bob", True),
-        ("Seen this? [shares image: a heron]", "user Bob", True),
-        ("何をしますか？", "agent", True),
-        ("How do I release?", "user", False),
-        ("Is it safe?", "", False),
-        ("Really? Then do it.", "agent", False),
-        ("word " * 60 + "?", "agent", False),
+        ("What's up, Ann?", "agent Bob", 1),
+        ("Seen this? [shares image: a heron]", "user Bob", 1),
+        ("何をしますか？", "agent", 1),
+        ("How do I release?", "user", 0),
+        ("Is it safe?", "", 0),
+        ("Really? Then do it.", "agent", 0),
+        ("word " * 60 + "?", "agent", 0),
     ):
-        assert asks(text, speaker) is expected
+        assert kind(text, speaker) == expected
+
+
+def test_a_standing_wish_of_the_person_counts_for_more_and_no_more_than_the_best_of_many() -> None:
+    for text, speaker, expected in (
+        ("Always name the source when I ask about birds.", "user", 2),
+        ("From now on, metric units.", "user", 2),
+        ("Antworte künftig auf Deutsch.", "user", 2),
+        ("Always name the source when I ask about birds.", "agent", 0),
+        ("Always good to see you!", "user Ann", 0),  # people among themselves
+        ("Name the source.", "user", 0),
+        (f"I always wondered about herons. {'They wait. ' * 20}", "user", 0),
+    ):
+        assert kind(text, speaker) == expected
+    said = [Offer("a", 0.5) for _ in range(20)]
+    wish = Offer("b", 0.5 / STANDS * 1.01, 20, kind=2)
+    assert order_of([*said, wish], Room(4_000))[0] == 20
+    # Those that an eighth of the room holds; the others are worth what they say.
+    room = Room(WISHES_PART * 100)
+    assert order_of([*said, *[wish] * 30], room, every=True)[:6] == [20, 21, 22, 23, 24, 0]
 
 
 def test_relevance_decides_between_equals() -> None:

@@ -109,7 +109,7 @@ def _offers(found: Found, files: NDArray[Any], order: NDArray[Any], view: View, 
         scores=found.scores[order] / best,
         by_file=found.shares[BY_FILE][order] / best,
         relevance=found.relevance[order],
-        asking=_column(found, view, "asking")[order] > 0,
+        kinds=_column(found, view, "kinds")[order],
         tokens=_column(found, view, "sizes")[order] // CHARACTERS_PER_TOKEN,
     )
 

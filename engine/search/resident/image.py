@@ -25,7 +25,7 @@ from engine.store.descriptors import open_file, open_folder, status
 
 NAME = "search.image"
 """Of the file, beside memory.db."""
-FORM = 4
+FORM = 5
 """How a segment is made and kept; an image of another form is made anew."""
 _BESIDE = f"{NAME}.new"
 _SUM = 9

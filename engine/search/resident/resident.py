@@ -20,7 +20,7 @@ from engine.search.resident import image
 from engine.search.resident.segment import ChunkRow, FileRow, Segment, build, merged
 from engine.search.resident.terms import Terms
 from engine.search.resident.wording import wording
-from engine.search.worth import asks
+from engine.search.worth import kind
 
 if TYPE_CHECKING:
     from engine.search.resident.segment import Bools, Floats
@@ -246,7 +246,7 @@ def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
 def _worded(row: ChunkRow) -> ChunkRow:
     text, *around = row.texts
     prose, *rest = wording(text)
-    return replace(row, texts=(prose, *around, *rest), characters=len(text), asks=asks(text, row.speaker))
+    return replace(row, texts=(prose, *around, *rest), characters=len(text), kind=kind(text, row.speaker))
 
 
 def _is_whole(row: ChunkRow) -> bool:

@@ -30,6 +30,8 @@ WEIGHTS = (5, 4, 5, 1, 1)
 an identifier; in fifths."""
 PERSON = "user"
 """The speaker who is a person without a name: in a conversation with an agent, the person."""
+AGENT = "agent"
+"""And who answers."""
 _TURNS = 3
 """Times that somebody speaks in a conversation; ``Note:`` at the beginning of a turn is nobody's name."""
 _MOST_COUNT = 255
@@ -47,7 +49,7 @@ class ChunkRow:
     texts: tuple[str, ...]  # as ``WEIGHTS``; the last ones may be missing
     vector: bytes  # int8, packed; empty without one
     characters: int = 0  # of its whole text
-    asks: bool = False  # whether it is only a question, as ``engine.search.worth.asks``
+    kind: int = 0  # as ``engine.search.worth.kind``
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Segment:
     days: Ints  # int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated
     speakers: NDArray[numpy.uint64]  # uint64 ``[N]``: the number of the speaker's first name; 0 without one
     persons: Bools  # bool ``[N]``: whether ``PERSON`` speaks
-    asking: Bools  # bool ``[N]``: whether it is only a question
+    kinds: NDArray[numpy.uint8]  # uint8 ``[N]``: as ``engine.search.worth.kind``
     bits: NDArray[numpy.uint8]  # uint8 ``[N, D/8]``: the signs of the vectors
     vectors: NDArray[numpy.int8]  # int8 ``[N, D]``; a row of zeros for a chunk without one
     scales: NDArray[numpy.float32]  # float32 ``[N]``: what makes a vector's length 1; 0 for a row of zeros
@@ -189,7 +191,7 @@ class Part:
 ARRAYS = tuple(each.name for each in fields(Segment) if each.name not in ("paths", "categories"))
 """The fields that are arrays, in order."""
 _COLUMNS = (
-    *("chunks", "lengths", "sizes", "days", "speakers", "persons", "asking"),
+    *("chunks", "lengths", "sizes", "days", "speakers", "persons", "kinds"),
     *("bits", "vectors", "scales", "marks"),
 )
 """Those that say something of each chunk by itself."""
@@ -228,7 +230,7 @@ def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
         days=numpy.frombuffer(made.days, dtype=numpy.int32),
         speakers=numpy.frombuffer(made.speakers, dtype=numpy.uint64),
         persons=numpy.frombuffer(made.persons, dtype=numpy.bool_),
-        asking=numpy.frombuffer(made.asking, dtype=numpy.bool_),
+        kinds=numpy.frombuffer(made.kinds, dtype=numpy.uint8),
         bits=numpy.packbits(vectors > 0, axis=1),
         vectors=vectors,
         scales=scales_of(vectors),
@@ -266,7 +268,7 @@ class _Builder:
         self.chunks, self.owners, self.distinct = array("q"), array("i"), array("i")
         self.lengths, self.sizes, self.days = array("H"), array("i"), array("i")
         self.speakers = array("Q")
-        self.persons, self.asking = bytearray(), bytearray()
+        self.persons, self.kinds = bytearray(), bytearray()
         self.vectors, self.marks = bytearray(), array("I")
         self.files, self.firsts = array("q"), array("i")
         self.paths: list[str] = []
@@ -299,7 +301,7 @@ class _Builder:
         self.days.append(day_of(row.date))
         self.speakers.append(speaker_of(row.speaker, self._terms))
         self.persons.append(row.speaker == PERSON)
-        self.asking.append(row.asks)
+        self.kinds.append(row.kind)
         vector = row.vector if len(row.vector) == len(self._none) else self._none
         self.vectors += vector
         self.marks.append(crc32(vector))
