@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from engine.agents.hooks import Hooks
 from engine.engine import Engine
 from tests.agents.agent import Agent
@@ -35,7 +37,8 @@ def test_the_log_says_what_agents_were_told_and_why_not(apo: Command, sample: Pa
     assert len(apo("-C", sample, "hook", "log", "--failed", "--json").json) == 1
 
 
-def test_hooks_are_turned_off_and_on(apo: Command, tmp_path: Path) -> None:
+def test_hooks_are_turned_off_and_on(apo: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.agents.switches.settings_folder", lambda: tmp_path / "settings")
     assert apo("hook", "off", "--project", tmp_path).out == f"off in project {tmp_path}\n"
     assert apo("hook", "off", "--session", SESSION).out.endswith(f"off in session {SESSION}\n")
     assert apo("hook", "off").out.startswith("off everywhere\n")
