@@ -76,7 +76,7 @@ async def test_the_entry_selected_in_the_workbench_is_selected(run: Run, engine:
     engine.knowledge.ledger.known[sha256] = engine.knowledge.ledger.known[FAILED]
     async with run((120, 40)) as driven:
         await driven.press("4", "j", "L")
-    assert ("check", sha256) in engine.calls
+        await driven.until(lambda: ("check", sha256) in engine.calls)
 
 
 async def test_a_line_is_opened_where_it_stands_and_copied(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
