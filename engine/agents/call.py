@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -25,6 +26,7 @@ class HookCall:
     cwd: str  # the folder that the agent works in; may be empty
     prompt: str  # of a ``prompt``
     source: str  # of a ``session_start``: why it starts, such as ``startup`` or ``compact``
+    session: Mapping[str, object] | None = None  # what was said in it, of an agent that keeps no log to read
 
     @property
     def project(self) -> str:
@@ -58,7 +60,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
     event = contract.event(text("hook_event_name"))
     if event is None:
         return None
-    session_id = text("session_id").lower()
+    session_id, session = text("session_id").lower(), tree.get("session")
     return HookCall(
         contract,
         event,
@@ -67,4 +69,5 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         text("cwd"),
         text("prompt")[:MOST_CHARACTERS],
         text("source") or text("trigger"),
+        session if isinstance(session, dict) else None,
     )

@@ -67,12 +67,12 @@ class Contract:
     """What a person types to start it."""
 
     events: tuple[Event, ...]
-    hooks: Place | None
-    """The file that holds its hooks, as ``hooks → event → [{hooks: [{type, command, timeout}]}]``; ``None``
-    where it takes none from a file of settings."""
+    hooks: Place
+    """The file that holds its hooks, as ``hooks → event → [{hooks: [{type, command, timeout}]}]``; where it
+    ends in ``.js``, a plugin of ours, which calls the hooks."""
 
-    mcp: Place | None
-    """The file that names its MCP servers; ``None`` where that is not known."""
+    mcp: Place
+    """The file that names its MCP servers."""
 
     mcp_key: str
     """Under which key of that file."""
@@ -180,15 +180,17 @@ OPENCODE = Contract(
     variable="XDG_CONFIG_HOME",
     below_variable="opencode",
     program="opencode",
-    events=(),
-    hooks=None,
-    mcp=None,
-    mcp_key="",
-    note=(
-        "opencode takes hooks only from plugins written in JavaScript, and its versions 1 and 2 name MCP "
-        "servers in different places, so nothing is installed for it. Add the command `autopoiesis mcp` "
-        "yourself, with `opencode mcp add`."
+    events=(  # of our plugin, which ends them itself
+        Event("SessionStart", "session_start", 6, context=True),
+        Event("UserPromptSubmit", "prompt", 6, context=True),
+        Event("Stop", "stop", 6),
+        Event("PreCompact", "pre_compact", 6),
+        Event("SessionEnd", "session_end", 6),
     ),
+    hooks=Place("plugins/autopoiesis.js", ".opencode/plugins/autopoiesis.js"),
+    mcp=Place("opencode.json", "opencode.json"),
+    mcp_key="mcp",  # version 2 reads servers there as well as in ``mcp.servers``, version 1 nowhere else
+    note="opencode loads the plugin when it is started again; it must be version 1.18.29 or newer.",
 )
 
 CONTRACTS: Mapping[str, Contract] = {each.agent: each for each in (CLAUDE_CODE, CODEX, GEMINI, OPENCODE)}

@@ -1,18 +1,21 @@
 """Our entries in an agent's settings: found, put in and taken out, as text and nothing else.
 
-A hook is ours where its command runs ``autopoiesis-hook``, an MCP server where it is called ``autopoiesis``.
+A hook is ours where its command runs ``autopoiesis-hook``, an MCP server where it is called ``autopoiesis``,
+a plugin where its first line says so; of a plugin, the whole file is.
 Whatever is done is read again: where anything but our entries would differ, nothing is done.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,7 @@ HOOK = "autopoiesis-hook"
 SERVER = "autopoiesis"
 
 Entries = Mapping[str, Any]
-"""Of hooks: the group of each event. Of servers: ours, by its name."""
+"""Of hooks: the group of each event. Of servers: ours, by its name. Of a plugin: its command and text."""
 
 
 class NotUnderstood(ValueError):
@@ -45,8 +48,10 @@ class Section:
 def sections(contract: Contract) -> tuple[Section, Section]:
     """Its hooks and its MCP server."""
     hooks = Section("hooks", _json, _our_hooks, _put_hooks, _take_hooks)
+    if contract.hooks.user.endswith(".js"):
+        hooks = Section("plugin", _others_plugin, _our_plugin, _put_plugin, _take_plugin)
     key = contract.mcp_key
-    if contract.mcp is not None and contract.mcp.user.endswith(".toml"):
+    if contract.mcp.user.endswith(".toml"):
         return hooks, Section("MCP server", _toml, partial(_our_server, _toml, key), _put_table, _take_table)
     return hooks, Section(
         "MCP server",
@@ -73,6 +78,10 @@ def wanted(contract: Contract, folder: Path, workspace: Path | None) -> tuple[En
             "timeout": event.seconds * contract.ticks,
         }
         hooks[event.name] = {"hooks": [handler | ({"async": True} if event.background else {})]}
+    if contract.hooks.user.endswith(".js"):
+        run = [str(folder / HOOK), contract.agent, *named]
+        command = [str(folder / SERVER), "mcp", *named]
+        return _our_plugin(_plugin(run)), {SERVER: {"type": "local", "command": command, "enabled": True}}
     server = {"type": "stdio"} if contract.agent == "claude-code" else {}
     return hooks, {SERVER: {**server, "command": str(folder / SERVER), "args": ["mcp", *named]}}
 
@@ -80,7 +89,8 @@ def wanted(contract: Contract, folder: Path, workspace: Path | None) -> tuple[En
 def programs_in(entries: Entries) -> list[str]:
     """The programs that entries run."""
     handlers = [handler for entry in entries.values() for handler in entry.get("hooks", ())]
-    servers = [str(entry["command"]) for entry in entries.values() if "command" in entry]
+    commands = [entry["command"] for entry in entries.values() if "command" in entry]
+    servers = [str(each[0]) if isinstance(each, list) else str(each) for each in commands if each]
     return sorted({*servers, *(shlex.split(handler["command"])[0] for handler in handlers)})
 
 
@@ -184,6 +194,43 @@ def _take_hooks(text: str) -> str:
             held.pop()
         text = jsonc.remove(text, *held[-1])
     return text
+
+
+_COMMAND = re.compile(r"(?m)^const COMMAND = (\[.*\])$")
+
+
+@cache
+def _shipped() -> str:
+    return Path(__file__).with_name("opencode.js").read_text(encoding="utf-8")
+
+
+def _plugin(command: list[str]) -> str:
+    """The plugin that runs a program; nothing of a path can end the string that it stands in."""
+    return _COMMAND.sub(lambda _: f"const COMMAND = {json.dumps(command)}", _shipped())
+
+
+def _our_plugin(text: str) -> Entries:
+    if text.partition("\n")[0].rstrip() != _shipped().partition("\n")[0]:
+        return {}
+    command: list[str] = []
+    if found := _COMMAND.search(text):
+        with contextlib.suppress(ValueError):
+            command = [*map(str, json.loads(found[1]))]
+    return {"plugin": {"command": command, "text": sha256(text.encode("utf-8", "replace")).hexdigest()}}
+
+
+def _others_plugin(text: str) -> dict[str, Any]:
+    return {} if _our_plugin(text) or not text.strip() else {"text": text}
+
+
+def _put_plugin(text: str, entries: Entries) -> str:
+    if text.strip():
+        raise NotUnderstood("somebody else's plugin stands there")
+    return _plugin(entries["plugin"]["command"])
+
+
+def _take_plugin(text: str) -> str:
+    return "" if _our_plugin(text) else text
 
 
 def _our_server(tree: Callable[[str], dict[str, Any]], key: str, text: str) -> Entries:

@@ -8,9 +8,11 @@ the workbench.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -27,10 +29,12 @@ from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.events import AgentTold
+from engine.store.user_folder import cache_folder, write_own
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.engine import Engine
+    from engine.transcripts.importers.drafts import ImportResult
 
 MOST_NEW_TURNS = 200
 _AGAIN = 3
@@ -58,6 +62,7 @@ class Hooks:
         self.log = HookLog(engine.files, engine.clock)
         self.switches = Switches()
         self._guard = threading.Lock()
+        self._taking_in = threading.Lock()
         self._lately: dict[tuple[str, ...], float] = {}
 
     def answer(self, agent: str, payload: bytes) -> str:
@@ -224,15 +229,18 @@ class Hooks:
 
     def _captured(self, call: HookCall) -> tuple[str, int]:
         """What was done, and the first line of the transcript that the agent will hold from now on."""
-        from engine.conversations.imports import Source, commit_imported, import_sessions  # noqa: PLC0415 — not for a prompt
+        from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — not for a prompt
 
         engine = self._engine
         if not engine.config.hooks.capture:
             return "hooks.capture is off", 0
-        if not call.transcript:
-            return f"{call.contract.title} names no log of the session", 0
         before = self._end_of(call.session_id)
-        done = import_sessions(engine, [Source(Path(call.transcript))], commit=False)
+        with self._log_of(call) as log:
+            if log is None and call.event.moment == "session_end":  # what was captured before is all there is
+                return self._committed(()), 0
+            if log is None:
+                return f"{call.contract.title} names no log of the session", 0
+            done = import_sessions(engine, [Source(log)], commit=False)
         result = next(iter(done.results), None)
         if result is None or result.status == "skipped":
             return result.why if result else "there is nothing in the log yet", 0
@@ -241,10 +249,29 @@ class Hooks:
         said = f"{result.status}: {result.target}"
         line = self._flush(result.target) if call.event.moment == "pre_compact" else 0
         if call.event.moment == "session_end":
-            change, committed, held = commit_imported(engine, done.results)
-            said += f"; committed as {change.revision[:8]}" if committed else f"; {change.why}"
-            said += f"; {held[0].path} stays out: {held[0].why}" if held else ""
+            said += f"; {self._committed(done.results)}"
         return said, line
+
+    def _committed(self, results: Iterable[ImportResult]) -> str:
+        from engine.conversations.imports import commit_imported  # noqa: PLC0415 — as above
+
+        change, committed, held = commit_imported(self._engine, results)
+        said = f"committed as {change.revision[:8]}" if committed else change.why
+        return said + (f"; {held[0].path} stays out: {held[0].why}" if held else "")
+
+    @contextlib.contextmanager
+    def _log_of(self, call: HookCall) -> Iterator[Path | None]:
+        """The agent's log of the session; of one that keeps none, what it says, in a file only meanwhile."""
+        if call.transcript or call.session is None or not call.session_id:
+            yield Path(call.transcript) if call.transcript else None
+            return
+        path = cache_folder() / call.contract.agent / f"{call.session_id}.json"
+        with self._taking_in:
+            write_own(path, json.dumps({**call.session, "session_id": call.session_id}).encode())
+            try:
+                yield path
+            finally:
+                path.unlink(missing_ok=True)
 
     def _end_of(self, session_id: str) -> tuple[str, int]:
         try:

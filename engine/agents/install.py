@@ -93,11 +93,19 @@ class Where:
     def file(self, contract: Contract, place: Place) -> Path:
         """The file of settings, as it is called; it need not exist."""
         if self.project is not None:
-            return self.project / place.project
+            return _or_jsonc(self.project / place.project)
         folder = self.folder(contract)
         if place.user.startswith("~/"):
             folder = folder if self.variables.get(contract.variable) else self.home
-        return folder / place.user.removeprefix("~/")
+        return _or_jsonc(folder / place.user.removeprefix("~/"))
+
+
+def _or_jsonc(path: Path) -> Path:
+    """The file of opencode's settings that the person has: it reads both."""
+    with_remarks = path.with_name("opencode.jsonc")
+    return (
+        with_remarks if path.name == "opencode.json" and not path.exists() and with_remarks.exists() else path
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,7 @@ class Change:
             remove_named(self.spent)
 
 
-State = Literal["installed", "differs", "stale", "no", "unreadable", "impossible"]
+State = Literal["installed", "differs", "stale", "no", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +205,8 @@ def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
             continue
         for section, _ in ours:
             text = _understood(file, partial(with_entries, text, section, {}))
-        changes.append(Change(file, mark + text.encode(), what))
+        is_gone = real.suffix == ".js" and not text  # a plugin of an older version, which was all ours
+        changes.append(Change(file, None if is_gone else mark + text.encode(), what))
     return changes
 
 
@@ -221,10 +230,8 @@ def is_on_this_machine(contract: Contract, where: Where) -> bool:
 
 
 def _standing(
-    contract: Contract, where: Where, place: Place | None, section: Section, now: Entries | None
+    contract: Contract, where: Where, place: Place, section: Section, now: Entries | None
 ) -> Standing:
-    if place is None:
-        return Standing("impossible", why=contract.note)
     path = str(where.file(contract, place))
     try:
         ours = _ours(_read(_followed(Path(path), where), writes=False), section)
@@ -244,14 +251,11 @@ def _files(
     contract: Contract, where: Where, programs: Programs, *, mcp: bool
 ) -> dict[Path, list[tuple[Section, Entries]]]:
     """The files, links followed, and what is to stand in each."""
-    if contract.hooks is None:
-        raise PathRefused(contract.note.removesuffix("."), where=contract.title)
     found: dict[Path, list[tuple[Section, Entries]]] = {}
     entries = wanted(contract, programs.folder, programs.workspace)
-    places = (contract.hooks, contract.mcp if mcp else None)
-    for place, section, each in zip(places, sections(contract), entries, strict=True):
-        if place is not None:
-            found.setdefault(_followed(where.file(contract, place), where), []).append((section, each))
+    places = (contract.hooks, contract.mcp)[: 1 + mcp]
+    for place, section, each in zip(places, sections(contract), entries, strict=False):
+        found.setdefault(_followed(where.file(contract, place), where), []).append((section, each))
     return found
 
 
@@ -282,7 +286,7 @@ def _text(file: NamedFile) -> tuple[bytes, str, str]:
         text = file.data.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
         raise DocumentError("is not UTF-8", where=shown(str(file.path)), cure="save it as UTF-8") from error
-    is_json = file.path.suffix == ".json"
+    is_json = file.path.suffix in (".json", ".jsonc")
     return mark, text, text if text.strip() or not is_json else "{}\n"
 
 

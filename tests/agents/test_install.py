@@ -149,7 +149,7 @@ def test_whatever_somebody_wrote_stays(
         assert jsonc.parse(path.read_text()).value == tree
 
 
-@each_case("contract", [CLAUDE_CODE, CODEX, GEMINI])
+@each_case("contract", [CLAUDE_CODE, CODEX, GEMINI, OPENCODE])
 def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, programs: Programs) -> None:
     assert [each.state for each in standing(contract, where, programs)] == ["no", "no"]
     files = [change.file.path for change in put(contract, where, programs, mcp=True)]
@@ -157,7 +157,8 @@ def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, p
     text = files[-1].read_text()
     tree = tomllib.loads(text) if files[-1].suffix == ".toml" else json.loads(text)
     server = tree[contract.mcp_key]["autopoiesis"]
-    assert [server["command"], *server["args"]] == [str(programs.folder / "autopoiesis"), "mcp"]
+    run = server["command"] if contract is OPENCODE else [server["command"], *server["args"]]
+    assert run == [str(programs.folder / "autopoiesis"), "mcp"]
     elsewhere = Programs(programs.folder, Path("/else where"))
     assert [each.state for each in standing(contract, where, elsewhere)] == ["differs", "differs"]
     (programs.folder / "autopoiesis-hook").rename(programs.folder / "gone")
@@ -250,19 +251,14 @@ def test_a_link_stays_a_link_but_not_out_of_a_project(where: Where, programs: Pr
         put(CLAUDE_CODE, Where(where.home, {}, project), programs)
 
 
-def test_read_only_settings_and_agents_without_any_are_named(where: Where, programs: Programs) -> None:
+def test_read_only_settings_are_named(where: Where, programs: Programs) -> None:
     settings_of(where, b"{}").chmod(0o444)
     with pytest.raises(ReadOnly, match=r"is read-only; chmod u\+w"):
         put(CLAUDE_CODE, where, programs)
-    with pytest.raises(PathRefused, match="only from plugins written in JavaScript"):
-        put(OPENCODE, where, programs)
     variables = {"CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d", "GEMINI_CLI_HOME": "/g"}
     named = Where(where.home, variables)
     files = [
-        named.file(each, place)
-        for each in (CLAUDE_CODE, CODEX, GEMINI)
-        for place in (each.hooks, each.mcp)
-        if place
+        named.file(each, place) for each in (CLAUDE_CODE, CODEX, GEMINI) for place in (each.hooks, each.mcp)
     ]
     assert list(map(str, files)) == ["/d/settings.json", "/d/.claude.json", "/c/hooks.json", "/c/config.toml",
                                      "/g/.gemini/settings.json", "/g/.gemini/settings.json"]  # fmt: skip

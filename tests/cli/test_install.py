@@ -42,7 +42,7 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
     assert "installed already" in apo("-C", sample, "install", "claude-code", "--yes").out
     rows = {row["agent"]: row for row in apo("-C", sample, "install", "--json").json}
     assert rows["claude-code"]["is_here"] and rows["claude-code"]["hooks"]["state"] == "installed"
-    assert not rows["codex"]["is_here"] and rows["opencode"]["hooks"]["state"] == "impossible"
+    assert not rows["codex"]["is_here"] and rows["opencode"]["hooks"]["state"] == "no"
     assert f"✓ Claude Code has this memory by {settings}" in apo("-C", sample, "doctor").out
     (home.parent / "bin/autopoiesis-hook").unlink()
     gone = f"! Claude Code: {settings}: {home.parent}/bin/autopoiesis-hook is gone"
@@ -54,7 +54,6 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
 
 def test_what_cannot_be_installed_is_said(apo: Command, sample: Path, home: Path) -> None:
     assert "run: autopoiesis init" in apo("install", "claude-code", "--yes").err
-    assert "plugins written in JavaScript" in apo("-C", sample, "install", "opencode", "--yes").err
     assert apo("install", "emacs").code == 2
     (home / ".claude/settings.json").write_text('{"model": ')
     failed = apo("-C", sample, "install", "claude-code", "--yes")

@@ -22,7 +22,6 @@ SAID = {
     "stale": "stale",
     "no": "not installed",
     "unreadable": "not readable",
-    "impossible": "not possible",
 }
 
 
@@ -40,9 +39,9 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
             as_json: bool) -> int:  # fmt: skip
     """Give an agent this memory: hooks and an MCP server in its settings. Without AGENT, list how it stands.
 
-    AGENT is claude-code, codex or gemini. The change is shown, and made when you say so; all else in the file
-    stays as it is, to the byte, and the file as it was is kept beside it. With its hooks the agent's
-    sessions begin with what you told it before, and come into the memory.
+    AGENT is claude-code, codex, gemini or opencode. The change is shown, and made when you say so; all else
+    in the file stays as it is, to the byte, and the file as it was is kept beside it. With its hooks (of
+    opencode, a plugin) the agent's sessions begin with what you told it before, and come into the memory.
     """
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
     from engine.agents.install import Where, installation, is_on_this_machine, removal  # noqa: PLC0415 — as above
@@ -147,10 +146,8 @@ def _list(where: Where, as_json: bool) -> int:
         for name, (hooks, server) in found.items()
     ]
     table(rows, ["agent", "on this machine", "hooks", "MCP server"])
-    for name, standings in found.items():
-        for each in dict.fromkeys(standings):
-            if each.why and (here[name] or each.state != "impossible"):
-                emit(each.why)
+    for each in dict.fromkeys(each for standings in found.values() for each in standings if each.why):
+        emit(each.why)
     return 0
 
 

@@ -45,7 +45,9 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
         elif isinstance(requests := record.get("requests"), list) and "responderUsername" in record:
             yield from _whole(record, _of_copilot(requests), line, "copilot")
         elif listed is not None and role_of(record) is None:
-            name = "claude-ai" if "chat_messages" in record else NAME
+            # Our plugin hands the sessions of opencode on.
+            name = "opencode" if record.get("agent") == "opencode" else NAME
+            name = "claude-ai" if "chat_messages" in record else name
             yield from _whole(record, (each for each in listed if isinstance(each, dict)), line, name)
         else:
             _message(loose, record, line)
@@ -155,7 +157,9 @@ def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
             chat.drop("images")
         elif kind == "tool_use":
             name = one_line(text_of(content, "name"), 80) or "tool"
-            chat.call(name, summary_of(name, content.get("input")))
+            output, failed = text_of(content, "output"), content.get("is_error") is True
+            result = result_of(name, output, failed=failed) if output or failed else ""
+            chat.call(name, summary_of(name, content.get("input")), result)
         elif kind == "tool_result":
             output = "\n".join(_parts(content.get("content"), ChatBuilder()))
             if result_of("tool", output):

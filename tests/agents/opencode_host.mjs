@@ -1,0 +1,67 @@
+// Calls a plugin as opencode 1 or 2 does in a session, and prints what came of it.
+const [file, generation] = process.argv.slice(2)
+const { default: plugin } = await import(file)
+const id = "ses_4f2aB9"
+const prompt = "Can you review the PR that just came in?"
+const directory = "/home/robin/tidemark"
+const time = { created: 1771264800000 }
+const out = { stored: [], system: [] }
+const about = (each) => ({ id: each, parentID: each === id ? undefined : id, title: "New session - 1" })
+const text = (said) => ({ type: "text", text: said })
+const state = { status: "completed", input: { filePath: "a.py" } }
+
+if (generation === "1") {
+  const tool = { type: "tool", tool: "read", state: { ...state, output: "1\n2" } }
+  const messages = () => [
+    { info: { role: "user", time }, parts: out.stored },
+    { info: { role: "assistant", time }, parts: [{ type: "reasoning", text: "hm" }, text("I look."), tool] },
+    { info: { role: "assistant", time, summary: true }, parts: [text("a summary")] },
+    { info: { role: "assistant", time }, parts: [text("Two remarks.")] },
+  ]
+  const session = {
+    get: async ({ path }) => ({ data: { ...about(path.id), directory } }),
+    messages: async () => ({ data: messages() }),
+  }
+  const hooks = await plugin.server({ client: { session } })
+  await plugin.setup({}) // a late version 1 does
+  for (const sessionID of ["ses_child", id]) {
+    out.stored = [{ id: "prt_1", sessionID, messageID: "msg_1", ...text(prompt) }]
+    await hooks["chat.message"]({ sessionID }, { message: {}, parts: out.stored })
+    out.child ??= out.stored.length
+  }
+  for (const sessionID of [id, id, undefined]) await hooks["experimental.chat.system.transform"]({ sessionID }, out)
+  await hooks.event({ event: { type: "session.idle", properties: { sessionID: id } } })
+  await hooks["experimental.session.compacting"]({ sessionID: id }, { context: [] })
+  await hooks.event({ event: { type: "session.compacted", properties: { sessionID: id } } })
+  await hooks["experimental.chat.system.transform"]({ sessionID: id }, out)
+  await hooks.dispose()
+} else {
+  const tool = { type: "tool", name: "read", state: { ...state, content: [text("1\n2")] } }
+  const content = [{ type: "reasoning", text: "hm" }, text("I look."), tool, text("Two remarks.")]
+  const work = {}
+  const events = new TransformStream()
+  const writer = events.writable.getWriter()
+  const session = {
+    hook: async (name, callback) => void (work[name] = callback),
+    get: async ({ sessionID }) => ({ ...about(sessionID), location: { directory } }),
+    synthetic: async (given) => void out.stored.push({ ...given, type: "synthetic" }),
+    context: async () => [
+      ...out.stored,
+      { type: "user", text: prompt, time },
+      { type: "assistant", time, content },
+      { type: "idle" },
+    ],
+  }
+  const end = await plugin.setup({ session, event: { subscribe: () => events.readable } })
+  for (const sessionID of ["ses_child", id]) {
+    await work.prompt({ sessionID, prompt: { text: prompt } })
+    out.child ??= 1 + out.stored.length
+  }
+  for (const _ of [1, 2]) await work.context({ sessionID: id, system: out.system })
+  await writer.write({ type: "session.execution.succeeded", data: { sessionID: id } })
+  await work.compaction({ sessionID: id })
+  await writer.write({ type: "session.compaction.ended", data: { sessionID: id } })
+  await work.context({ sessionID: id, system: out.system })
+  await end()
+}
+console.log(JSON.stringify(out))
