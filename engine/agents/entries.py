@@ -214,7 +214,7 @@ def _our_plugin(text: str) -> Entries:
         return {}
     command: list[str] = []
     if found := _COMMAND.search(text):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             command = [*map(str, json.loads(found[1]))]
     return {"plugin": {"command": command, "text": sha256(text.encode("utf-8", "replace")).hexdigest()}}
 

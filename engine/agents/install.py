@@ -102,10 +102,8 @@ class Where:
 
 def _or_jsonc(path: Path) -> Path:
     """The file of opencode's settings that the person has: it reads both."""
-    with_remarks = path.with_name("opencode.jsonc")
-    return (
-        with_remarks if path.name == "opencode.json" and not path.exists() and with_remarks.exists() else path
-    )
+    other = path.with_name("opencode.jsonc")
+    return other if path.name == "opencode.json" and other.exists() and not path.exists() else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +235,7 @@ def _standing(
         ours = _ours(_read(_followed(Path(path), where), writes=False), section)
     except AutopoiesisError as error:
         return Standing("unreadable", path, str(error))
-    gone = [each for each in programs_in(ours) if not os.access(each, os.X_OK)]
+    gone = [each for each in programs_in(ours) if "\0" in each or not os.access(each, os.X_OK)]
     if not ours:
         return Standing("no", path)
     if gone:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agents import jsonc
+from engine.agents import entries, jsonc
 from engine.agents.contracts import CLAUDE_CODE, CODEX, CONTRACTS, GEMINI, OPENCODE, Contract
 from engine.agents.install import KEPT, Change, Programs, Where, installation, removal, standing
 from engine.errors import DocumentError, PathRefused, ReadOnly, WriteFailed
@@ -201,6 +201,37 @@ def test_toml_of_others_stays(data: bytes | None, where: Where, programs: Progra
     take(CODEX, where, mcp=True)
     assert tomllib.loads(path.read_text()) == tomllib.loads((data or b"").decode() + later.decode())
     assert path.read_bytes().startswith(data or b"")
+
+
+def test_a_plugin_and_its_server_come_and_go(
+    tmp_path: Path, where: Where, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Where(where.home, {}, tmp_path)
+    settings, plugin = tmp_path / "opencode.jsonc", tmp_path / ".opencode/plugins/autopoiesis.js"
+    before = b'{\n  // mine\n  "mcp": { "servers": { "x": { "type": "local", "command": ["x"] } }, },\n}\n'
+    settings.write_bytes(before)
+    named = Programs(programs.folder, Path('/a "\n*/ ${x}\u2028'))
+    put(OPENCODE, here, named, mcp=True)
+    (line,) = [each for each in plugin.read_text().split("\n") if each.startswith("const COMMAND = ")]
+    run = [str(programs.folder / "autopoiesis-hook"), "opencode", "-C", str(named.workspace)]
+    assert json.loads(line.partition(" = ")[2]) == run
+    assert '"autopoiesis": {"type": "local", "command": [' in settings.read_text()
+    assert all(change.is_none for change in installation(OPENCODE, here, named, mcp=True))
+    with monkeypatch.context() as later:
+        shipped = entries._shipped() + "// of a later version\n"
+        later.setattr(entries, "_shipped", lambda: shipped)
+        assert standing(OPENCODE, here, named)[0].state == "differs"
+        put(OPENCODE, here, named)
+        assert plugin.read_text().endswith("// of a later version\n")
+    take(OPENCODE, here, mcp=True)
+    assert settings.read_bytes() == before and not plugin.exists()
+    plugin.write_text("export const mine = 1\n")
+    take(OPENCODE, here)
+    with pytest.raises(DocumentError, match="somebody else's plugin stands there"):
+        put(OPENCODE, here, named)
+    assert os.listdir(plugin.parent) == [plugin.name]
+    plugin.write_text(shipped.replace('["autopoiesis-hook", "opencode"]', '["\\u0000/autopoiesis-hook"]'))
+    assert standing(OPENCODE, here, named)[0].state == "stale"
 
 
 def test_entries_of_an_older_place_are_replaced(where: Where, programs: Programs) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from engine.agents import entries
 from engine.agents.contracts import OPENCODE
 from engine.agents.hooks import Hooks
-from engine.agents.install import Programs, Where, installation, removal, standing
+from engine.agents.install import Programs, Where
 from engine.agents.listener import Listener
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
-from engine.errors import DocumentError
 from tests.agents.agent import INJECTED
+from tests.agents.test_install import put
 from tests.cases import each_case
 
 ROOT = Path(__file__).parents[2]
@@ -56,8 +54,7 @@ def hosted(
     if program:
         (programs / "autopoiesis-hook").write_text(f"#!/bin/sh\n{program}\n")
         (programs / "autopoiesis-hook").chmod(0o755)
-    (change,) = installation(OPENCODE, Where(folder, {}), Programs(programs, workspace), mcp=False)
-    change.apply()
+    (change,) = put(OPENCODE, Where(folder, {}), Programs(programs, workspace))
     plugin = change.file.path
     assert "HOOK_MS = 6_000" in plugin.read_text()
     plugin.write_text(plugin.read_text().replace("HOOK_MS = 6_000", f"HOOK_MS = {ms}"))
@@ -126,45 +123,3 @@ def test_each_turn_is_captured_once_and_nothing_that_was_injected(engine: Engine
     assert [turn.text for turn in conversation(engine).turns] == ["fix 0", "Fixed.", "fix 1", "Fixed again."]
     fires("SessionEnd")
     assert not engine.repository.changed(conversation(engine).path)
-
-
-def test_the_plugin_and_the_server_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    where, programs = Where(tmp_path, {}, project), Programs(tmp_path / "b", Path('/a "\n*/ ${x}\u2028'))
-    settings = project / "opencode.jsonc"
-    before = b'{\n  // mine\n  "mcp": { "servers": { "x": { "type": "local", "command": ["x"] } }, },\n}\n'
-    settings.write_bytes(before)
-
-    def take() -> None:
-        for change in removal(OPENCODE, where, mcp=True):
-            change.apply()
-
-    def put() -> Path:
-        for change in installation(OPENCODE, where, programs, mcp=True):
-            change.apply()
-        return project / ".opencode/plugins/autopoiesis.js"
-
-    plugin = put()
-    (line,) = [each for each in plugin.read_text().split("\n") if each.startswith("const COMMAND")]
-    assert json.loads(line.removeprefix("const COMMAND = ")) == [
-        str(programs.folder / "autopoiesis-hook"), "opencode", "-C", str(programs.workspace)
-    ]  # fmt: skip
-    assert '"autopoiesis": {"type": "local", "command": [' in settings.read_text()
-    assert all(change.is_none for change in installation(OPENCODE, where, programs, mcp=True))
-    take()
-    assert settings.read_bytes() == before and not plugin.exists()
-    put()
-    shipped = entries._shipped() + "\n// of a later version\n"
-    with monkeypatch.context() as later:
-        later.setattr(entries, "_shipped", lambda: shipped)
-        assert standing(OPENCODE, where, programs)[0].state == "stale"  # the program itself is not there
-        put()
-        assert plugin.read_text().endswith("of a later version\n")
-    take()
-    assert not plugin.exists()
-    plugin.write_text("export const mine = 1\n")
-    take()
-    with pytest.raises(DocumentError, match="somebody else's plugin stands there"):
-        put()
-    assert os.listdir(plugin.parent) == [plugin.name]
