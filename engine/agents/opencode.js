@@ -62,9 +62,11 @@ const said = (message) => {
     if (part.type === "text" && part.text && !part.synthetic && !part.ignored) return [{ type: "text", text: part.text }]
     if (part.type !== "tool") return []
     const { input, output, content = [], error } = part.state ?? {}
-    const result = error?.message ?? error ?? output ?? content.map((each) => each.text ?? "").join("\n")
+    const result = String(error?.message ?? error ?? output ?? content.map((each) => each.text ?? "").join("\n"))
     const name = part.tool ?? part.name
-    return [{ type: "tool_use", name, input: short(input), output: String(result).slice(0, 65_536), is_error: !!error }]
+    const lines = name === "read" && !error && result.match(/^\d+[:|] .*$/gm) // of the file; more stands around them
+    const told = (lines ? lines.join("\n") : result).slice(0, 65_536)
+    return [{ type: "tool_use", name, input: short(input), output: told, is_error: !!error }]
   })
   const more = { role, timestamp: about.time?.created, model: about.modelID ?? about.model?.id }
   if (role === "assistant") return content.map((each) => ({ ...more, content: [each] })) // in their order

@@ -11,7 +11,7 @@ const text = (said) => ({ type: "text", text: said })
 const state = { status: "completed", input: { filePath: "a.py" } }
 
 if (generation === "1") {
-  const tool = { type: "tool", tool: "read", state: { ...state, output: "1\n2" } }
+  const tool = { type: "tool", tool: "read", state: { ...state, output: "<content>\n1: x\n2: y\n</content>" } }
   const messages = () => [
     { info: { role: "user", time }, parts: out.stored },
     { info: { role: "assistant", time }, parts: [{ type: "reasoning", text: "hm" }, text("I look."), tool] },
