@@ -28,6 +28,8 @@ _MOST_REPEATS = 3
 _LISTED = re.compile(
     r"(\\b)?\((?:\?:)?([\w '-]+(?:\|[\w '-]+)*)\)(?:([a-z])\?)?(\\b)?|([\w '-]+(?:\|[\w '-]+)*)"
 )
+# The shape of most others: a stem, with one of several endings.
+_STEM = re.compile(r"(\\b)?([a-zA-Z '-]+)\((?:\?:)?([a-zA-Z '-]+(?:\|[a-zA-Z '-]+){0,30})\)(\?)?(\\b)?")
 # Flags under which letters or word edges are others than usual.
 _STRICTER = int(re.ASCII | re.LOCALE)
 
@@ -64,6 +66,10 @@ def needs(match: str) -> Needs:
     if listed is not None:
         before, words, suffix, after, bare = listed.groups()
         piece = _list(words or bare, before, suffix, after)
+    elif stemmed := _STEM.fullmatch(expression):
+        before, stem, words, is_optional, after = stemmed.groups()
+        endings = f"{words}|" if is_optional else words
+        piece = _list("|".join(stem + ending for ending in endings.split("|")), before, None, after)
     else:
         parsed = tree(expression)
         if parsed is None:

@@ -115,7 +115,8 @@ class BasicParts:
             self.reload_config()
         except ConfigError as error:
             self.trouble(str(error))
-        self.library.catch_up()
+        if self.has("library"):
+            self.library.catch_up()
 
     def has(self, name: str) -> bool:
         """Whether a part has been made."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from engine.rules.standing import ELSEWHERE
 from engine.rules.words import HOW_WORDS
 
 
@@ -15,22 +16,6 @@ def _any(words: str) -> str:
 
 
 _I = re.IGNORECASE
-
-_ELSEWHERE = (
-    r"\b(?:ab jetzt|ab sofort|künftig|immer|niemals|désormais|dorénavant|toujours|jamais"
-    r"|a partir de ahora|de ahora en adelante|siempre|nunca|a partir de agora|sempre|d['’]ora in poi"
-    r"|vanaf nu|voortaan|altijd|nooit|отныне|впредь|всегда|никогда)\b"
-    r"|从现在(?:开始|起)|以后(?:都|请|不要)|永远不要|總是|总是|今後は|これからは|必ず|앞으로는|항상|절대"
-)
-"""The same in other languages."""
-
-STANDING = re.compile(
-    r"\b(?:from now on|always|never|every ?time|whenever|each time|as a rule|next time|"
-    r"going forward|in (?:the )?future|i hate|(?:we|i) prefer|does(?:n['’]?t| not) make sense to)\b"
-    rf"|{_ELSEWHERE}",
-    _I,
-)
-"""Says that it holds from now on."""
 
 WIDE = re.compile(
     r"\b(?:everywhere|wherever|anywhere|by default|shouldn['’]t|should (?:only|not)|must (?:not|be)|we only)"
@@ -205,7 +190,7 @@ ASKED = re.compile(
 
 MEANT = re.compile(
     r"\b(?:should|must|let['’]?s|please|you|i (?:want|prefer|hate|like)|we (?:want|use))\b"
-    rf"|{_ELSEWHERE}",
+    rf"|{ELSEWHERE}",
     _I,
 )
 """Addresses somebody: what always happens is a rule only where somebody is to have it happen."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from engine.rules import forms
 from engine.rules.alike import stems
+from engine.rules.standing import STANDING
 
 LEAST = 0.0
 """Weight from which a sentence is kept as a saying; a rule needs more, see ``engine.rules.rulebook``."""
@@ -126,7 +127,7 @@ def _weighed(sentence: str, count: int, before: str) -> Saying | None:
     body = sentence[clause.end() :] if clause else sentence
     about = f"{before} {sentence}" if _points_back(sentence, before) else sentence
     how = len({found.casefold() for found in forms.HOW.findall(about)})
-    always = forms.STANDING.search(sentence) is not None
+    always = STANDING.search(sentence) is not None
     wide = forms.WIDE.search(sentence) is not None
     standing = always or wide
     declines = forms.DECLINES.match(body) is not None and not always

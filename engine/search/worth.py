@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.rules.forms import STANDING
+from engine.rules.standing import STANDING
 from engine.search.resident.segment import AGENT, PERSON
 from engine.search.results import SearchResult
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import threading
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.store import documents
 from engine.topics import forced
 from engine.topics.fields import near
+from engine.topics.kept import Stamp, keep, load_kept
 from engine.topics.loader import is_broken, load_topic
 from engine.topics.patterncheck import trigger_problems
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 FOLDER = "topics"
 MAX_TOPIC_BYTES = 1024 * 1024
+_FEW = 50
+"""Topics that are rather read again than all of them written anew."""
 _STAYS = "until then the version read before stays in use"
 
 
@@ -71,8 +74,9 @@ class TopicLibrary:
         self._check_patterns = check_patterns
         self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
+        self._kept: dict[str, tuple[Stamp, Topic]] = {}
         self._forced: dict[str, bool] = {}
-        self._stamps: list[tuple[str, int, int, int]] = []
+        self._stamps: dict[str, Stamp] = {}
         self._state_problems: tuple[Problem, ...] = ()
         self._by_name: dict[str, Topic] = {}
         self.topics: tuple[Topic, ...] = ()
@@ -84,10 +88,29 @@ class TopicLibrary:
         return self._by_name.get(name)
 
     def load(self) -> TopicsDelta:
-        """Read everything."""
+        """Read everything; a file that is as it was when it was last read counts as read."""
         with self._lock:
             self._stamps = self._looked_at()
-            return self.refresh(None)
+            known = self._kept = load_kept(self._files) if self._check_patterns else {}
+            try:
+                delta = self.refresh(None)
+            finally:
+                self._kept = {}
+            self._keep(known)
+            return delta
+
+    def _keep(self, known: Mapping[str, tuple[Stamp, Topic]]) -> None:
+        """Keeps the topics in whose files nothing is wrong, once there are many that were not."""
+        if not self._check_patterns or self._files.read_only:
+            return
+        sound = {
+            path: (self._stamps[path], entry.topic)
+            for path, entry in self._entries.items()
+            if entry.topic is not None and not entry.problems and path in self._stamps
+        }
+        new = sum(path not in known or known[path][0] != stamp for path, (stamp, _) in sound.items())
+        if new > max(_FEW, len(sound) // 10):
+            keep(self._files, sound.values())
 
     def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:
         """Read files again.
@@ -119,13 +142,13 @@ class TopicLibrary:
             if self._looked_at() != self._stamps:
                 self.load()
 
-    def _looked_at(self) -> list[tuple[str, int, int, int]]:
+    def _looked_at(self) -> dict[str, Stamp]:
         """The state of every file, by what the system says of it."""
-        stamps: list[tuple[str, int, int, int]] = []
+        stamps: dict[str, Stamp] = {}
         for path in (forced.STATE_FILE, *_topic_files(self._workspace)[0]):
             with contextlib.suppress(OSError):
-                there = self._workspace.root.joinpath(path).stat()
-                stamps.append((path, there.st_ino, there.st_size, there.st_mtime_ns))
+                found = os.lstat(f"{self._workspace.root}/{path}")
+                stamps[path] = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         return stamps
 
     def force(self, name: str, on: bool | None) -> Topic:
@@ -194,6 +217,10 @@ class TopicLibrary:
             what, cure = "is not Markdown, so it is not a topic", "name it *.md, or move it out of topics/"
             self._entries[path] = _Entry(None, (Problem(path, 0, what, cure, "warning"),))
             return
+        kept = self._kept.get(path)
+        if kept is not None and kept[0] == self._stamps.get(path) and self._has_all(kept[1]):
+            self._entries[path] = _Entry(kept[1], ())
+            return
         try:
             data = self._files.read(path, limit=MAX_TOPIC_BYTES)
         except FileNotFoundError:
@@ -213,6 +240,13 @@ class TopicLibrary:
             problems = (*problems, *trigger_problems(topic))
         self._entries[path] = _Entry(topic, problems)
 
+    def _has_all(self, topic: Topic) -> bool:
+        """Whether the files are there that a topic subscribes to; otherwise its own file has a problem."""
+        try:
+            return all(self._workspace.resolve(path).is_file() for path in topic.subscriptions)
+        except AutopoiesisError:
+            return False
+
     def _assemble(self) -> tuple[Problem, ...]:
         """Makes topics, problems and version from the entries; gives the clashes of names."""
         taken: dict[str, Topic] = {}
@@ -227,7 +261,11 @@ class TopicLibrary:
                 what = f"topic {topic.name!r} has the same name as {first.path}, so this file is not used"
                 clashes.append(Problem(path, 0, what, "rename one of the two files"))
         topics = sorted(taken.values(), key=lambda topic: topic.name)
-        self.topics = tuple(replace(topic, forced=self._forced.get(topic.name)) for topic in topics)
+        forced_now = self._forced
+        self.topics = tuple(
+            replace(topic, forced=forced_now[topic.name]) if topic.name in forced_now else topic
+            for topic in topics
+        )
         self._by_name = {topic.name: topic for topic in self.topics}
         found = [problem for entry in self._entries.values() for problem in entry.problems]
         self.problems = tuple(
@@ -256,7 +294,7 @@ def _digest(topics: Iterable[Topic]) -> str:
 
 def is_topic_path(path: str) -> bool:
     """Whether a path can be a topic's file; hidden files and editors' leftovers cannot."""
-    parts = PurePosixPath(path).parts
+    parts = path.split("/")
     name = parts[-1]
     is_hidden = any(part.startswith(".") for part in parts)
     is_leftover = name.endswith(("~", ".swp", ".tmp", ".bak", ".orig")) or name.startswith("#")

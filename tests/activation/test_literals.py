@@ -22,6 +22,8 @@ from tests.cases import each_case
         (r"\bdeploy(ment)?\b.*\bprod", {"deploy"}),
         (r"error \d{3}", {"error "}),
         ("/colou?r/i", {"colour", "color"}),
+        (r"\bdeploy(?:s|ed|ing)?\b", {"deploy"}),
+        (r"\bdeploy(ed|ing)\b", {"deployed", "deploying"}),
         ("[Ss]traße", {"strasse"}),
         (r"(?=.*foo)(?=.*barbaz)", {"barbaz"}),
         ("(?:ab){2}", {"abab"}),
@@ -107,3 +109,11 @@ def test_letters_that_a_pattern_takes_for_each_other_fold_to_the_same() -> None:
         expression = compile_expression(regex.escape(character))
         for same in expression.findall(every):
             assert fold(same) == fold(character), (character, same)
+
+
+def test_a_stem_with_endings_needs_what_the_same_pattern_in_another_form_does() -> None:
+    for endings in ("ed|ing", "s", "-up| it|ing|ings|s", "E|e"):
+        for optional in ("", "?"):
+            for edge in ("", r"\b"):
+                short = f"{edge}Re-deploy({endings}){optional}{edge}"
+                assert needs(short) == needs(short.replace("R", "(?:R)"))

@@ -1,0 +1,21 @@
+"""The words with which a sentence says that it holds from now on; every search looks for them."""
+
+from __future__ import annotations
+
+import re
+
+ELSEWHERE = (
+    r"\b(?:ab jetzt|ab sofort|künftig|immer|niemals|désormais|dorénavant|toujours|jamais"
+    r"|a partir de ahora|de ahora en adelante|siempre|nunca|a partir de agora|sempre|d['’]ora in poi"
+    r"|vanaf nu|voortaan|altijd|nooit|отныне|впредь|всегда|никогда)\b"
+    r"|从现在(?:开始|起)|以后(?:都|请|不要)|永远不要|總是|总是|今後は|これからは|必ず|앞으로는|항상|절대"
+)
+"""The same in other languages."""
+
+STANDING = re.compile(
+    r"\b(?:from now on|always|never|every ?time|whenever|each time|as a rule|next time|"
+    r"going forward|in (?:the )?future|i hate|(?:we|i) prefer|does(?:n['’]?t| not) make sense to)\b"
+    rf"|{ELSEWHERE}",
+    re.IGNORECASE,
+)
+"""Says that it holds from now on."""
