@@ -37,8 +37,8 @@ if sys.dont_write_bytecode:
 
 MEMORY = Path("/dev/shm")
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
-    # The tests make and remove a quarter of a million files, most of them of copied workspaces, and a disk takes
-    # three times as long for each. A folder goes with its test, unless that failed: see pyproject.toml.
+    # The tests make and remove a quarter of a million files, most of them of copied workspaces, and a disk
+    # takes three times as long for each. A folder goes with its test, unless that failed: see pyproject.toml.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 if sys.version_info < (3, 12, 2):
