@@ -35,6 +35,12 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
+MEMORY = Path("/dev/shm")
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
+    # The tests make and remove a quarter of a million files, most of them of copied workspaces, and a disk
+    # takes three times as long for each. A folder goes with its test, unless that failed: see pyproject.toml.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 if sys.version_info < (3, 12, 2):
     # Up to 3.11.7 and 3.12.1, Python counts in one place for all threads how deep it is in a syntax tree. A
     # collection of garbage lets another thread in, which may parse as well (`numpy.load` does): SystemError.

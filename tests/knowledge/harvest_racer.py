@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engine.knowledge.harvest.report import HarvestRequest
 from engine.knowledge.item import Item
-from tests.knowledge.harvest_crash_runner import LOADED
+from tests.knowledge.harvest_crash_case import LOADED
 from tests.knowledge.harvest_support import Desk, Scripted
 
 GAUGES = (

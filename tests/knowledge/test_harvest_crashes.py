@@ -32,7 +32,7 @@ EACH = [pytest.param(10, id="some"), pytest.param(500, marks=pytest.mark.thoroug
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
 def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
-    reached = reached_by("tests.knowledge.harvest_crash_runner", tmp_path, step, points)
+    reached = reached_by("knowledge.harvest_crash_case", tmp_path, step, points)
     assert reached.keys() >= set(points or ALL_POINTS)
 
 

@@ -21,5 +21,5 @@ SWEEPS = [
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
 def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
-    reached = reached_by("tests.lifecycle.extraction_crash_runner", tmp_path, step, points)
+    reached = reached_by("lifecycle.extraction_crash_case", tmp_path, step, points)
     assert reached.keys() >= (set(points) or POINTS)

@@ -28,12 +28,15 @@ BATCH_POINTS = {"batch:submit", "batch:note", "batch:poll", "batch:results"}
 @pytest.mark.timeout(2_400)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
 def test_at_every_fault_point(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
-    reached = reached_by("tests.lifecycle.reconstruction_crash_runner", tmp_path, step, points, timeout=2_000)
+    reached = reached_by("lifecycle.reconstruction_crash_case", tmp_path, step, points, timeout=2_000)
     assert reached.keys() >= (set(points) or POINTS)
 
 
 @pytest.mark.timeout(4_800)
+@pytest.mark.parametrize("service", ["anthropic", "openai"])
 @pytest.mark.parametrize(("step", "points"), BATCH_SWEEPS)
-def test_in_a_batch_that_is_paid_once(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
-    reached = reached_by("tests.lifecycle.batch_crash_runner", tmp_path, step, points, timeout=4_500)
+def test_in_a_batch_that_is_paid_once(
+    tmp_path: Path, service: str, step: int, points: tuple[str, ...]
+) -> None:
+    reached = reached_by(f"lifecycle.batch_crash_case:{service}", tmp_path, step, points, timeout=4_500)
     assert reached.keys() >= (set(points) or POINTS | BATCH_POINTS)
