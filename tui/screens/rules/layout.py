@@ -54,7 +54,9 @@ def read_table(rules: Rules) -> Table:
 def look_up(engine: Engine, rule: Rule) -> WhyView:
     """Looks up when a rule was said, what the agent had done each time, and what came of it since."""
     told = engine.rules.told(rule)[::-1]
-    sayings = tuple(Saying(each, engine.rules.before(each)) for each in told[:MOST])
+    by = engine.kept_rules.said_by(told[:MOST])
+    said = zip(told[:MOST], by, strict=True)
+    sayings = tuple(Saying(each, engine.rules.before(each), name) for each, name in said)
     since = engine.kept_rules.since().get(rule.id) if standing(rule) == "told again" else None
     return WhyView(rule, since.words if since else "", sayings=sayings, more=len(told) - len(sayings))
 

@@ -40,6 +40,8 @@ class Saying:
     told: Told
     before: str
     """What the agent had done; empty where that is not known."""
+    by: str = ""
+    """Who said it, in a memory that several people share; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def _facts(rule: Rule) -> Sequence[str]:
 def _saying(saying: Saying, width: int, roles: Roles) -> list[Row]:
     said, session = saying.told.said, saying.told.session
     row = Row((said.day or "–", roles.normal))
-    for part in (session.agent, session.project):
+    for part in (saying.by, session.agent, session.project):
         if part:
             row.gap(2).add(clip(first_line(part), width // 5), roles.muted)
     row.gap(2).add(clip_start(f"{session.path}:{said.line}", max(8, width - row.cells)), roles.faint)
