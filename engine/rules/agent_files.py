@@ -119,11 +119,10 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
 
 def with_place(rule: Rule) -> str:
     """A rule in words that say for which agent, files or tool alone it holds."""
-    globs = (
-        ", ".join(f"`{glob}`" for glob in rule.path.split(",")) if rule.path != paths_in(rule.text) else ""
-    )
-    parts = (("for ", rule.agent), ("in ", globs), ("when using ", rule.tool and f"`{rule.tool}`"))
-    where = ", ".join(f"{word}{place}" for word, place in parts if place)
+    paths = rule.path.split(",") if rule.path not in ("", paths_in(rule.text)) else []
+    work = f"in {', '.join(f'`{path}`' for path in paths)}" if paths else "", f"when using `{rule.tool}`"
+    places = f"for {rule.agent}", " or ".join(filter(None, work if rule.tool else work[:1]))
+    where = ", ".join(filter(None, places if rule.agent else places[1:]))
     return f"{where[0].upper()}{where[1:]}: {rule.text}" if where else rule.text
 
 

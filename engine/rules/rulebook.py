@@ -87,7 +87,7 @@ class Rule:
 
     @property
     def files(self) -> str:
-        """The files for which it holds, as ``path``: where nobody gave them, those that its own words name."""
+        """The files for which it holds, as ``path``; where nobody gave them, those that its words name."""
         return self.path or paths_in(self.text)
 
     @property

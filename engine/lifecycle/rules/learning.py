@@ -21,8 +21,8 @@ LEAST = 1.8
 """Weight from which sayings make a rule."""
 
 _OF_ONE = 3
-"""Sessions of one project or agent, and of no other, from which a rule is taken to hold there alone. Folders of
-work trees are projects too, and a rule that is missing costs more than one line too many."""
+"""Sessions of one project or agent, and of no other, from which a rule is taken to hold there alone. Folders
+of work trees are projects too, and a rule that is missing costs more than one line too many."""
 _NO_MARK = re.compile(r"[\s{}]")
 
 
