@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DONE, SAID = "→", "←"
 """Before what the agent had done, and what the person said: as in the feed."""
+WATCHED = "◉"
 _INDENT = 4
 MOST = 50
 """Times that are shown, the last ones."""
@@ -59,6 +60,10 @@ class WhyView:
     """How many there are beside them."""
     problem: str = ""
     """Why they cannot be looked up."""
+    sees: tuple[str, ...] = ()
+    """What in an agent's words or commands would show that it is broken."""
+    watched: bool = False
+    """A topic watches for that."""
 
 
 def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
@@ -73,6 +78,7 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     head = [
         *wrap([(first_line(rule.text), roles.strong)], width),
         *wrap([(f"{sign} {means}", style_of(rule, roles)), (facts, roles.muted)], width, indent=2),
+        *_watching(view, width, roles),
         Row(),
     ]
     rows = [(row, FACT) for row in head]
@@ -91,6 +97,16 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
         told = f"{len(view.sayings)} of {count(len(view.sayings) + view.more)} shown, the last ones"
         rows.append((Row((told, roles.muted)), FACT))
     return rows
+
+
+def _watching(view: WhyView, width: int, roles: Roles) -> list[Row]:
+    """What is, or could be, watched for."""
+    seen = f" for: {', '.join(view.sees)}" if view.sees else ""
+    if view.watched:
+        return wrap([(f"{WATCHED} agents are watched{seen}", roles.active)], width, indent=2)
+    if not seen or not view.rule.counts:
+        return []
+    return wrap([("t", roles.accent), (f" has agents watched{seen}", roles.muted)], width, indent=2)
 
 
 def _facts(rule: Rule) -> Sequence[str]:
