@@ -88,7 +88,15 @@ class ElsewhereCommands(RulesLayout):
 
     @command(
         "t", title="Have agents watched for what breaks the rule",
-        needs=[A_RULE, Need(lambda here: not here.watched, "it is watched for already"), WRITABLE],
+        needs=[
+            A_RULE,
+            Need(lambda here: not here.watched, "it is watched for already"),
+            Need(
+                lambda here: here.seen,
+                "its words do not tell what breaks it; give it: autopoiesis rules trigger RULE --pattern …",
+            ),
+            WRITABLE,
+        ],
     )  # fmt: skip
     def watch_rule(self) -> None:
         """Show the topic that watches what agents write and run for what breaks the selected rule; a there

@@ -22,6 +22,8 @@ class RulesSituation(Situation):
     """A model is set that words rules."""
     reading: bool = False
     """Sessions are being read."""
+    seen: bool = False
+    """The words of the selected rule tell what would show that it is broken."""
     watched: bool = False
     """A topic watches for what breaks the selected rule."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.lifecycle.rules.worth import Rate, Worth
 
 _INDENT = 2
-_RATE = 12
+_RATE = 13
 
 
 def known_page(found: Elsewhere, texts: Mapping[str, str]) -> Builder:
@@ -37,8 +37,8 @@ def known_page(found: Elsewhere, texts: Mapping[str, str]) -> Builder:
             text, line = first_line(texts.get(place.id, place.id)), first_line(place.text)
             rows += [Row(), *wrap([(text, roles.normal)], width)]
             rows.append(Row().gap(_INDENT).add(_short(place.path, f":{place.line}", width), roles.faint))
-            rows += wrap([(line, roles.muted)], width, indent=_INDENT, first=_INDENT)
-        told = "read" if found.read else "none lies in the folders in which your sessions were held"
+            rows += [Row().gap(_INDENT).extend(row) for row in wrap([(line, roles.muted)], width - _INDENT)]
+        told = "the files" if found.read else "none lies in the folders in which your sessions were held"
         rows += [Row(), Row((told, roles.muted))]
         return [*rows, *(Row().gap(_INDENT).add(_short(path, "", width), roles.faint) for path in found.read)]
 
@@ -78,7 +78,9 @@ def watcher_page(made: Watcher) -> Builder:
         rows = [*wrap(seen, width), *wrap([(does, roles.muted)], width), Row()]
         rows.append(Row((made.path, roles.accent)))
         for line in visible_lines(made.text):
-            rows += wrap([(line or " ", roles.normal)], width, indent=_INDENT)
+            text = line.lstrip(" ")
+            indent = min(len(line) - len(text), width // 2)
+            rows += [Row().gap(indent).extend(row) for row in wrap([(text, roles.normal)], width - indent)]
         return rows
 
     return build

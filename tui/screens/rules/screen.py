@@ -353,7 +353,7 @@ class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
 
     @property
     def situation(self) -> RulesSituation:
-        rule = self.selected()
+        rule, view = self.selected(), self.why.view
         return self.situated(
             RulesSituation,
             filtered=bool(self.query_text),
@@ -364,7 +364,8 @@ class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
             acceptable=self._acceptable(1),
             model=self.bench.engine.config.rules.provider != "none",
             reading=bool(self.reading),
-            watched=self.why.view is not None and self.why.view.watched,
+            seen=view is not None and bool(view.sees),
+            watched=view is not None and view.watched,
         )
 
 
