@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.lifecycle.rules.worth import Rate, Worth
 
 _INDENT = 2
-_RATE = 13
+_RATE = 15
 
 
 def known_page(found: Elsewhere, texts: Mapping[str, str]) -> Builder:
