@@ -171,7 +171,9 @@ class Parts(BasicParts):
         """What becomes of these rules: elsewhere, since they were accepted, and where they are broken."""
         from engine.lifecycle.rules.kept import KeptRules  # noqa: PLC0415 — only where somebody asks
 
-        return KeptRules(self.rules, lambda: self.conversations, lambda: self.injections, self.edited)
+        return KeptRules(
+            self.rules, lambda: self.conversations, lambda: self.injections, lambda: self.history, self.edited
+        )
 
     @part
     def condenser(self) -> Condenser:

@@ -73,12 +73,14 @@ def rules_for(
     most = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
     tools = {call.name.casefold() for turn in history[-_LAST:] for call in turn.tools}
     here = _in_play(message, history)
-    at_hand = [rule for rule in rules if rule.is_occasional and rule.is_about(here, tools)]
+    at_hand = [rule for rule in rules if rule.is_about(here, tools)]
     rules = [rule for rule in rules if not rule.is_occasional]
     kept = _fitting(rules, most)
+    at_hand.sort(key=kept.__contains__)
     # Without room they were told when the session began.
-    called = [*at_hand, *_called_for(rules, kept or rules, message, history)][:_MOST_CALLED]
-    missing = [rule for rule in (*rules, *at_hand) if rule not in kept and rule not in called]
+    near = _called_for(rules, kept or rules, message, history)
+    called = [*at_hand, *(rule for rule in near if rule not in at_hand)][:_MOST_CALLED]
+    missing = [rule for rule in dict.fromkeys((*rules, *at_hand)) if rule not in kept and rule not in called]
     left_out = (_left_out(missing, most),) if missing else ()
     return Chosen(_standing(kept), _called(called), left_out)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -50,6 +50,10 @@ class History:
     zone: Callable[[], str]
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        # What ``authors`` gave last, behind the commit and the folder that it is of.
+        self._authors: tuple[str, str, Mapping[str, str]] = "", "", {}
 
     # What happened.
 
@@ -128,6 +132,13 @@ class History:
         self.head()
         then = self.resolve(revision) if revision else ""
         return blame(self.repository.git, self.files, path, self._teachers, lines=lines, revision=then)
+
+    def authors(self, folder: str) -> Mapping[str, str]:
+        """Who added each file below a folder, by its path; see ``log.authors``."""
+        head = self.head()
+        if self._authors[:2] != (head, folder):
+            self._authors = head, folder, log.authors(self.repository.git, head, folder)
+        return self._authors[2]
 
     @property
     def _teachers(self) -> Teachers:

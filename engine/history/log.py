@@ -110,6 +110,27 @@ def one(git: Git, revision: str, *, raw: bool = True) -> Logged:
     return found[0]
 
 
+def authors(git: Git, head: str, folder: str) -> dict[str, str]:
+    """The author of the commit that added each file below a folder, by its path today, in one call. Of what
+    was there before a shallow clone begins the author is not known.
+
+    Raises:
+        RepositoryError: Git failed.
+    """
+    found: dict[str, str] = {}
+    today: dict[str, str] = {}
+    logged = commits(git, "--diff-filter=AR", head, paths=[folder])
+    if any(not each.entry.parents for each in logged) and is_shallow(git):
+        logged = [each for each in logged if each.entry.parents]
+    for each in logged:  # newest first: the one that added a file has the last word
+        for file in each.files:
+            path = today.get(file.path, file.path)
+            found[path] = each.entry.author.strip()
+            if file.earlier:
+                today[file.earlier] = path
+    return found
+
+
 def is_shallow(git: Git) -> bool:
     """Whether the clone lacks what was before its first commits."""
     return git.run("rev-parse", "--is-shallow-repository").text == "true"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from engine.errors import ChangeRefused
 from engine.rules.alike import SAME, Rarity, contradicts, stems
+from engine.rules.places import paths_in
 from engine.rules.rulebook import Rule
 
 NAMES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".github/copilot-instructions.md", ".cursorrules")
@@ -48,7 +49,7 @@ class Sections:
         if not self.has_section and before:
             before += self.newline * (1 if before.endswith("\n") else 2)
         ids = " ".join(rule.id for rule in rules)
-        lines = [f"- {_harmless(rule.text)}" for rule in rules]
+        lines = [f"- {_harmless(with_place(rule))}" for rule in rules]
         section = (f"<!-- autopoiesis rules export: {ids} -->", _HEADING, "", *lines, _END, "")
         return f"{before}{self.newline.join(section)}{after}"
 
@@ -103,7 +104,7 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
     rules = tuple(rules)
     rarity = Rarity([*(sentence for _, sentence in sentences), *(rule.text for rule in rules)])
     for rule in rules:
-        wordings = rule.text.split(" / ")
+        wordings = *rule.text.split(" / "), with_place(rule)
         best, most = None, SAME
         for number, sentence in sentences:
             for wording in wordings:
@@ -114,6 +115,15 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
                     best, most = Place(rule.id, path, number, sentence), likeness
         if best is not None:
             yield best
+
+
+def with_place(rule: Rule) -> str:
+    """A rule in words that say for which agent, files or tool alone it holds."""
+    paths = rule.path.split(",") if rule.path not in ("", paths_in(rule.text)) else []
+    work = f"in {', '.join(f'`{path}`' for path in paths)}" if paths else "", f"when using `{rule.tool}`"
+    places = f"for {rule.agent}", " or ".join(filter(None, work if rule.tool else work[:1]))
+    where = ", ".join(filter(None, places if rule.agent else places[1:]))
+    return f"{where[0].upper()}{where[1:]}: {rule.text}" if where else rule.text
 
 
 def _harmless(text: str) -> str:

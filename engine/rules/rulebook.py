@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from engine.rules.places import paths_in
 from engine.store.documents import parse
 
 PATH = "knowledge/rules.md"
@@ -82,11 +83,18 @@ class Rule:
     @property
     def where(self) -> str:
         """Where alone it holds, for a person; empty for everywhere."""
-        return " ".join(filter(None, (self.project, self.agent, self.tool, self.path)))
+        return " ".join(filter(None, (self.project, self.agent, self.tool, self.files)))
+
+    @property
+    def files(self) -> str:
+        """The files for which it holds, as ``path``; where nobody gave them, those that its words name."""
+        return self.path or paths_in(self.text)
 
     @property
     def is_occasional(self) -> bool:
-        """Whether it holds for some work alone: it stands in no prompt but those for such work."""
+        """Whether the person has it stand in no prompt but those for some work. What its words alone narrow
+        stands in the others too: which files a task will touch is often not known when it begins.
+        """
         return bool(self.path or self.tool)
 
     def is_about(self, paths: Iterable[str], tools: Collection[str]) -> bool:
@@ -95,7 +103,7 @@ class Rule:
         """
         if self.tool and self.tool.casefold() in tools:
             return True
-        globs = [each.rstrip("/") for each in self.path.split(",") if each.strip("/")]
+        globs = [each.rstrip("/") for each in self.files.split(",") if each.strip("/")]
         return any(
             fnmatchcase(f"/{path}/", f"*/{glob}/*") or fnmatchcase(f"/{path}", f"*/{glob}")
             for path in paths

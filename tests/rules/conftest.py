@@ -18,7 +18,13 @@ def say(sample: Path) -> Say:
     shutil.rmtree(sample / "raw/conversations", ignore_errors=True)
     count = 0
 
-    def write(day: str, *texts: str, cwd: str = "/home/robin/gauges", kind: str = "") -> Path:
+    def write(
+        day: str,
+        *texts: str,
+        cwd: str = "/home/robin/gauges",
+        kind: str = "",
+        agent: str = "claude-code",
+    ) -> Path:
         nonlocal count
         count += 1
         folder = sample / f"raw/conversations/{day.replace('-', '/')}"
@@ -31,7 +37,7 @@ def say(sample: Path) -> Say:
         path = folder / f"1000-ses_{count:08x}-work.md"
         path.write_text(
             f"---\nsession_id: ses_{count:08x}\nstarted: {day}T10:00:00Z\ncwd: {cwd}\n"
-            f"channel: claude-code\n---\n\n# Work\n{turns}"
+            f"channel: {agent}\n---\n\n# Work\n{turns}"
         )
         return path
 

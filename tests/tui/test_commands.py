@@ -32,7 +32,8 @@ from tui.screens.jobs.screen import JobsScreen, JobsSituation
 from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
 from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
 from tui.screens.review.screen import ReviewScreen, ReviewSituation
-from tui.screens.rules.screen import RulesScreen, RulesSituation
+from tui.screens.rules.needs import RulesSituation
+from tui.screens.rules.screen import RulesScreen
 from tui.screens.search.screen import SearchScreen, SearchSituation
 from tui.screens.tune.screen import TuneScreen, TuneSituation
 from tui.screens.workbench.openings import OPENINGS, Opening

@@ -310,9 +310,59 @@ async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
         assert "accepted 2026-06-12, yet told once since; no prompt of ours in this session" in driven.flat()
 
 
+async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "gauges/CLAUDE.md"
+    file.parent.mkdir()
+    file.write_text("Never amend commits.\n")
+    for path in root.glob("raw/conversations/**/*gauges.md"):
+        path.write_text(path.read_text().replace("/home/robin/gauges", str(file.parent)))
+    async with opened(root, SIZES["80x24"]) as driven:
+        await driven.press("K")
+        await driven.until(lambda: "1 file read, 1 rule known there" in driven.text)
+        assert "please don't amend commits" in driven.text and "CLAUDE.md:1" in driven.text
+        await driven.press("escape")
+        await driven.until(lambda: book(root)[driven.rule("amend").id].known == "CLAUDE.md")
+
+        await driven.press("A", "enter")
+        await driven.done("accepted: ")
+        await driven.press("W")
+        await driven.until(lambda: "repetitions a week" in driven.text)
+        assert "(0 in 0)" in driven.line(DRAFT) and "no accepted rule has enough weeks" in driven.flat()
+        await driven.press("a", "escape")  # nothing is offered there
+
+        await driven.press("X")
+        await driven.type("~/gauges/CLAUDE.md")
+        await driven.press("enter")
+        await driven.until(lambda: "+ - open" in driven.text)
+        assert "export to ~/gauges/CLAUDE.md" in driven.text and "a writes it" in driven.text
+        await driven.press("escape")
+        assert file.read_text() == "Never amend commits.\n"
+        await driven.press("X", "up", "enter")
+        await driven.until(lambda: "a writes it" in driven.text)
+        await driven.press("a")
+        await driven.done("written: 1 rule in ~/gauges/CLAUDE.md")
+        assert driven.rule(DRAFT).text in file.read_text()
+
+        await driven.choose(BRANCH)
+        await driven.settle()
+        await driven.press("t")
+        assert "its words do not tell what breaks it" in driven.said
+        amend = await driven.choose("amend")
+        await driven.until(lambda: "t has agents watched for: git commit --amend" in driven.flat())
+        await driven.press("t")
+        await driven.until(lambda: "a turns it on" in driven.text)
+        assert "  match: " in driven.text and not (root / f"topics/rule-{amend.id}.md").exists()
+        await driven.press("a")
+        await driven.done("watched for: git commit --amend")
+        await driven.until(lambda: "◉ agents are watched for: git commit --amend" in driven.flat())
+        await driven.press("t")
+        assert "it is watched for already" in driven.said
+    assert git(root, "log", "-1", "--format=%s").startswith("maintenance: an output trigger for the rule")
+
+
 async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> None:
     async with opened(root, read_only=True) as driven:
-        await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i")
+        await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X")
         assert set(driven.said.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
         assert len(driven.listed()) == 8
     (root / PATH).unlink()

@@ -56,7 +56,7 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
     found = [rule for rule in most_told(book.rules) if every or rule.counts]
     since = engine.kept_rules.since()
     if as_json:
-        emit_json([{**plain(rule), "since": since.get(rule.id)} for rule in found])
+        emit_json([{**plain(rule), "where": rule.where, "since": since.get(rule.id)} for rule in found])
         return
     if not found:
         emit("no rules are known yet; read the sessions for them: autopoiesis rules learn")
@@ -111,31 +111,37 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
 @rules.verb("why", "autopoiesis rules why 3f2a91c")
 @click.argument("rule")
 def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
-    """Show where a rule was said: each time, with its day, its transcript, and what the agent had done."""
+    """Show where a rule was said: each time, with its day, its transcript, and what the agent had done.
+
+    In a memory that several people share also by whom: the author of the commit that added the transcript.
+    """
     found = engine.rules.rule(rule)
     told, since = engine.rules.told(found), engine.kept_rules.since().get(found.id)
+    by = engine.kept_rules.said_by(told)
     if as_json:
         before = [engine.rules.before(each) for each in told]
-        emit_json({"rule": found, "told": told, "before": before, "since": since})
+        emit_json({"rule": found, "told": told, "before": before, "by": by, "since": since})
         return
     emit(f"{found.text}")
     emit(f"{_state(found)}, told in {plural(found.told, 'session')}")
     if since is not None:
         emit(f"accepted on {found.accepted}, {since.words}")
     if found.by:
-        by = engine.rules.book().get(found.by)
-        emit(f"replaced by {found.by}{f': {by.text}' if by else ''}")
+        taker = engine.rules.book().get(found.by)
+        emit(f"replaced by {found.by}{f': {taker.text}' if taker else ''}")
+    heads = ["day", "transcript", *(["by"] if any(by) else []), "agent", "what the agent had done", "said"]
     rows = [
         [
             each.said.day,
             f"{each.session.path}:{each.said.line}",
+            *([name or "–"] if any(by) else []),
             each.session.agent or "–",
             _short(engine.rules.before(each)) or "–",
             each.said.text,
         ]
-        for each in told
+        for each, name in zip(told, by, strict=True)
     ]
-    table(rows, ["day", "transcript", "agent", "what the agent had done", "said"])
+    table(rows, heads)
 
 
 @rules.verb("accept", "autopoiesis rules accept 3f2a91c", "autopoiesis rules accept --told 3")
@@ -198,7 +204,7 @@ def rules_narrow(
         tool=tool or wide,
         path=path or wide,
     )
-    where = change.rules[0].where
+    where = change.rules[0].where if wide is None else ""
     emit_change(change, f"{'holds' if not where else 'narrowed to'} {where or 'everywhere'}", as_json)
 
 

@@ -10,10 +10,10 @@ import click
 from tui.cli.base import emit, emit_json, emit_problems, kept, plain, table, verb
 from tui.cli.rules import emit_change
 from tui.render.figures import plural
+from tui.render.rules_words import rate_words, worth_words
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.lifecycle.rules.worth import Rate
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -103,24 +103,13 @@ def worth(engine: Engine, as_json: bool) -> None:
         emit_json(found)
         return
     rows = [
-        [each.rule.id, _rate(each.before), _rate(each.after), str(each.tokens), each.rule.text]
+        [each.rule.id, rate_words(each.before), rate_words(each.after), str(each.tokens), each.rule.text]
         for each in found.rules
     ]
     if rows:
         table(rows, ["rule", "a week before", "and since", "tokens", "in your words"])
-    telling = sum(each.can_tell for each in found.rules)
-    if telling:
-        emit(f"{plural(telling, 'rule')} together, a week of one: {_rate(found.before)} before,"
-             f" {_rate(found.after)} since")  # fmt: skip
-        emit("a rule is often accepted right after a repetition: some become rarer by themselves")
-    else:
-        emit("no accepted rule has enough weeks with sessions before and since to be compared")
-    if found.prompts:
-        share = 100 * found.tokens / max(found.of, 1)
-        emit(f"rules take {found.tokens / found.prompts:,.0f} tokens of a prompt, {share:.1f} % of it"
-             f" ({plural(found.prompts, 'recorded prompt')})")  # fmt: skip
-    else:
-        emit("what rules take of a prompt is not known: none was recorded since rules are")
+    for line in worth_words(found):
+        emit(line)
 
 
 @verb("autopoiesis rules trigger 3f2a91c", "autopoiesis rules trigger 3f2a91c --pattern '\\bTODO\\b' --apply",
@@ -148,8 +137,3 @@ def trigger(engine: Engine, rule: str, pattern: str, is_applied: bool, as_json: 
         )
     else:
         emit("write it with --apply")
-
-
-def _rate(rate: Rate) -> str:
-    counted = f"({rate.told} in {plural(rate.weeks, 'week')})"
-    return f"too few weeks {counted}" if rate.a_week is None else f"{rate.a_week:.2f} {counted}"

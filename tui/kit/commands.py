@@ -16,7 +16,7 @@ from tui.kit.editor import editor_command, with_terminal
 from tui.kit.frame import Frame
 from tui.kit.help import help_lines
 from tui.kit.messages import NextTheme
-from tui.kit.page import Builder, PageScreen
+from tui.kit.page import Builder, Offer, PageScreen
 from tui.kit.panel import KEYS_OF, Motion
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
@@ -195,9 +195,10 @@ class Commanded(Frame):
             self.say(f"{words[0]} ended with {code}", trouble=True)
         bench.conductor.rescan(quietly=True)
 
-    def page(self, title: str, build: Builder, *, full: bool = False) -> None:
+    def page(self, title: str, build: Builder, *, full: bool = False, offer: Offer | None = None) -> None:
         """Opens a page over the self."""
-        self.app.push_screen(PageScreen(title, build, full=full))
+        self.app.clear_notifications()  # on a small screen they would lie over it
+        self.app.push_screen(PageScreen(title, build, full=full, offer=offer))
 
     def ask(self, title: str, question: str, answer: str, then: Callable[[], None]) -> None:
         """Asks first, and does it only if the person says so."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,7 +17,16 @@ from tui.render.roles import Roles
 Builder = Callable[[int, Roles], list[Row]]
 
 KEYS = "esc closes · j k move · Y copies"
+ACCEPT = "a"
 CLOSING = ("escape", "q", "enter", "question_mark")
+
+
+class Offer(NamedTuple):
+    """What a page shows before it is done."""
+
+    words: str
+    """What the key does, behind it."""
+    do: Callable[[], object]
 
 
 class PagePanel(LinesPanel):
@@ -52,6 +61,7 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         title: Plain text for the frame.
         full: Takes nearly the whole screen instead of what a page of text needs.
         keys: What its frame says of the keys.
+        offer: What a key of its own does, and closes it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,11 +72,21 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         ),
         *(Binding(key, "close", show=False, priority=True) for key in CLOSING),
         Binding("Y", "copy", show=False, priority=True),
+        Binding(ACCEPT, "accept", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, build: Builder, *, full: bool = False, keys: str = KEYS) -> None:
+    def __init__(
+        self,
+        title: str,
+        build: Builder,
+        *,
+        full: bool = False,
+        keys: str = KEYS,
+        offer: Offer | None = None,
+    ) -> None:
         super().__init__(classes="-full" if full else None)
-        self.panel = PagePanel(title, build, keys)
+        self.panel = PagePanel(title, build, f"{ACCEPT} {offer.words} · {keys}" if offer else keys)
+        self.offer = offer
 
     def compose(self) -> ComposeResult:
         yield self.panel
@@ -78,6 +98,12 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
     def action_close(self) -> None:
         """Back to the workbench."""
         self.dismiss(None)
+
+    def action_accept(self) -> None:
+        """Does what the page offers."""
+        if self.offer is not None:
+            self.dismiss(None)
+            self.offer.do()
 
     def action_copy(self) -> None:
         """Copies the whole page."""

@@ -28,6 +28,7 @@ Mode = Literal[
     "snapshot",
     "wording",
     "often",
+    "export",
 ]
 
 HISTORY = 200
@@ -80,6 +81,10 @@ _MODES: dict[Mode, _Words] = {
     "often": _Words(
         "accept what you said in so many sessions or more:", "≥", "a number",
         "enter accepts them · esc leaves all as it is",
+    ),
+    "export": _Words(
+        "export accepted rules to:", "▸", "CLAUDE.md or AGENTS.md of a project, or ~/.claude/CLAUDE.md",
+        "enter shows what changes in it · esc leaves",
     ),
 }  # fmt: skip
 

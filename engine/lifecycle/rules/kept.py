@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import ChangeRefused
+from engine.errors import ChangeRefused, RepositoryError
 from engine.lifecycle.rules.elsewhere import Elsewhere, Export, look, marked, name_of, plan
 from engine.lifecycle.rules.grouping import told_of
 from engine.lifecycle.rules.since import DAYS, Fading, Prompts, Since, fading, since
@@ -20,10 +20,13 @@ from engine.rules.rulebook import PATH
 from engine.store.change import commit_change
 from engine.store.commit_message import commit_message
 from engine.store.named_file import read_named, replace_named
+from engine.transcripts.places import FOLDER
 
 if TYPE_CHECKING:
     from engine.conversations.conversations import Conversations
+    from engine.history.history import History
     from engine.injections.injections import Injections
+    from engine.lifecycle.rules.grouping import Told
     from engine.lifecycle.rules.rules import Rules
 
 
@@ -38,6 +41,7 @@ class KeptRules:
     rules: Rules
     conversations: Callable[[], Conversations]
     injections: Callable[[], Injections]
+    history: Callable[[], History]
     edited: Callable[[str], None]
 
     def since(self) -> Mapping[str, Since]:
@@ -49,6 +53,17 @@ class KeptRules:
         prompts = Prompts(self.injections().log.every(), self.conversations().read)
         found = {rule.id: since(rule, told_of(rule, groups), prompts) for rule in again}
         return {name: each for name, each in found.items() if each.told}
+
+    def said_by(self, told: Iterable[Told]) -> tuple[str, ...]:
+        """Who said a rule each time: the author of the commit that added the transcript. Empty where it is in
+        no commit yet, or the memory holds transcripts of one author alone.
+        """
+        try:
+            authors = self.history().authors(FOLDER)
+        except RepositoryError:
+            authors = {}
+        is_shared = len(set(authors.values())) > 1
+        return tuple(authors.get(each.session.path, "") if is_shared else "" for each in told)
 
     def fading(self, days: int = DAYS) -> Fading:
         """Rules that count and that nobody needed in so many days; ``Rules.rest`` takes them out."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from engine.rules.saying import PLAIN
 
 if TYPE_CHECKING:
     from engine.lifecycle.rules.grouping import Group
+    from engine.lifecycle.rules.sessions import SessionRead
 
 MOST = 150
 """Rules that are in prompts or wait for it; of more, those rest that were said least plainly."""
@@ -18,9 +20,10 @@ MOST = 150
 LEAST = 1.8
 """Weight from which sayings make a rule."""
 
-_OF_ONE_PROJECT = 3
-"""Sessions of one project, and of no other, from which a rule is taken to hold in that project alone. Folders
+_OF_ONE = 3
+"""Sessions of one project or agent, and of no other, from which a rule is taken to hold there alone. Folders
 of work trees are projects too, and a rule that is missing costs more than one line too many."""
+_NO_MARK = re.compile(r"[\s{}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,9 @@ class Learned:
     replaced: tuple[Rule, ...] = ()  # that a later one takes back
 
 
-def learned(book: Rulebook, groups: Sequence[Group], written: Mapping[str, str]) -> Learned:
+def learned(
+    book: Rulebook, groups: Sequence[Group], written: Mapping[str, str], sessions: Sequence[SessionRead]
+) -> Learned:
     """What groups of sayings make of a book.
 
     What the person has accepted, worded or turned down stays so; only how often it was said changes. What
@@ -44,6 +49,7 @@ def learned(book: Rulebook, groups: Sequence[Group], written: Mapping[str, str])
     Args:
         written: Every rule that was ever in the book, by its id: of these, what is not there any more was
             deleted, and does not come back.
+        sessions: All that were read.
     """
     alias = {name: rule.id for rule in book.rules for name in rule.also}
     by_rule: dict[str, list[Group]] = {}
@@ -59,7 +65,7 @@ def learned(book: Rulebook, groups: Sequence[Group], written: Mapping[str, str])
             deleted = name in written
             rule = None if deleted or weights[name] < LEAST else _new(mine[0])
         if rule is not None:
-            found[name] = _told(_woken(rule, mine), mine)
+            found[name] = _told(_woken(rule, mine), mine, sessions)
     for name, rule in found.items():
         taker = next((group.replaced for group in by_rule[name] if group.replaced), "")
         taker = alias.get(taker, taker)
@@ -104,10 +110,10 @@ def _woken(rule: Rule, groups: Sequence[Group]) -> Rule:
     return replace(rule, state="in force" if rule.accepted or rule.own else "said")
 
 
-def _told(rule: Rule, groups: Sequence[Group]) -> Rule:
-    sessions = {each.session.path for group in groups for each in group.told}
-    projects = {each.session.project for group in groups for each in group.told}
-    text, state, project = rule.text, rule.state, rule.project
+def _told(rule: Rule, groups: Sequence[Group], read: Sequence[SessionRead]) -> Rule:
+    sessions = {each.session.path: each.session for group in groups for each in group.told}
+    projects = {session.project for session in sessions.values()}
+    text, state, project, agent = rule.text, rule.state, rule.project, rule.agent
     said = {begin for group in groups for begin in group.texts}
     own = rule.own or not (rule.worded or any(map(text.startswith, said)))
     if not own and not rule.accepted:
@@ -115,10 +121,28 @@ def _told(rule: Rule, groups: Sequence[Group]) -> Rule:
         text = rule.text if rule.worded else best.wording
         if state == "said" and best.standing and best.weight >= PLAIN:
             state = "in force"
-        is_of_one = len(projects) == 1 and len(sessions) >= _OF_ONE_PROJECT
+        is_of_one = len(projects) == 1 and len(sessions) >= _OF_ONE
         project = next(iter(projects)) if is_of_one else ""
+        agent = _agent(sessions.values(), read)
     last = max((group.last for group in groups), default=rule.last)
-    return replace(rule, own=own, text=text, state=state, project=project, told=len(sessions), last=last)
+    return replace(
+        rule, own=own, text=text, state=state, project=project, agent=agent, told=len(sessions), last=last
+    )
+
+
+def _agent(told: Collection[SessionRead], read: Iterable[SessionRead]) -> str:
+    """The agent for which alone a rule holds; empty where that is not certain.
+
+    It is where the person has said it to that one time and again, and to no other in as many sessions that
+    they held with others since, on the same projects.
+    """
+    agents = {session.agent for session in told}
+    agent = next(iter(agents), "")
+    if len(agents) > 1 or len(told) < _OF_ONE or not agent or _NO_MARK.search(agent):
+        return ""
+    first, projects = min(session.path for session in told), {session.project for session in told}
+    since = [each.agent for each in read if each.path >= first and each.project in projects and each.agent]
+    return agent if 2 * since.count(agent) <= len(since) else ""
 
 
 def _in_order(rules: Iterable[Rule], weights: Mapping[str, float]) -> list[Rule]:

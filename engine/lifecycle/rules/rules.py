@@ -19,7 +19,6 @@ from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.rules.grouping import Group, Told, grouped, told_of
 from engine.lifecycle.rules.learning import Learned, learned
 from engine.lifecycle.rules.sessions import (
-    Known,
     RuleLog,
     SessionRead,
     Written,
@@ -121,8 +120,9 @@ class Rules:
         self.log.add(read)
         with self.files.lock():
             known = self.log.known()
-            book, groups = self.book(), self._groups(known)
-            found = learned(book, groups, known.written if book.text else {})
+            book, sessions = self.book(), there(self.files, known)
+            groups = grouped(sessions, known.written)
+            found = learned(book, groups, known.written if book.text else {}, sessions)
             for name, text in found.first.items():
                 self.log.note(Written(name, text))
             for rule in found.gone:
@@ -131,8 +131,8 @@ class Rules:
                 return Learning(count, found)
             self._write(found.book)
         what = f"{len(found.new)} rules learned" if found.new else "what was said again of rules"
-        sessions = {each.session.path for group in groups if group.id in found.first for each in group.told}
-        return Learning(count, found, self._commit(what, sessions=sorted(sessions)))
+        taught = {each.session.path for group in groups if group.id in found.first for each in group.told}
+        return Learning(count, found, self._commit(what, sessions=sorted(taught)))
 
     def told(self, rule: Rule) -> tuple[Told, ...]:
         """Every time that a rule was said, oldest first."""
@@ -143,7 +143,8 @@ class Rules:
         stamp = self.log.stamp()
         if self._heard is None or self._heard[0] != stamp:
             known = self.log.known()
-            self._heard = stamp, there(self.files, known), self._groups(known)
+            sessions = there(self.files, known)
+            self._heard = stamp, sessions, grouped(sessions, known.written)
         return self._heard[1:]
 
     def before(self, told: Told) -> str:
@@ -154,10 +155,6 @@ class Rules:
             return done_before(self.files, told.session.path, told.said.line)
         except (OSError, AutopoiesisError):
             return ""
-
-    def _groups(self, known: Known) -> list[Group]:
-        """The sayings of the sessions that there are, by rule."""
-        return grouped(there(self.files, known), known.written)
 
     def rule(self, name: str, book: Rulebook | None = None) -> Rule:
         """The rule with an id, or with one that begins so.

@@ -32,6 +32,11 @@ class Watcher:
     commit: ChangeCommit = field(default_factory=ChangeCommit)
 
 
+def watcher_path(rule: Rule) -> str:
+    """The file of the topic that watches for a rule, workspace-relative."""
+    return f"topics/rule-{rule.id}.md"
+
+
 def watcher_of(rule: Rule, pattern: str, workspace: Workspace) -> Watcher:
     """The topic that watches for a rule.
 
@@ -57,7 +62,7 @@ def watcher_of(rule: Rule, pattern: str, workspace: Workspace) -> Watcher:
     }
     lines = [line for key, value in header.items() for line in yamlwrite.lines(key, value)]
     body = f"# Rule {rule.id}\n\n## Instructions\n\nOf my rules, keep this one: {rule.text}\n"
-    path, text = f"topics/rule-{rule.id}.md", "\n".join(("---", *lines, "---", "", body))
+    path, text = watcher_path(rule), "\n".join(("---", *lines, "---", "", body))
     problems = check_versions({path: text.encode("utf-8", "replace")}, workspace)
     wrong = next((problem for problem in problems if problem.severity == "error"), None)
     if wrong is not None:

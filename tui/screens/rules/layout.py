@@ -10,7 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.types import CSSPathType
 
+from engine.lifecycle.rules.watched import watcher_path
 from engine.rules.rulebook import Rule, Rulebook, most_told
+from engine.rules.seen import what_breaks
 from tui.kit.lanes import Lane
 from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
@@ -54,14 +56,23 @@ def read_table(rules: Rules) -> Table:
 def look_up(engine: Engine, rule: Rule) -> WhyView:
     """Looks up when a rule was said, what the agent had done each time, and what came of it since."""
     told = engine.rules.told(rule)[::-1]
-    sayings = tuple(Saying(each, engine.rules.before(each)) for each in told[:MOST])
+    by = engine.kept_rules.said_by(told[:MOST])
+    said = zip(told[:MOST], by, strict=True)
+    sayings = tuple(Saying(each, engine.rules.before(each), name) for each, name in said)
     since = engine.kept_rules.since().get(rule.id) if standing(rule) == "told again" else None
-    return WhyView(rule, since.words if since else "", sayings=sayings, more=len(told) - len(sayings))
+    return WhyView(
+        rule,
+        since.words if since else "",
+        sayings=sayings,
+        more=len(told) - len(sayings),
+        sees=what_breaks(rule.text)[1],
+        watched=(engine.workspace.root / watcher_path(rule)).is_file(),
+    )
 
 
 def _heard(rule: Rule) -> tuple[object, ...]:
     """What decides when a rule was said, and what came of it."""
-    return rule.told, rule.last, rule.also, rule.accepted
+    return rule.text, rule.told, rule.last, rule.also, rule.accepted
 
 
 def named(rule: Rule) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.full_screen import committed
@@ -17,7 +17,9 @@ from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
 from tui.render.figures import count, plural
 from tui.render.safe import first_line
-from tui.screens.rules.layout import KEPT, RulesLayout, named
+from tui.screens.rules.elsewhere import ElsewhereCommands
+from tui.screens.rules.layout import KEPT, named
+from tui.screens.rules.needs import A_RULE, NOT_ACCEPTED, RulesSituation
 from tui.screens.rules.rows import standing
 
 if TYPE_CHECKING:
@@ -31,23 +33,6 @@ OFTEN = 3
 """Sessions from which what was said may well be meant: offered where that holds for any."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RulesSituation(Situation):
-    """What the commands of this screen depend on."""
-
-    rule: str = ""
-    """The id of the selected rule; empty where none is."""
-    standing: str = ""
-    project: str = ""
-    """Where it holds alone, or would."""
-    acceptable: int = 0
-    """How many rules in prompts were not accepted."""
-    model: bool = False
-    """A model is set that words rules."""
-    reading: bool = False
-    """Sessions are being read."""
-
-
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A decision on the rules, and the words for it."""
@@ -56,14 +41,7 @@ class Wish:
     what: str
 
 
-A_RULE: Need[RulesSituation] = Need(lambda here: here.rule, "no rule is selected")
-
-NOT_ACCEPTED: Need[RulesSituation] = Need(
-    lambda here: here.standing not in ("accepted", "told again"), "it is accepted already"
-)
-
-
-class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
+class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
     """The rules screen, with its commands."""
 
     def __init__(self, bench: Bench) -> None:
@@ -276,6 +254,8 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
             self._wish(lambda rules: rules.reword(about, text), "in force")
         elif entered.mode == "wording" and text:
             self._wish(lambda rules: rules.add(text), "in force")
+        elif entered.mode == "export" and text:
+            self.show_export(text)
         elif entered.mode != "filter":
             self.say("nothing was typed; nothing is changed")
 
@@ -373,7 +353,7 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
 
     @property
     def situation(self) -> RulesSituation:
-        rule = self.selected()
+        rule, view = self.selected(), self.why.view
         return self.situated(
             RulesSituation,
             filtered=bool(self.query_text),
@@ -384,6 +364,8 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
             acceptable=self._acceptable(1),
             model=self.bench.engine.config.rules.provider != "none",
             reading=bool(self.reading),
+            seen=view is not None and bool(view.sees),
+            watched=view is not None and view.watched,
         )
 
 

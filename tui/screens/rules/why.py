@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DONE, SAID = "→", "←"
 """Before what the agent had done, and what the person said: as in the feed."""
+WATCHED = "◉"
 _INDENT = 4
 MOST = 50
 """Times that are shown, the last ones."""
@@ -40,6 +41,8 @@ class Saying:
     told: Told
     before: str
     """What the agent had done; empty where that is not known."""
+    by: str = ""
+    """Who said it, in a memory that several people share; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,10 @@ class WhyView:
     """How many there are beside them."""
     problem: str = ""
     """Why they cannot be looked up."""
+    sees: tuple[str, ...] = ()
+    """What in an agent's words or commands would show that it is broken."""
+    watched: bool = False
+    """A topic watches for that."""
 
 
 def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
@@ -71,6 +78,7 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     head = [
         *wrap([(first_line(rule.text), roles.strong)], width),
         *wrap([(f"{sign} {means}", style_of(rule, roles)), (facts, roles.muted)], width, indent=2),
+        *_watching(view, width, roles),
         Row(),
     ]
     rows = [(row, FACT) for row in head]
@@ -91,6 +99,16 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     return rows
 
 
+def _watching(view: WhyView, width: int, roles: Roles) -> list[Row]:
+    """What is, or could be, watched for."""
+    seen = f" for: {', '.join(view.sees)}" if view.sees else ""
+    if view.watched:
+        return wrap([(f"{WATCHED} agents are watched{seen}", roles.active)], width, indent=2)
+    if not seen or not view.rule.counts:
+        return []
+    return wrap([("t", roles.accent), (f" has agents watched{seen}", roles.muted)], width, indent=2)
+
+
 def _facts(rule: Rule) -> Sequence[str]:
     return (
         plural(rule.told, "session") if rule.told else "said in no session",
@@ -103,7 +121,7 @@ def _facts(rule: Rule) -> Sequence[str]:
 def _saying(saying: Saying, width: int, roles: Roles) -> list[Row]:
     said, session = saying.told.said, saying.told.session
     row = Row((said.day or "–", roles.normal))
-    for part in (session.agent, session.project):
+    for part in (saying.by, session.agent, session.project):
         if part:
             row.gap(2).add(clip(first_line(part), width // 5), roles.muted)
     row.gap(2).add(clip_start(f"{session.path}:{said.line}", max(8, width - row.cells)), roles.faint)

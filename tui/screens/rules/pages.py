@@ -1,0 +1,109 @@
+"""The pages of the rules screen: rules in agents' files, an export, what rules were worth, a watcher."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.kit.page import Builder
+from tui.render.draw import Row, clip, clip_start, wrap
+from tui.render.figures import home, plural
+from tui.render.roles import Roles
+from tui.render.rules_words import worth_words
+from tui.render.safe import first_line, visible_lines
+from tui.screens.context.text import diff_lines
+
+if TYPE_CHECKING:
+    from engine.lifecycle.rules.elsewhere import Elsewhere, Export
+    from engine.lifecycle.rules.watched import Watcher
+    from engine.lifecycle.rules.worth import Rate, Worth
+
+_INDENT = 2
+_RATE = 15
+
+
+def known_page(found: Elsewhere, texts: Mapping[str, str]) -> Builder:
+    """Which rules agents' own files say, each with the line that does, and which files were read.
+
+    Args:
+        texts: Of the rules, by id.
+    """
+
+    def build(width: int, roles: Roles) -> list[Row]:
+        files, rules = plural(len(found.read), "file"), plural(len(found.found), "rule")
+        rows = [Row((f"{files} read, {rules} known there", roles.strong))]
+        for place in found.found:
+            text, line = first_line(texts.get(place.id, place.id)), first_line(place.text)
+            rows += [Row(), *wrap([(text, roles.normal)], width)]
+            rows.append(Row().gap(_INDENT).add(_short(place.path, f":{place.line}", width), roles.faint))
+            rows += [Row().gap(_INDENT).extend(row) for row in wrap([(line, roles.muted)], width - _INDENT)]
+        told = "the files" if found.read else "none lies in the folders in which your sessions were held"
+        rows += [Row(), Row((told, roles.muted))]
+        return [*rows, *(Row().gap(_INDENT).add(_short(path, "", width), roles.faint) for path in found.read)]
+
+    return build
+
+
+def _short(path: str, behind: str, width: int) -> str:
+    return clip_start(f"{first_line(home(Path(path)))}{behind}", width - _INDENT)
+
+
+def export_page(made: Export) -> Builder:
+    """What an export makes of a file: the lines that come and go, each behind its sign."""
+    signs, lines = diff_lines(made.diff.split("\n")[2:])
+
+    def build(width: int, roles: Roles) -> list[Row]:
+        told = f"{plural(len(made.rules), 'rule')} in its section" if made.diff else "nothing changes in it"
+        rows = [Row((told, roles.strong))]
+        for place in made.known:
+            said = f"line {place.line} says already: {first_line(place.text)}"
+            rows += wrap([(said, roles.muted)], width, indent=_INDENT)
+        rows.append(Row())
+        for sign, line in zip(signs, lines, strict=True):
+            style = {"+": roles.active, "-": roles.trouble}.get(sign, roles.muted)
+            lead = f"{sign if sign in '+-' else ' '} "
+            rows += wrap([(lead, style), (line, style)], width, indent=_INDENT)
+        return rows
+
+    return build
+
+
+def watcher_page(made: Watcher) -> Builder:
+    """What is watched for, and the topic that does it."""
+
+    def build(width: int, roles: Roles) -> list[Row]:
+        does = "When an agent writes or runs it, the next prompt has the agent correct it."
+        seen = [("it sees ", roles.muted), (first_line(", ".join(made.sees)), roles.strong)]
+        rows = [*wrap(seen, width), *wrap([(does, roles.muted)], width), Row()]
+        rows.append(Row((made.path, roles.accent)))
+        for line in visible_lines(made.text):
+            text = line.lstrip(" ")
+            indent = min(len(line) - len(text), width // 2)
+            rows += [Row().gap(indent).extend(row) for row in wrap([(text, roles.normal)], width - indent)]
+        return rows
+
+    return build
+
+
+def worth_page(found: Worth) -> Builder:
+    """How often each accepted rule was repeated a week, before and since; what rules cost."""
+
+    def build(width: int, roles: Roles) -> list[Row]:
+        rows = wrap([("repetitions a week (in how many weeks with sessions)", roles.muted)], width)
+        head = Row().fit("before", _RATE, roles.faint, "right").fit("since", _RATE + 2, roles.faint, "right")
+        rows.append(head.fit("tokens", 8, roles.faint, "right").gap(2).add("in your words", roles.faint))
+        for each in found.rules:
+            row = Row().fit(_rate(each.before), _RATE, roles.normal, "right")
+            row.fit(_rate(each.after), _RATE + 2, roles.normal, "right")
+            row.fit(str(each.tokens), 8, roles.muted, "right").gap(2)
+            rows.append(row.add(clip(first_line(each.rule.text), width - row.cells), roles.normal))
+        rows.append(Row())
+        return [*rows, *(row for line in worth_words(found) for row in wrap([(line, roles.muted)], width))]
+
+    return build
+
+
+def _rate(rate: Rate) -> str:
+    """A dash where there are too few weeks to say."""
+    return f"{'–' if rate.a_week is None else f'{rate.a_week:.2f}'} ({rate.told} in {rate.weeks})"
