@@ -120,16 +120,19 @@ class SignalLog:
         Args:
             lease: How long it is left to whoever takes it, unless that says before that it has ended.
         """
-        now = self._clock()
-        if not any(each.is_open(now) for each in self.all()):
+        if self.next() is None:
             return None
         with self._files.lock(), self._guard:
-            self._refresh()
-            found = next((each for each in self._known.values() if each.is_open(now)), None)
+            found = self.next()
             if found is None:
                 return None
-            self._append(found.id, "taken", by=by, until=now + lease, taken=found.taken + 1)
+            self._append(found.id, "taken", by=by, until=self._clock() + lease, taken=found.taken + 1)
             return self._known[found.id]
+
+    def next(self) -> Arrival | None:
+        """The oldest that is to be handed out; ``None`` where there is none."""
+        now = self._clock()
+        return next((each for each in self.all() if each.is_open(now)), None)
 
     def end(self, name: str, *, failed: bool = False, said: str = "") -> Arrival:
         """Writes down that what was taken is dealt with. Of one that was ended before nothing changes.

@@ -86,10 +86,15 @@ class Signals:
             BudgetError: What may never be dropped exceeds the budget; the event waits on.
             WriteFailed, ReadOnly: It cannot be written down who has it.
         """
+        waiting = self.log.next()
+        if waiting is None:
+            return None
+        compiled = self._compiled(waiting)  # before it is taken: one without a prompt is left to nobody
         arrival = self.log.take(by, lease)
         if arrival is None:
             return None
-        compiled = self._parts.prompts.compile(arrival.text, self._trace(arrival, record=False))
+        if arrival.id != waiting.id:  # another program was faster
+            compiled = self._compiled(arrival)
         if self._parts.injections.record(compiled, arrival.text):
             self._parts.prefixes.note(compiled, "")
         return HandedOut(arrival, compiled)
@@ -154,6 +159,9 @@ class Signals:
         self._own.discard(arrival.id)
         self._poke.set()
         return trace
+
+    def _compiled(self, arrival: Arrival) -> Compiled:
+        return self._parts.prompts.compile(arrival.text, self._trace(arrival, record=False))
 
     def _trace(self, arrival: Arrival, *, record: bool) -> Trace:
         """What waits for the event. Its text is a stranger's: no pattern and no likeness is looked for in it,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.errors import JobError, WriteFailed
+from engine.errors import BudgetError, JobError, WriteFailed
 from engine.events import PromptCompiled, Signal, TurnTraced
 from engine.signals.command import run_command
 from engine.signals.log import Arrival
@@ -79,6 +79,21 @@ def test_a_schedule_that_comes_due_is_traced_compiled_told_and_handed_out_until_
     assert engine.signals.take("me", LEASE) is None
     with pytest.raises(JobError, match="there is no such event"):
         engine.signals.log.end("evt_none")
+
+
+def test_an_event_whose_prompt_cannot_be_made_is_handed_out_as_soon_as_it_can(engine: Engine) -> None:
+    engine.configuration.change("context_compiler.token_budget", "2048")
+    engine.reload_config()
+    engine.signals.arrive("email", "new_message", "a long mail " * 3_000, delivery="1")
+    engine.signals.look()
+    with pytest.raises(BudgetError):
+        engine.signals.take("me", LEASE)
+    (arrival,) = engine.signals.log.all()
+    assert (arrival.state, arrival.taken) == ("waiting", 0)
+    engine.configuration.change("context_compiler.token_budget", "32000")
+    engine.reload_config()
+    handed = engine.signals.take("me", LEASE)
+    assert handed is not None and handed.arrival.id == arrival.id
 
 
 def test_many_that_ask_at_once_get_each_event_once(engine: Engine) -> None:
