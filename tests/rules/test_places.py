@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.agents.contracts import CONTRACTS
 from engine.engine import Engine
+from engine.lifecycle.rules.learning import AGENTS
 from engine.rules.agent_files import with_place
 from engine.rules.places import paths_in
 from engine.rules.rulebook import PATH, Rule
@@ -58,6 +60,7 @@ def test_what_one_agent_alone_is_told_holds_for_it_alone(sample: Path, say: Say)
     for day in range(1, 4):
         say(f"2031-09-0{day}", "please don't amend commits", agent="codex")
         say(f"2031-09-0{day}", "never answer in German", agent="codex" if day > 1 else "claude-code")
+        say(f"2031-09-0{day}", "always run the linter before you push", agent="terminal")
     with Engine.open(sample) as engine:
 
         def agents() -> dict[str, str]:
@@ -70,7 +73,11 @@ def test_what_one_agent_alone_is_told_holds_for_it_alone(sample: Path, say: Say)
         assert set(agents().values()) == {""}  # none of them on that project
         for day in range(1, 5):
             say(f"2031-09-2{day}", "what is the time?", agent="claude-code")
-        assert agents() == {"please don't amend commits": "codex", "never answer in German": ""}
+        assert agents() == {
+            "please don't amend commits": "codex",
+            "never answer in German": "",
+            "always run the linter before you push": "",  # no hook names itself so
+        }
         (amend,) = (rule for rule in engine.rules.book().rules if rule.agent)
         engine.rules.narrow(amend.id, agent="")
         assert agents()["please don't amend commits"] == ""  # what a person has said of it stays
@@ -111,3 +118,7 @@ def test_an_export_says_where_alone_a_rule_holds() -> None:
     said = "no mocks in tests/"
     assert with_place(Rule("0000003", said, "in force")) == said
     assert with_place(Rule("0000003", said, "in force", path="tests/")) == said
+
+
+def test_rules_are_kept_for_the_agents_alone_that_hooks_tell() -> None:
+    assert CONTRACTS.keys() == AGENTS

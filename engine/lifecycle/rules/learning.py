@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -20,10 +19,12 @@ MOST = 150
 LEAST = 1.8
 """Weight from which sayings make a rule."""
 
+AGENTS = frozenset({"claude-code", "codex", "gemini", "opencode"})
+"""Programs that say who they are when they are told rules; a rule for any other would be told to none."""
+
 _OF_ONE = 3
 """Sessions of one project or agent, and of no other, from which a rule is taken to hold there alone. Folders
 of work trees are projects too, and a rule that is missing costs more than one line too many."""
-_NO_MARK = re.compile(r"[\s{}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +139,11 @@ def _agent(told: Collection[SessionRead], read: Iterable[SessionRead]) -> str:
     """
     agents = {session.agent for session in told}
     agent = next(iter(agents), "")
-    if len(agents) > 1 or len(told) < _OF_ONE or not agent or _NO_MARK.search(agent):
+    if len(agents) > 1 or len(told) < _OF_ONE or agent not in AGENTS:
         return ""
     first, projects = min(session.path for session in told), {session.project for session in told}
-    since = [each.agent for each in read if each.path >= first and each.project in projects and each.agent]
+    there = [each for each in read if each.path >= first and each.project in projects]
+    since = [each.agent for each in there if each.agent in AGENTS]
     return agent if 2 * since.count(agent) <= len(since) else ""
 
 

@@ -90,6 +90,8 @@ def worth_page(found: Worth) -> Builder:
     """How often each accepted rule was repeated a week, before and since; what rules cost."""
 
     def build(width: int, roles: Roles) -> list[Row]:
+        if not found.rules:
+            return [row for line in worth_words(found) for row in wrap([(line, roles.muted)], width)]
         rows = wrap([("repetitions a week (in how many weeks with sessions)", roles.muted)], width)
         head = Row().fit("before", _RATE, roles.faint, "right").fit("since", _RATE + 2, roles.faint, "right")
         rows.append(head.fit("tokens", 8, roles.faint, "right").gap(2).add("in your words", roles.faint))
