@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KEPT_PATH = "scratch/topics.json"
 _FORM = 1
 """How topics are read from their files; those of another form are read anew."""
-_LIMIT = 1024**3
+_LIMIT = 64 * 1024**2
 _LOCK_WAIT_S = 1.0
 _SUM = 9
 _SETTLED_NS = 2 * 10**9
@@ -61,6 +61,8 @@ def keep(files: Files, topics: Iterable[tuple[Stamp, Topic]]) -> None:
         (topic.path, stamp, _record(topic)) for stamp, topic in topics if max(stamp[2], stamp[3]) < settled
     ]
     data = json.dumps((_HEAD, records), separators=(",", ":")).encode()
+    if _SUM + len(data) > _LIMIT:
+        return
     try:
         with files.lock(timeout=_LOCK_WAIT_S):
             files.replace(KEPT_PATH, b"%08x\n" % zlib.crc32(data) + data)

@@ -25,7 +25,8 @@ LOCKS = ("scratch/.lock", "scratch/.index.lock", "scratch/.vectors.lock")
 CACHES = (
     "scratch/search.image", "scratch/search.image.new", "scratch/settings.json", "scratch/gate-cache.jsonl",
     "scratch/gate-model.json", "scratch/proofs.json", "scratch/labelled.json", "scratch/headings.json",
-    "scratch/similarity.fit", "scratch/references.json", "scratch/file-sightings.json", "scratch/prompt.md",
+    "scratch/similarity.fit", "scratch/topics.json", "scratch/references.json",
+    "scratch/file-sightings.json", "scratch/prompt.md",
 )  # fmt: skip
 CACHE_FOLDERS = ("scratch/revisions", "scratch/prefixes", "scratch/flush", "scratch/harvest", "scratch/trash")
 FOLDERS = ("conversations", "topics", "knowledge")
