@@ -21,6 +21,7 @@ from engine.store.paths import TEMP_PREFIX, shown
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MODE = 0o666
+_PIECE = 64 * 1024 * 1024
 _BLOCK = 1024 * 1024
 
 
@@ -106,9 +107,10 @@ def read_all(descriptor: int, limit: int | None, place: str) -> bytes:
     chunks: list[bytes] = []
     total = 0
     while limit is None or total <= limit:
-        chunk = os.read(descriptor, min(max(size - total, 0) + 1, _BLOCK))
+        # In few pieces: to put many together takes as long as to read them.
+        chunk = os.read(descriptor, min(max(size - total, 0) + 1, _PIECE))
         if not chunk:
-            return b"".join(chunks)
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
         chunks.append(chunk)
         total += len(chunk)
     raise DocumentError(
