@@ -31,7 +31,8 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
     before = settings.read_bytes()
     asked = apo("-C", sample, "install", "claude-code")
     assert asked.code == 1 and '+    "SessionStart": [' in asked.out and "write it with --yes" in asked.out
-    assert apo("-C", sample, "install", "claude-code", "--dry-run").code == 0
+    only = apo("-C", sample, "install", "claude-code", "--dry-run")
+    assert only.code == 0 and only.out + "write it with --yes\n" == asked.out
     assert settings.read_bytes() == before
     done = apo("-C", sample, "install", "claude-code", "--yes")
     assert done.code == 0, done.err

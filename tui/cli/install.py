@@ -59,7 +59,9 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
         installation(contract, where, _programs(), mcp=mcp))  # fmt: skip
     changes = [each for each in changes if not each.is_none]
     is_here = is_on_this_machine(contract, where)
-    is_done = bool(changes) and not dry_run and _agreed(changes, yes, as_json)
+    for change in () if as_json else changes:
+        emit(change.diff)
+    is_done = bool(changes) and not dry_run and (yes or _agreed(as_json))
     for change in changes if is_done else ():
         change.apply()
     if as_json:
@@ -92,12 +94,7 @@ def _programs() -> Programs:
     return Programs.here(None if is_default else root)
 
 
-def _agreed(changes: list[Change], yes: bool, as_json: bool) -> bool:
-    if not as_json:
-        for change in changes:
-            emit(change.diff)
-    if yes:
-        return True
+def _agreed(as_json: bool) -> bool:
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return click.confirm("Write this?", default=True)
