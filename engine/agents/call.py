@@ -26,6 +26,7 @@ class HookCall:
     cwd: str  # the folder that the agent works in; may be empty
     prompt: str  # of a ``prompt``
     source: str  # of a ``session_start``: why it starts, such as ``startup`` or ``compact``
+    turn: str = ""  # the agent's own id of the turn, of one that says it
     session: Mapping[str, object] | None = None  # what was said in it, of an agent that keeps no log to read
 
     @property
@@ -36,7 +37,10 @@ class HookCall:
 
 
 def read_call(agent: str, payload: bytes) -> HookCall | None:
-    """The event; ``None`` for one that is none of ours.
+    """The event; ``None`` for one that is none of ours, or of a sub-agent.
+
+    A sub-agent's event names the session of the agent that gave it its task: nobody said what its prompt says,
+    and what it is told the other one has not heard.
 
     Raises:
         HookRefused: The agent is not known, or what it says is not what it should be.
@@ -58,7 +62,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
 
     event = contract.event(text("hook_event_name"))
-    if event is None:
+    if event is None or text("agent_id"):
         return None
     session_id, session = text("session_id").lower(), tree.get("session")
     return HookCall(
@@ -69,5 +73,6 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         text("cwd"),
         text("prompt")[:MOST_CHARACTERS],
         text("source") or text("trigger"),
+        text("turn_id"),
         session if isinstance(session, dict) else None,
     )

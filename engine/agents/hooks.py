@@ -98,7 +98,8 @@ class Hooks:
 
     def _is_again(self, call: HookCall) -> bool:
         """Whether it was just asked: hooks in a person's settings and in a project's run both."""
-        asked, now = (call.event.name, call.session_id, call.prompt, call.source), time.monotonic()
+        now = time.monotonic()
+        asked = (call.event.name, call.session_id, call.prompt, call.source, call.turn)
         with self._guard:
             self._lately = {each: at for each, at in self._lately.items() if now - at < SECONDS}
             is_again = bool(call.session_id) and asked in self._lately

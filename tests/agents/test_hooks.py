@@ -111,6 +111,17 @@ def test_hooks_in_two_files_of_settings_say_it_once(hooks: Hooks, agent: Agent) 
     assert agent.fires("UserPromptSubmit", prompt=REVIEW) != ""
     assert agent.fires("UserPromptSubmit", prompt=REVIEW) == ""
     assert notes(hooks)[-1][1].startswith("it was asked twice")
+    agent.fires("UserPromptSubmit", prompt=REVIEW, turn_id="2")
+    assert not notes(hooks)[-1][1].startswith("it was asked twice"), "the person has said it again"
+
+
+def test_a_sub_agents_task_is_not_the_persons_words(hooks: Hooks, tmp_path: Path) -> None:
+    agent = Agent(hooks.answer, tmp_path / "codex", name="codex")
+    agent.starts()
+    fields = {"prompt": REVIEW, "turn_id": "1", "agent_id": "01a20adb-5dba", "agent_type": "default"}
+    assert agent.fires("UserPromptSubmit", **fields) == ""
+    assert "topic:github-pr-review" in agent.hears(REVIEW), "the one that gave the task has not heard it"
+    assert [moment for moment, _ in notes(hooks)] == ["session_start", "prompt", "stop"]
 
 
 def test_corrections_of_what_the_agent_wrote_come_with_the_next_prompt(engine: Engine, agent: Agent) -> None:

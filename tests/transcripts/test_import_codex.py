@@ -211,3 +211,60 @@ def test_logs_are_found_where_the_agent_keeps_them(tmp_path: Path, monkeypatch: 
     assert discover("codex", home) == kept
     monkeypatch.setenv("CODEX_HOME", str(home))
     assert discover("codex") == kept
+
+
+def test_a_log_of_completed_items(importing: Importing, log: Codex) -> None:
+    """As Codex 0.169 writes it: ``history_mode`` paginated, and no event for a message."""
+
+    def done(kind: str, *content: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        item = {"type": kind, "id": "item-1", "content": list(content), **fields}
+        return log.event("item_completed", thread_id=SESSION, turn_id="t1", item=item)
+
+    found = importing(
+        log.meta(),
+        log.message("user", "<environment_context>\n  <cwd>/home</cwd>\n</environment_context>"),
+        log.message("developer", "{autopoiesis}\nAda prefers tea.\n{/autopoiesis}"),
+        log.item(
+            "message",
+            role="user",
+            content=[
+                {"type": "input_text", "text": '<image name=[Image #1] path="tide.png">'},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "high"},
+                {"type": "input_text", "text": "</image>"},
+                {"type": "input_text", "text": "What does the gauge say?"},
+            ],
+        ),
+        done(
+            "UserMessage",
+            {"type": "local_image", "path": "tide.png"},
+            {"type": "text", "text": "What does the gauge say?", "text_elements": []},
+        ),
+        log.item(
+            "function_call", name="read", namespace="mcp__mail", call_id="c1", arguments='{"query": "gauge"}'
+        ),
+        done("McpToolCall", server="mail", tool="read", status="completed"),
+        log.item("function_call_output", call_id="c1", output="Wall time: 0.1 seconds\nOutput:\nHigh tide."),
+        done("AgentMessage", {"type": "Text", "text": "High tide."}),
+        log.message("assistant", "High tide."),
+        log.message("assistant", "The person asked about a gauge."),  # said to itself, before it is summed up
+        log.record("compacted", message="Summary: a gauge.", replacement_history=[]),
+        done("ContextCompaction"),
+        done("UserMessage", {"type": "text", "text": "Thank you.", "text_elements": []}),
+    )
+    assert [(turn.role, turn.kind, turn.text) for turn in found.turns] == [
+        ("user", "", "What does the gauge say?"),
+        ("agent", "", "High tide."),
+        ("system", "summary", "Summary: a gauge."),
+        ("user", "", "Thank you."),
+    ]
+    assert Attachment("tide.png") in found.turns[0].blocks
+    # Not the agent's own ``read``: what it brings is an outsider's.
+    assert ToolCall("mcp__mail__read", "gauge", "High tide.") in found.turns[1].blocks
+
+
+def test_a_sub_agents_log_is_nobodys_conversation(importing: Importing, log: Codex) -> None:
+    meta = log.meta()
+    meta["payload"] |= {"source": {"subagent": {"thread_spawn": {"depth": 1}}}, "thread_source": "subagent"}
+    write(importing.log, meta, log.event("user_message", message="Count the tides."))
+    result = import_file("codex", importing.log, importing.workspace, importing.files)
+    assert (result.status, result.target) == ("skipped", "")

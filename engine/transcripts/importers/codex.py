@@ -23,7 +23,7 @@ from engine.transcripts.importers.tools import command_line, is_shortened, resul
 from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _HEAD_BYTES = 1024 * 1024
-_DIALOGUE = re.compile(rb'"type"\s*:\s*"(?:user_message|agent_message)"')
+_DIALOGUE = re.compile(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
 _SURROUNDINGS = re.compile(
     r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|"
     r"skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context)>"
@@ -53,8 +53,9 @@ def looks_like(record: Record) -> bool:
 def tells_dialogue_as_events(stream: BinaryIO) -> bool:
     """Whether the dialogue of a log stands in its events.
 
-    It is then repeated in the response items, together with what the model was told besides; logs of the
-    first versions have the response items alone.
+    It is then repeated in the response items, together with what the model was told besides, and with what it
+    said to itself when it summed the session up. Events are messages, or since late 2026 completed items, never
+    both; logs of the first versions have the response items alone.
     """
     stream.seek(0)
     return _DIALOGUE.search(stream.read(_HEAD_BYTES)) is not None
@@ -77,6 +78,7 @@ class CodexReader(SessionReader):
         self._asked: dict[str, tuple[int, dict[str, str]]] = {}
         self._plan, self._plan_at = "", 0
         self._is_rejected = False
+        self._is_sub_agent = False  # another agent gave it its task, no person did
 
     def remember(self, record: Record, offset: int) -> None:
         """Nothing to do: these logs have one writer, and repeat no record."""
@@ -102,14 +104,19 @@ class CodexReader(SessionReader):
 
     def _take(self, record: Record) -> None:
         payload = object_of(record, "payload")
-        if "payload" not in record:
+        if self._is_sub_agent:
+            self._leave_out("sub-agents")
+        elif "payload" not in record:
             # The first versions wrote the items bare, below a line with the session's id.
             if "instructions" in record and not self.session_id:
                 self._meta(record)
             else:
                 self._item(record)
-            return
-        match record.get("type"):
+        else:
+            self._line(text_of(record, "type"), payload)
+
+    def _line(self, kind: str, payload: Record) -> None:
+        match kind:
             case "session_meta":
                 self._meta(payload)
             case "turn_context":
@@ -123,6 +130,8 @@ class CodexReader(SessionReader):
                 self.turns.say("system", [Text(text_of(payload, "message"))], "summary")
 
     def _meta(self, meta: Record) -> None:
+        if not self.session_id:  # a log may repeat the head of the one that it goes on from
+            self._is_sub_agent = "subagent" in object_of(meta, "source")
         self.session_id = self.session_id or text_of(meta, "id")
         self.cwd = self.cwd or text_of(meta, "cwd")
         if self.first is None:
@@ -139,9 +148,8 @@ class CodexReader(SessionReader):
                 self._said(blocks)
             case "agent_message" if self._by_events:
                 self._answered(text_of(event, "message"))
-            case "item_completed" if text_of(event.get("item"), "type") == "Plan":
-                self._planned(text_of(event.get("item"), "text"))
-                self._plan, self._plan_at = text_of(event.get("item"), "text").strip(), self._offset
+            case "item_completed":
+                self._completed(object_of(event, "item"))
             case "turn_aborted":
                 self.turns.say("system", [Text(f"[Turn aborted: {text_of(event, 'reason') or 'unknown'}]")])
             case "error" | "stream_error":
@@ -154,6 +162,21 @@ class CodexReader(SessionReader):
             case "thread_name_updated":
                 self.topic = text_of(event, "thread_name") or self.topic
             case "user_message" | "agent_message":
+                pass
+            case _:
+                self._leave_out("system-records")
+
+    def _completed(self, item: Record) -> None:
+        parts = list_of(item, "content")
+        match item.get("type"):
+            case "Plan":
+                self._planned(text_of(item, "text"))
+                self._plan, self._plan_at = text_of(item, "text").strip(), self._offset
+            case "UserMessage" if self._by_events:
+                self._said([block for part in parts if (block := _part(part)) is not None])
+            case "AgentMessage" if self._by_events:
+                self._answered("".join(text_of(part, "text") for part in parts))
+            case "UserMessage" | "AgentMessage":
                 pass
             case _:
                 self._leave_out("system-records")
@@ -272,6 +295,14 @@ def _image(value: Any) -> Attachment:
     return Attachment(one_line(f"{kind} (not kept)"))
 
 
+def _part(part: Any) -> Block | None:
+    """A part of a message as it was typed: a text, or an image by its path or as data."""
+    if text_of(part, "type") == "text":
+        return Text(_typed(text_of(part, "text")))
+    where = text_of(part, "path") or text_of(part, "image_url")
+    return _image(where) if where else None
+
+
 def _call(kind: str, item: Record) -> tuple[str, str]:
     if kind == "local_shell_call":
         command = list_of(item.get("action"), "command")
@@ -281,6 +312,8 @@ def _call(kind: str, item: Record) -> tuple[str, str]:
         action = item.get("action")
         return "web_search", one_line(text_of(action, "query") or text_of(action, "url"))
     name = one_line(text_of(item, "name"), 80) or kind.removesuffix("_call")
+    if (server := one_line(text_of(item, "namespace"), 80)).startswith("mcp__"):
+        name = f"{server}__{name}"  # who reads of a tool must see that it is not the agent's own
     arguments: Any = item.get("arguments", item.get("input"))
     if isinstance(arguments, str):
         found = json_in(arguments)
