@@ -39,8 +39,8 @@ class HookCall:
 def read_call(agent: str, payload: bytes) -> HookCall | None:
     """The event; ``None`` for one that is none of ours, or of a sub-agent.
 
-    A sub-agent's event names the session of the agent that gave it its task: nobody said what its prompt says,
-    and what it is told the other one has not heard.
+    A sub-agent's event names the session of the agent that gave it its task: nobody said what its prompt
+    says, and what it is told the other one has not heard.
 
     Raises:
         HookRefused: The agent is not known, or what it says is not what it should be.

@@ -233,10 +233,16 @@ def _take_plugin(text: str) -> str:
     return "" if _our_plugin(text) else text
 
 
+_OF_SERVER = ("type", "command", "args", "enabled")
+"""What we write of a server; what else stands there, such as which tools need no leave, is the person's."""
+
+
 def _our_server(tree: Callable[[str], dict[str, Any]], key: str, text: str) -> Entries:
     servers = tree(text).get(key)
     ours = servers.get(SERVER) if isinstance(servers, dict) else None
-    return {SERVER: ours} if isinstance(ours, dict) else {}
+    if not isinstance(ours, dict):
+        return {}
+    return {SERVER: {name: ours[name] for name in _OF_SERVER if name in ours}}
 
 
 def _put_server(key: str, text: str, entries: Entries) -> str:

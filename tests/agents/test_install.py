@@ -203,6 +203,20 @@ def test_toml_of_others_stays(data: bytes | None, where: Where, programs: Progra
     assert path.read_bytes().startswith(data or b"")
 
 
+def test_what_codex_writes_beside_ours_stays(where: Where, programs: Programs) -> None:
+    """Which hooks are trusted and which tools need no leave, as Codex 0.169 puts it into its settings."""
+    put(CODEX, where, programs, mcp=True)
+    path = where.home / ".codex/config.toml"
+    key = where.home / ".codex/hooks.json:stop:0:0"
+    trusted = f'\n[hooks.state]\n\n[hooks.state."{key}"]\ntrusted_hash = "sha256:00"\n'
+    allowed = '\n[mcp_servers.autopoiesis.tools.remember]\napproval_mode = "approve"\n'
+    path.write_text(path.read_text() + trusted + allowed)
+    assert [each.state for each in standing(CODEX, where, programs)] == ["installed", "installed"]
+    assert all(each.is_none for each in installation(CODEX, where, programs, mcp=True))
+    take(CODEX, where, mcp=True)
+    assert path.read_text() == trusted
+
+
 def test_a_plugin_and_its_server_come_and_go(
     tmp_path: Path, where: Where, programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,9 +53,9 @@ def looks_like(record: Record) -> bool:
 def tells_dialogue_as_events(stream: BinaryIO) -> bool:
     """Whether the dialogue of a log stands in its events.
 
-    It is then repeated in the response items, together with what the model was told besides, and with what it
-    said to itself when it summed the session up. Events are messages, or since late 2026 completed items, never
-    both; logs of the first versions have the response items alone.
+    It is then repeated in the response items, together with what the model was told besides, and with what
+    it said to itself when it summed the session up. Events are messages, or where the history is paginated
+    completed items, never both; logs of the first versions have the response items alone.
     """
     stream.seek(0)
     return _DIALOGUE.search(stream.read(_HEAD_BYTES)) is not None

@@ -91,6 +91,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
     result = ImportResult(log.path, "", session_id, odd_lines=reader.odd, format=log.kind)
     if not session_id or reader.first is None or not reader.total:
         why = "it has no session id" if reader.total and not session_id else "it has no dialogue yet"
+        why = "it is a sub-agent's" if not reader.total and "sub-agents" in reader.left_out else why
         return Draft(replace(result, status="skipped", why=why))
     started = reader.first
     named = reader.topic or title_of(reader.question)
