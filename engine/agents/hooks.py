@@ -27,7 +27,7 @@ from engine.agents.log import GOES_ON, HookLog, HookRun
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
-from engine.errors import AutopoiesisError, TranscriptError
+from engine.errors import AutopoiesisError, ImportFailed, TranscriptError
 from engine.events import AgentTold
 from engine.store.user_folder import cache_folder, write_own
 
@@ -132,7 +132,7 @@ class Hooks:
 
     def _standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
         """What holds throughout a session; an agent that goes on with one has heard it."""
-        if call.source in GOES_ON and self.log.known(call.session_id).since:
+        if call.source in GOES_ON and self.log.known(run.parent or call.session_id).since:
             return replace(run, said="the session goes on, and holds what it was told"), ""
         budget = self._engine.config.hooks.session_tokens
         if not budget:
@@ -320,6 +320,7 @@ class Hooks:
             call.session_id,
             call.project,
             source=call.source if call.event.moment == "session_start" else "",
+            parent=_parent_of(call),
         )
 
     def _now(self) -> str:
@@ -342,3 +343,17 @@ class Hooks:
 def _with(run: HookRun, made: Compiled) -> HookRun:
     labels = tuple(dict.fromkeys(section.label for section in made.sections))
     return replace(run, tokens=made.tokens, labels=labels)
+
+
+def _parent_of(call: HookCall) -> str:
+    """The session that a fork goes on from, as the head of Codex's log names it; empty where none is."""
+    if call.event.moment != "session_start" or call.source != "fork" or not call.transcript:
+        return ""
+    from engine.transcripts.importers.lines import opened, read_lines  # noqa: PLC0415 — not for a prompt
+
+    with contextlib.suppress(ImportFailed), opened(Path(call.transcript)) as stream:
+        for record in (line.records[0] for line in read_lines(stream) if line.records):
+            head = record.get("payload")
+            named = head.get("forked_from_id") if isinstance(head, dict) else None
+            return named.lower() if isinstance(named, str) else ""
+    return ""

@@ -31,6 +31,7 @@ class HookRun:
     session_id: str = ""
     project: str = ""  # slug
     source: str = ""  # why a session starts
+    parent: str = ""  # the session that it was forked from
     ms: int = 0  # that the agent waited, without the start of the process
     tokens: int = 0  # that it was told
     labels: tuple[str, ...] = ()  # of the sections that it was told
@@ -73,17 +74,20 @@ class HookLog:
 
     def known(self, session_id: str) -> Known:
         """What the agent of a session holds of what it was told."""
-        known = Known()
+        known, own = Known(), session_id
         for run in self.backwards(_LOOKED_BACK) if session_id else ():
             if run.session_id != session_id:
                 continue
             if run.moment == "pre_compact" and run.line:
-                return replace(known, since=known.since or run.at, line=run.line)
+                line = run.line if session_id == own else 0  # another's line is of another transcript
+                return replace(known, since=known.since or run.at, line=line)
             if (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
                 if not known.since:
                     known = Known(run.at, 0, run.rules, frozenset(run.told))
                 if run.source != "compact":
                     return known
+            elif run.parent:  # what that one was told until then, this one holds
+                session_id = run.parent
         return known
 
 
@@ -102,7 +106,7 @@ def _run_of(record: Record) -> HookRun | None:
             told=tuple((text_in(path), text_in(lines)) for path, lines in list_in(record.get("told", []))),
             **{
                 name: text_in(record.get(name, ""))
-                for name in ("session_id", "project", "source", "injection", "said")
+                for name in ("session_id", "project", "source", "parent", "injection", "said")
             },
         )
     except (KeyError, TypeError, ValueError):

@@ -18,7 +18,7 @@ from engine.events import AgentTold, Trouble
 from tests.agents.agent import INJECTED, Agent
 from tests.cases import each_case
 from tests.engine.conftest import Witness
-from tests.transcripts.logs import SESSION, ClaudeCode, dump
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 
 REVIEW = "Can you review the PR that just came in?"
 
@@ -104,6 +104,16 @@ def test_a_session_that_goes_on_is_not_told_twice(hooks: Hooks, agent: Agent) ->
     assert agent.starts("resume") != "", "one from before the hooks has heard nothing"
     assert agent.starts("resume") == ""
     assert agent.starts("clear") != ""
+
+
+def test_a_fork_holds_what_the_session_was_told(hooks: Hooks, tmp_path: Path) -> None:
+    first = Agent(hooks.answer, tmp_path, name="codex")
+    fork = Agent(hooks.answer, tmp_path, name="codex", session_id=SESSION.replace("4", "5"))
+    assert fork.session_id != SESSION and first.starts() != ""
+    fork.log.write_bytes(dump(Codex().record("session_meta", id=fork.session_id, forked_from_id=SESSION)))
+    assert fork.starts("fork") == "" and notes(hooks)[-1][1].startswith("the session goes on")
+    assert fork.hears(REVIEW, "Two remarks.").count("Marit Oksanen") == 0
+    assert fork.starts("resume") == "" and fork.starts("compact") != ""
 
 
 def test_hooks_in_two_files_of_settings_say_it_once(hooks: Hooks, agent: Agent) -> None:

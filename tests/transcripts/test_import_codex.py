@@ -246,6 +246,10 @@ def test_a_log_of_completed_items(importing: Importing, log: Codex) -> None:
         log.item("function_call_output", call_id="c1", output="Wall time: 0.1 seconds\nOutput:\nHigh tide."),
         done("AgentMessage", {"type": "Text", "text": "High tide."}),
         log.message("assistant", "High tide."),
+        log.message(
+            "user", '<hook_prompt hook_run_id="stop:0">Run the tests.</hook_prompt>'
+        ),  # of a Stop hook
+        done("HookPrompt", fragments=[{"text": "Run the tests.", "hookRunId": "stop:0"}]),
         log.message("assistant", "The person asked about a gauge."),  # said to itself, before it is summed up
         log.record("compacted", message="Summary: a gauge.", replacement_history=[]),
         done("ContextCompaction"),
