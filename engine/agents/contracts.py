@@ -146,8 +146,10 @@ CODEX = Contract(
     mcp=Place("config.toml", ".codex/config.toml"),
     mcp_key="mcp_servers",
     note=(
-        "Codex runs a new or changed hook only after you have looked at it: start codex, type /hooks and "
-        "trust these. Versions before May 2026 need `codex_hooks = true` under [features] in config.toml."
+        "Codex runs a new or changed hook only after you have trusted it: start codex, which asks, or type "
+        "/hooks there. Until then it runs none, and `codex exec` says nothing of it. Versions before May "
+        "2026 need `codex_hooks = true` under [features] in config.toml. AUTOPOIESIS_HOOKS=off may not reach "
+        "the hooks of its screen, which run in a process of their own: use `autopoiesis hook off`."
     ),
 )
 
