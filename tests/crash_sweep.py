@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import ahocorasick
@@ -167,6 +167,7 @@ def sweep(case: Case, step: int, only: Sequence[str]) -> dict[str, int]:
                 kind = "EIO" if "fsync" in point else "ENOSPC"
                 case.renew()
                 assert case.in_child(f"{point}:{kind}:{hit}")
+                case.check_meanwhile(wanted)
                 case.recover()
                 check(point, hit, kind)
     return reached
@@ -175,7 +176,7 @@ def sweep(case: Case, step: int, only: Sequence[str]) -> dict[str, int]:
 def main(where: str, folder: str, step: str, *points: str) -> None:
     """Sweeps one case after the other and prints what was reached."""
     module, _, name = where.partition(":")
-    cases: dict[str, type[Case]] = importlib.import_module(module).CASES
+    cases: dict[str, Callable[[Path], Case]] = importlib.import_module(module).CASES
     total: Counter[str] = Counter()
     for each in [name] if name else cases:
         place = Path(folder) / each.replace(" ", "-")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from engine.workspace.initialise import initialise
-from tests.cli.test_command_crashes import IDENTITY
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "---\ntype: topic\ndescription: Number {0}.\nactivation: gated\ntriggers:\n  - type: keywords\n" \
@@ -28,11 +27,7 @@ def git(root: Path, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("many", "until"), [(4, 1), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen for a minute")]
 )
-def test_what_parallel_commands_acknowledge_is_committed(
-    tmp_path: Path, many: int, until: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in IDENTITY.items():
-        monkeypatch.setenv(name, value)
+def test_what_parallel_commands_acknowledge_is_committed(tmp_path: Path, many: int, until: float) -> None:
     root = tmp_path / "w"
     initialise(root)
     for number in range(many):

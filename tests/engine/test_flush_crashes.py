@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.crash_sweep import ENVIRONMENT, ROOT, reached_by
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
 
-ROOT = Path(__file__).parents[2]
 
-
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("step", [60, pytest.param(1, marks=pytest.mark.thorough)])
 def test_every_fault_point(tmp_path: Path, step: int) -> None:
-    shared = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.engine.flush_crash_runner", folder, str(step)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=110,
-        )
-    assert done.returncode == 0, done.stderr[-3000:]
-    reached = json.loads(done.stdout)
-    assert reached.keys() >= {
+    assert reached_by("engine.flush_crash_case", tmp_path, step).keys() >= {
         "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
         "append:open", "append:write", "append:fsync", "create:link", "remove:unlink", "remove:folder-fsync",
     }  # fmt: skip
@@ -47,7 +33,7 @@ def test_many_processes_flush_one_conversation(tmp_path: Path) -> None:
         "desk = Desk(Path(sys.argv[1]), Provider(reply(*NOTES)))\n"
         "for _ in range(5): desk.flush()\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **ENVIRONMENT}
     processes = [
         subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, env=environment)
         for _ in range(3)

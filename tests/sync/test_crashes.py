@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.crash_sweep import reached_by
+
 ALL_POINTS = (
     "sync:fetch", "sync:plan", "sync:apply", "sync:push", "temp:create", "temp:write", "temp:fsync",
     "replace:rename", "replace:folder-fsync", "remove:unlink", "remove:folder-fsync", "commit:blobs",
@@ -27,17 +23,5 @@ SWEEPS = [
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize(("step", "points"), SWEEPS)
 def test_at_every_step_of_a_sync(tmp_path: Path, step: int, points: tuple[str, ...]) -> None:
-    shared = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.sync.crash_runner", folder, str(step), *points],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=1_700,
-        )
-    assert done.returncode == 0, done.stderr[-3000:]
-    reached = json.loads(done.stdout)
-    print(f"\nkilled, killed again and failed at {len(reached)} points, {sum(reached.values())} places")
+    reached = reached_by("sync.sync_crash_case", tmp_path, step, points, timeout=1_700)
     assert reached.keys() >= set(points or ALL_POINTS)

@@ -1,0 +1,218 @@
+"""Commands that write and commit, to be killed and failed at their fault points by ``tests.crash_sweep``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from engine.activation.decisions import DecisionLog
+from engine.activation.tuning import tuning
+from engine.context import tokens
+from engine.conversations import imports
+from engine.engine import Engine
+from engine.history import undo
+from engine.knowledge import digest, plan, reviewing, similarity
+from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.ledger import LedgerEntry
+from engine.knowledge.review import Waiting
+from engine.settings import editing as configuration
+from engine.settings.trust import VARIABLE
+from engine.store import change, commits
+from engine.workspace import initialise
+from tests.crash_sweep import Case
+from tests.store.write_steps import strays
+from tui.cli import cli, importing, review
+from tui.cli import config as config_commands
+from tui.cli import history_back as history_commands
+from tui.cli import tuning as tune_commands
+from tui.cli.base import run
+
+LOADED = (
+    configuration, imports, initialise, tuning, DecisionLog, tokens, digest, similarity, plan,
+    reviewing, change, commits, config_commands, importing, review, undo, history_commands,
+    tune_commands,
+)  # fmt: skip
+"""Here once, and not in each of hundreds of children."""
+
+AT = datetime(2026, 6, 12, 18, 45, tzinfo=UTC)
+LOOKED_AT = (".", ":!scratch", ":!logs/tuning")
+"""What has to be committed in the end; the record of tuning never is."""
+SHA256 = "a" * 64
+TOPIC = "code-review"
+FACTS = (
+    Item("facts", "The gauge at Nordersiel drops to minus 0.4 m at spring tide.", voice="agent"),
+    Item(
+        "decisions", "Alarms hold for 15 min, because 41 mails in a night silence the phone.", voice="agent"
+    ),
+    Item("notes", "The gauge was read twice.", "knowledge/journal/2026-06-12.md"),
+    Item("tasks_done", "Write the advisory for the Hafenamt.", voice="agent"),
+)
+IDS = [item_id(item, "talk") for item in FACTS]
+
+Words = tuple[str, ...]
+
+TUNE = ("tune", TOPIC, "--gate", "0.21", "--activate", "0.57", "--apply")
+AGREE, REVOKE = ("trust", "--yes"), ("trust", "--revoke")
+SET_ACTING = ("config", "set", "capture.redact", "false")
+SET_MARKED = ("config", "set", "cache.anthropic_ttl", "1h")
+ACCEPT = ("review", "accept", *IDS[:3])
+UNDO = ("history", "undo", "HEAD^{/^memory: accepted}", "--apply")
+
+
+def write_log(path: Path) -> None:
+    """A log of Claude Code with two exchanges."""
+    with path.open("w") as log:
+        for number in range(4):
+            role = "assistant" if number % 2 else "user"
+            content: object = (
+                [{"type": "text", "text": f"answer {number}"}] if number % 2 else f"question {number}"
+            )
+            record = {
+                "type": role, "uuid": f"u{number}", "sessionId": "5e5510af-0000-4000-8000-000000000001",
+                "timestamp": f"2026-02-16T18:{number:02}:00.000Z",
+                "message": {"role": role, "content": content},
+            }  # fmt: skip
+            log.write(json.dumps(record) + "\n")
+
+
+class Commands(Case):
+    """Commands that are started one after the other, and started anew after a kill or an error.
+
+    Args:
+        commands: What is typed after ``autopoiesis -C DIR``; ``LOG`` stands for a session log.
+        before: What has been done before, likewise.
+        folder: Where the memory lies, with the person's settings and the log beside it. Trust goes by its
+            path, always the same.
+    """
+
+    hits, tries = 60, 1
+
+    def __init__(self, commands: tuple[Words, ...], before: tuple[Words, ...], folder: Path) -> None:
+        super().__init__(folder)
+        self.commands, self.before, self.memory = commands, before, self.root / "memory"
+        os.environ["XDG_CONFIG_HOME"] = str(self.root / "settings")
+        os.environ.pop(VARIABLE, None)
+
+    def prepare(self) -> None:
+        """A workspace with what waits for review."""
+        here = os.environ["XDG_CONFIG_HOME"]
+        os.environ["XDG_CONFIG_HOME"] = str(self.pristine / "settings")
+        initialise.initialise(self.pristine / "memory")
+        with Engine.open(self.pristine / "memory") as engine:
+            engine.knowledge.ledger.record(
+                SHA256, LedgerEntry("conversations/talk.md", "harvested", AT.isoformat())
+            )
+            origin = Origin("talk", "2026-06-12")
+            engine.knowledge.review.queue.put(
+                Waiting(
+                    name, AT.isoformat(), item, "comes from tool output", origin, "conversations/talk.md",
+                    SHA256,
+                )
+                for name, item in zip(IDS, FACTS, strict=True)
+            )  # fmt: skip
+            paths = ["knowledge/ledger.json", *engine.knowledge.review.queue.paths]
+            assert engine.repository.commit(paths, "memory: what waits")
+        write_log(self.pristine / "log.jsonl")
+        os.environ["XDG_CONFIG_HOME"] = here
+        if self.before:
+            self.renew()
+            assert self.typed(self.before)
+            shutil.rmtree(self.pristine)
+            self.root.rename(self.pristine)
+
+    def typed(self, commands: tuple[Words, ...]) -> bool:
+        """Whether each command ended as commands do; one that met an error of the disk says 1."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        for words in commands:
+            spoken = [str(self.root / "log.jsonl") if word == "LOG" else word for word in words]
+            sys.argv = ["autopoiesis", "-C", str(self.memory), *spoken]
+            if run(cli) not in (0, 1):
+                return False
+        return True
+
+    def work(self) -> bool:
+        return self.typed(self.commands)
+
+    def recover(self) -> None:
+        assert self.in_child()
+
+    def content(self) -> dict[str, object]:
+        """What stands in the workspace in the end, and what of it is committed, without times."""
+        listed = [
+            path for path in sorted(self.memory.rglob("*")) if path.is_file() and ".tmp-" not in path.name
+        ]
+        names = {path.relative_to(self.memory).as_posix(): path for path in listed}
+        kept = {
+            name: path.read_bytes()
+            for name, path in names.items()
+            if name.startswith(("knowledge/", "topics/", "raw/", "memory-config"))
+        }
+        logs = [
+            json.loads(line)
+            for name in names
+            if name.startswith("logs/review")
+            for line in names[name].open()
+        ]
+        status = self.git("status", "--porcelain", "--untracked-files=all", "--", *LOOKED_AT)
+        return {
+            **{name: _timeless(data) for name, data in kept.items()},
+            "trust": self.trusted(),
+            "verdicts": Counter((each["id"], each["verdict"]) for each in logs if "verdict" in each),
+            "uncommitted": [line for line in status.splitlines() if ".tmp-" not in line],
+            "committed": sorted(self.git("ls-tree", "-r", "--name-only", "HEAD").split("\n")),
+            "strays": [name for name in strays(self.memory / ".git") if "index" in name],
+            "locked": (self.memory / ".git/index.lock").exists(),
+        }
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=self.memory, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    def trusted(self) -> dict[str, str]:
+        """What was agreed to last by workspace, in a file that is whole at every moment."""
+        path = self.root / "settings/autopoiesis/trust.json"
+        found: dict[str, dict[str, list[str]]] = json.loads(path.read_bytes())["workspaces"]
+        assert all(len(set(each["trusted"])) == len(each["trusted"]) for each in found.values()), found
+        return {name: each["trusted"][-1] for name, each in found.items()}
+
+    def check_whole(self, wanted: dict[str, object]) -> None:
+        assert wanted["uncommitted"] == [], wanted["uncommitted"]
+        self.renew()
+        assert self.content() != wanted, "nothing has changed"
+
+    def check_meanwhile(self, wanted: dict[str, object]) -> None:
+        """Nothing that was there is gone, and no line of knowledge stands twice."""
+        for name, data in wanted.items():
+            path = self.memory / name
+            if name.startswith("knowledge/") and name.endswith(".md") and path.exists():
+                assert isinstance(data, bytes)
+                lines = [line for line in path.read_bytes().split(b"\n") if line.startswith(b"- ")]
+                assert len(lines) == len(set(lines)), (name, lines)
+        elsewhere = os.path.realpath(self.pristine / "memory")
+        assert self.trusted()[elsewhere] == wanted["trust"][elsewhere], "another workspace is trusted still"  # type: ignore[index]
+
+
+def _timeless(data: bytes) -> bytes:
+    return b"\n".join(line for line in data.split(b"\n") if b"imported_at" not in line)
+
+
+CASES = {
+    name: partial(Commands, commands, before)
+    for name, (commands, before) in {
+        "review": ((ACCEPT, ("review", "reject", IDS[3])), ()),
+        "tune": ((TUNE,), ()),
+        "tune undo": ((("tune", "--undo"),), (TUNE,)),
+        "undo": ((UNDO,), (ACCEPT,)),
+        "config": ((("config", "set", "cache.anthropic_ttl", "1h"),), ()),
+        "import": ((("import", "claude-code", "LOG"),), ()),
+        "trust": ((AGREE, SET_MARKED, AGREE), (SET_ACTING, REVOKE)),
+        "trust taken back": ((REVOKE, SET_MARKED, AGREE), (SET_ACTING,)),
+    }.items()
+}
