@@ -89,8 +89,10 @@ def test_what_is_meant_for_the_editor_ends_no_session(bench: Open, tmp_path: Pat
     editor.chmod(0o755)
     terminal = bench(EDITOR=str(editor), VISUAL="")
     terminal.process.send("3e")
-    terminal.until(lambda text: "● live" in text, "the workbench again")
-    terminal.pump(1.0)
+    terminal.until(
+        lambda _: (parts := terminal.raw.split(b"\x1b[?1049h"))[2:] != [] and "live" in parts[-1].decode(),
+        "the workbench again",
+    )
     terminal.process.send("?")
     terminal.until(lambda text: "Go to the digest" in text, "the help, so the session goes on")
 
@@ -101,13 +103,17 @@ def test_a_paste_is_text_wherever_it_lands_and_whatever_stands_in_it(bench: Open
     terminal.process.send("i")
     terminal.until(lambda text: "enter keeps it" in text, "the line")
     terminal.process.send("\x1b[200~first line\nsecond \x1bTline\r\x1b[A")
-    terminal.pump(0.5)
+    terminal.until(lambda _: terminal.has_read(), "that the first half was read")
     terminal.process.send("third line\x1b[201~")
-    terminal.until(lambda text: "third line" in text, "the pasted text")
-    lines = [line[1:-1].strip() for line in terminal.screen.display]
-    assert {"▸ first line", "second Tline", "[Athird line"} <= set(lines)
+    terminal.until(
+        lambda _: (
+            {"▸ first line", "second Tline", "[Athird line"}
+            <= {line[1:-1].strip() for line in terminal.screen.display}
+        ),
+        "the pasted text",
+    )
     terminal.process.send("\x1b\rfourth line")
-    terminal.until(lambda text: "fourth line" in text, "another line")
-    assert "[Athird line" in terminal.text and "theme" not in terminal.text
+    terminal.until(lambda text: "fourth line" in text and "[Athird line" in text, "another line")
+    assert "theme" not in terminal.text
     terminal.process.send("\r")
     terminal.until(lambda text: "tried" in text, "the kept message")
