@@ -30,6 +30,7 @@ from textual.widget import Widget
 from tests.tui.fake_engine import NOW, FakeEngine
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
+from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
 from tui.screens.workbench.screen import Workbench
 
@@ -250,12 +251,27 @@ class Driven:
         return re.sub(r"terminal-\d+-", "terminal-", picture)
 
 
+FASTER = 10
 Run = Callable[..., AbstractAsyncContextManager[Driven]]
 
 
 @pytest.fixture
-def run(engine: FakeEngine, home: Path) -> Run:
-    """Opens the workbench: ``async with run((80, 24), theme="light") as driven``."""
+def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Opens the workbench: ``async with run((80, 24), theme="light") as driven``.
+
+    News are gathered, and times counted, in a tenth of the time; pauses in typing are as they are.
+    """
+
+    def hasten(name: str) -> None:
+        real = getattr(FullScreen, name)
+
+        def sooner(screen: FullScreen, seconds: float, *more: Any, **how: Any) -> Any:
+            return real(screen, seconds / FASTER if seconds >= 0.2 else seconds, *more, **how)
+
+        monkeypatch.setattr(FullScreen, name, sooner)
+
+    hasten("set_timer")
+    hasten("set_interval")
 
     @asynccontextmanager
     async def opened(

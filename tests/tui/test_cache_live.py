@@ -14,7 +14,7 @@ from engine.events import CacheGivenUp, Committed, FileChanged, IndexProgress, T
 from engine.settings.model import CacheSettings
 from engine.transcripts.turn import Text, Turn
 from tests.tui.cache_driven import caching
-from tests.tui.conftest import Driven, Run
+from tests.tui.conftest import FASTER, Driven, Run
 from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, given_up
 from tests.tui.fake_engine import NOW
 from tui.kit.bridge import EventBridge, condense
@@ -99,7 +99,7 @@ async def test_where_nothing_runs_down_nothing_is_sent_until_a_reply_comes(run: 
         texts = await written(driven)
         assert not driven.ticking()
         looks = len(driven.engine.asked("overview"))
-        await asyncio.sleep(1.3)  # longer than a tick
+        await asyncio.sleep(2 / FASTER)  # longer than a tick
         await driven.pilot.pause()
         assert texts == [] and len(driven.engine.asked("overview")) == looks
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from engine.errors import AutopoiesisError
 from engine.events import FileChanged, IndexProgress
 from engine.search.reports import IndexStatus
-from tests.tui.conftest import Run
+from tests.tui.conftest import FASTER, Run
 from tests.tui.fake_engine import NOW
 from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many
 from tests.tui.search_driven import searching
@@ -58,7 +58,7 @@ async def test_nothing_is_asked_while_nothing_changes(run: Run) -> None:
     still = threading.Event()
     async with searching(run, query=QUERY) as driven:
         before = list(driven.finding.calls)
-        await asyncio.sleep(POLL_S + 0.2)
+        await asyncio.sleep(2 * POLL_S / FASTER)
         await driven.settle()
         assert driven.finding.calls == before and not driven.watching()
         # nor by a key that changes nothing
@@ -131,7 +131,7 @@ async def test_an_index_that_is_being_made_is_watched_until_it_is_there(run: Run
         assert len(driven.engine.handlers) == handlers - 1
         calls = len(driven.finding.calls)
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))
-        await asyncio.sleep(POLL_S + 0.2)
+        await asyncio.sleep(2 * POLL_S / FASTER)
         await driven.settle()
         assert len(driven.finding.calls) == calls
         await driven.press("s")
