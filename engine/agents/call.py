@@ -25,6 +25,7 @@ class HookCall:
     transcript: str  # path of the agent's own log of the session; may be empty, or not be there yet
     cwd: str  # the folder that the agent works in; may be empty
     prompt: str  # of a ``prompt``
+    answer: str  # of a ``stop``: what the agent said last; empty where it does not say
     source: str  # of a ``session_start``: why it starts, such as ``startup`` or ``compact``
     turn: str = ""  # the agent's own id of the turn, of one that says it
     session: Mapping[str, object] | None = None  # what was said in it, of an agent that keeps no log to read
@@ -72,6 +73,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         text("transcript_path"),
         text("cwd"),
         text("prompt")[:MOST_CHARACTERS],
+        text("last_assistant_message") or text("prompt_response"),
         text("source") or text("trigger"),
         text("turn_id"),
         session if isinstance(session, dict) else None,

@@ -36,9 +36,6 @@ class Event:
     context: bool = False
     """Whether the answer may add to what the model reads."""
 
-    background: bool = False
-    """Whether we ask the agent not to wait (``async``)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -119,7 +116,9 @@ CLAUDE_CODE = Contract(
     events=(
         Event("SessionStart", "session_start", 10, context=True),
         Event("UserPromptSubmit", "prompt", 10, context=True),
-        Event("Stop", "stop", 60, background=True),
+        Event(
+            "Stop", "stop", 30
+        ),  # not ``async``: ``claude -p`` kills it as it exits, and leaves out SessionEnd
         Event("PreCompact", "pre_compact", 30),
         Event("SessionEnd", "session_end", 10),  # some versions end it after 1.5 s all the same
     ),

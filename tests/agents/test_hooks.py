@@ -116,6 +116,31 @@ def test_a_fork_holds_what_the_session_was_told(hooks: Hooks, tmp_path: Path) ->
     assert fork.starts("resume") == "" and fork.starts("compact") != ""
 
 
+def test_a_log_that_is_written_behind_the_hook_is_waited_for(
+    engine: Engine, hooks: Hooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Claude Code 2.1 does it: at a session's first stop there is no file, at the next no answer yet."""
+    log, claude = tmp_path / f"{SESSION}.jsonl", ClaudeCode(SESSION)
+    writes = iter([dump(claude.user("Which ebb is it?")), dump(claude.says("Said.")), b""])
+
+    def behind(_seconds: float) -> None:
+        with log.open("ab") as file:
+            file.write(next(writes))
+
+    monkeypatch.setattr("engine.agents.behind.time.sleep", behind)
+    stop = {
+        "hook_event_name": "Stop",
+        "transcript_path": str(log),
+        "last_assistant_message": "Well…\n\nSaid.\n",
+    }
+    said(hooks, **stop)
+    assert texts(engine) == ["Which ebb is it?", "Said."]
+    writes = iter([dump(claude.user("And now?")), dump(claude.says("Said."))])
+    behind(0)
+    said(hooks, **stop)
+    assert texts(engine)[2:] == ["And now?", "Said."], "the same answer of before is not taken for this one"
+
+
 def test_hooks_in_two_files_of_settings_say_it_once(hooks: Hooks, agent: Agent) -> None:
     assert agent.starts() != "" and agent.starts() == ""
     assert agent.fires("UserPromptSubmit", prompt=REVIEW) != ""
