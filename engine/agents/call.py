@@ -63,7 +63,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
 
     event = contract.event(text("hook_event_name"))
-    if event is None or text("agent_id"):
+    if event is None or text("agent_id") or (event.only and text("trigger") != event.only):
         return None
     session_id, session = text("session_id").lower(), tree.get("session")
     return HookCall(

@@ -36,6 +36,9 @@ class Event:
     context: bool = False
     """Whether the answer may add to what the model reads."""
 
+    only: str = ""
+    """The ``trigger`` that it must name, where others do not mean what the event says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -163,7 +166,7 @@ GEMINI = Contract(
         Event("SessionStart", "session_start", 10, context=True),
         Event("BeforeAgent", "prompt", 10, context=True),
         Event("AfterAgent", "stop", 30),
-        Event("PreCompress", "pre_compact", 30),
+        Event("PreCompress", "pre_compact", 30, only="manual"),  # "auto" comes before every call of its model
         Event("SessionEnd", "session_end", 10),
     ),
     hooks=Place("settings.json", ".gemini/settings.json"),

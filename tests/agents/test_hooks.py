@@ -246,7 +246,9 @@ def test_what_was_injected_is_never_captured(form: str, engine: Engine, hooks: H
 
 def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engine, tmp_path: Path) -> None:
     added = f"<hook_context>{BLOCK}</hook_context>"
+    context = "<session_context>\nThis is the Gemini CLI.\n<x>\nours\n</x>\n</session_context>"
     messages = [
+        {"id": "0", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": [{"text": context}]},
         {"id": "1", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": f"fix it\n\n{added}"},
         {"id": "2", "timestamp": "2026-02-16T18:01:00.000Z", "type": "gemini", "content": "Fixed."},
     ]
@@ -262,6 +264,14 @@ def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engi
     }
     assert Hooks(engine).answer("gemini", json.dumps(event).encode()) == "{}"
     assert texts(engine) == ["fix it", "Fixed."]
+    assert engine.files.read(captured(engine).path).decode().count("# fix it\n") == 1
+
+
+def test_gemini_says_at_every_call_of_its_model_that_it_might_compress(hooks: Hooks) -> None:
+    event = {"hook_event_name": "PreCompress", "session_id": SESSION, "transcript_path": ""}
+    for trigger in ("auto", "manual"):
+        hooks.answer("gemini", json.dumps({**event, "trigger": trigger}).encode())
+    assert len(notes(hooks)) == 1, "what it was told is not told again at every prompt"
 
 
 PROMPT = {"hook_event_name": "UserPromptSubmit"}
