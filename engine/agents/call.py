@@ -25,6 +25,7 @@ class HookCall:
     transcript: str  # path of the agent's own log of the session; may be empty, or not be there yet
     cwd: str  # the folder that the agent works in; may be empty
     prompt: str  # of a ``prompt``
+    answer: str  # of a ``stop``: what the agent said last; empty where it does not say
     source: str  # of a ``session_start``: why it starts, such as ``startup`` or ``compact``
     turn: str = ""  # the agent's own id of the turn, of one that says it
     session: Mapping[str, object] | None = None  # what was said in it, of an agent that keeps no log to read
@@ -62,7 +63,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
 
     event = contract.event(text("hook_event_name"))
-    if event is None or text("agent_id"):
+    if event is None or text("agent_id") or (event.only and text("trigger") != event.only):
         return None
     session_id, session = text("session_id").lower(), tree.get("session")
     return HookCall(
@@ -72,6 +73,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         text("transcript_path"),
         text("cwd"),
         text("prompt")[:MOST_CHARACTERS],
+        text("last_assistant_message") or text("prompt_response"),
         text("source") or text("trigger"),
         text("turn_id"),
         session if isinstance(session, dict) else None,

@@ -36,8 +36,8 @@ class Event:
     context: bool = False
     """Whether the answer may add to what the model reads."""
 
-    background: bool = False
-    """Whether we ask the agent not to wait (``async``)."""
+    only: str = ""
+    """The ``trigger`` that it must name, where others do not mean what the event says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,9 @@ CLAUDE_CODE = Contract(
     events=(
         Event("SessionStart", "session_start", 10, context=True),
         Event("UserPromptSubmit", "prompt", 10, context=True),
-        Event("Stop", "stop", 60, background=True),
+        Event(
+            "Stop", "stop", 30
+        ),  # not ``async``: ``claude -p`` kills it as it exits, and leaves out SessionEnd
         Event("PreCompact", "pre_compact", 30),
         Event("SessionEnd", "session_end", 10),  # some versions end it after 1.5 s all the same
     ),
@@ -164,7 +166,7 @@ GEMINI = Contract(
         Event("SessionStart", "session_start", 10, context=True),
         Event("BeforeAgent", "prompt", 10, context=True),
         Event("AfterAgent", "stop", 30),
-        Event("PreCompress", "pre_compact", 30),
+        Event("PreCompress", "pre_compact", 30, only="manual"),  # "auto" comes before every call of its model
         Event("SessionEnd", "session_end", 10),
     ),
     hooks=Place("settings.json", ".gemini/settings.json"),

@@ -77,7 +77,7 @@ def wanted(contract: Contract, folder: Path, workspace: Path | None) -> tuple[En
             "command": shlex.join([str(folder / HOOK), contract.agent, *named]),
             "timeout": event.seconds * contract.ticks,
         }
-        hooks[event.name] = {"hooks": [handler | ({"async": True} if event.background else {})]}
+        hooks[event.name] = {"hooks": [handler]}
     if contract.hooks.user.endswith(".js"):
         run = [str(folder / HOOK), contract.agent, *named]
         command = [str(folder / SERVER), "mcp", *named]

@@ -230,13 +230,16 @@ class Hooks:
 
     def _captured(self, call: HookCall) -> tuple[str, int]:
         """What was done, and the first line of the transcript that the agent will hold from now on."""
-        from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — not for a prompt
+        from engine.agents.behind import is_written  # noqa: PLC0415 — not for a prompt
+        from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — as above
 
         engine = self._engine
         if not engine.config.hooks.capture:
             return "hooks.capture is off", 0
         before = self._end_of(call.session_id)
         with self._log_of(call) as log:
+            if log is not None and not is_written(log, call.answer):
+                return "there is nothing in the log yet", 0
             if log is None and call.event.moment == "session_end":  # what was captured before is all there is
                 return self._committed(()), 0
             if log is None:

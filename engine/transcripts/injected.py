@@ -6,7 +6,7 @@ import re
 
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
-_ANGLE = r"system-reminder|hook_context|local-command-[a-z-]+|command-[a-z-]+"
+_ANGLE = r"system-reminder|hook_context|session_context|local-command-[a-z-]+|command-[a-z-]+"
 # A marker in back quotes is being talked about, not used.
 _MARKER = re.compile(
     rf"(?<!`)(?:\{{(?P<curly_end>/?)(?P<curly>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}"
@@ -27,9 +27,9 @@ def strip_injected(text: str) -> str:
     program, and the markers between the sections of a compiled prompt.
 
     Blocks are ``{knowledge}…{/knowledge}``, ``{rag-context}``, ``{file-knowledge}``, ``{my-rules}``,
-    ``{autopoiesis}``, ``<system-reminder>``, ``<command-…>`` and ``<local-command-…>``, with or without
-    attributes, nested or not. A block that never ends stays: cutting to the end of the message could take a
-    person's words. A text without any is returned as it is.
+    ``{autopoiesis}``, ``<system-reminder>``, ``<session_context>``, ``<command-…>`` and
+    ``<local-command-…>``, with or without attributes, nested or not. A block that never ends stays: cutting
+    to the end of the message could take a person's words. A text without any is returned as it is.
     """
     if "{/" in text or "</" in text:
         text = _without_blocks(text)

@@ -116,6 +116,31 @@ def test_a_fork_holds_what_the_session_was_told(hooks: Hooks, tmp_path: Path) ->
     assert fork.starts("resume") == "" and fork.starts("compact") != ""
 
 
+def test_a_log_that_is_written_behind_the_hook_is_waited_for(
+    engine: Engine, hooks: Hooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Claude Code 2.1 does it: at a session's first stop there is no file, at the next no answer yet."""
+    log, claude = tmp_path / f"{SESSION}.jsonl", ClaudeCode(SESSION)
+    writes = iter([dump(claude.user("Which ebb is it?")), dump(claude.says("Said.")), b""])
+
+    def behind(_seconds: float) -> None:
+        with log.open("ab") as file:
+            file.write(next(writes))
+
+    monkeypatch.setattr("engine.agents.behind.time.sleep", behind)
+    stop = {
+        "hook_event_name": "Stop",
+        "transcript_path": str(log),
+        "last_assistant_message": "Well…\n\nSaid.\n",
+    }
+    said(hooks, **stop)
+    assert texts(engine) == ["Which ebb is it?", "Said."]
+    writes = iter([dump(claude.user("And now?")), dump(claude.says("Said."))])
+    behind(0)
+    said(hooks, **stop)
+    assert texts(engine)[2:] == ["And now?", "Said."], "the same answer of before is not taken for this one"
+
+
 def test_hooks_in_two_files_of_settings_say_it_once(hooks: Hooks, agent: Agent) -> None:
     assert agent.starts() != "" and agent.starts() == ""
     assert agent.fires("UserPromptSubmit", prompt=REVIEW) != ""
@@ -221,7 +246,9 @@ def test_what_was_injected_is_never_captured(form: str, engine: Engine, hooks: H
 
 def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engine, tmp_path: Path) -> None:
     added = f"<hook_context>{BLOCK}</hook_context>"
+    context = "<session_context>\nThis is the Gemini CLI.\n<x>\nours\n</x>\n</session_context>"
     messages = [
+        {"id": "0", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": [{"text": context}]},
         {"id": "1", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": f"fix it\n\n{added}"},
         {"id": "2", "timestamp": "2026-02-16T18:01:00.000Z", "type": "gemini", "content": "Fixed."},
     ]
@@ -237,6 +264,14 @@ def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engi
     }
     assert Hooks(engine).answer("gemini", json.dumps(event).encode()) == "{}"
     assert texts(engine) == ["fix it", "Fixed."]
+    assert engine.files.read(captured(engine).path).decode().count("# fix it\n") == 1
+
+
+def test_gemini_says_at_every_call_of_its_model_that_it_might_compress(hooks: Hooks) -> None:
+    event = {"hook_event_name": "PreCompress", "session_id": SESSION, "transcript_path": ""}
+    for trigger in ("auto", "manual"):
+        hooks.answer("gemini", json.dumps({**event, "trigger": trigger}).encode())
+    assert len(notes(hooks)) == 1, "what it was told is not told again at every prompt"
 
 
 PROMPT = {"hook_event_name": "UserPromptSubmit"}
