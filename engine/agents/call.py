@@ -75,6 +75,6 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
         text("prompt")[:MOST_CHARACTERS],
         text("last_assistant_message") or text("prompt_response"),
         text("source") or text("trigger"),
-        text("turn_id"),
+        text("turn_id") or text("prompt_id"),
         session if isinstance(session, dict) else None,
     )

@@ -119,9 +119,8 @@ CLAUDE_CODE = Contract(
     events=(
         Event("SessionStart", "session_start", 10, context=True),
         Event("UserPromptSubmit", "prompt", 10, context=True),
-        Event(
-            "Stop", "stop", 30
-        ),  # not ``async``: ``claude -p`` kills it as it exits, and leaves out SessionEnd
+        # Not ``async``: ``claude -p`` kills it as it exits, and leaves out SessionEnd.
+        Event("Stop", "stop", 30),
         Event("PreCompact", "pre_compact", 30),
         Event("SessionEnd", "session_end", 10),  # some versions end it after 1.5 s all the same
     ),
