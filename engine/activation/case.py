@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.activation.numbers import limit, signed, written
-from engine.activation.policy import Step, cuts_of, decide
+from engine.activation.policy import Step, decide, thresholds_of
 from engine.activation.proof import FREELY, NOTHING, Alone
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
 
@@ -92,8 +92,8 @@ class Case:
         """Where no score activates it because labels have not proven it yet: from which one would then."""
         if self.hits or not self.calibrated or self.alone.activates or not self.alone.nominates:
             return None
-        cuts = cuts_of(self.topic, self.around.watchers, matched=False)
-        return cuts.gate if cuts.activate is None else cuts.activate
+        thresholds = thresholds_of(self.topic, self.around.watchers, matched=False)
+        return thresholds.gate if thresholds.activate is None else thresholds.activate
 
     def otherwise(
         self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
@@ -102,7 +102,7 @@ class Case:
         return decide(topic, hits, score, settings, alone=self.alone)
 
     def whose(self, mark: float, otherwise: str) -> str:
-        """Where a cut comes from when it is not the table's; else ``otherwise``."""
+        """Where a threshold comes from when it is not the table's; else ``otherwise``."""
         topic, watchers = self.topic, self.around.watchers
         row = watchers.row(topic.priority)
         if mark != self.step.gate_at:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from engine.activation import gate_limit
 from engine.activation.case import Case, reaches
 from engine.activation.numbers import limit, written
-from engine.activation.policy import UNPROVEN, Step, cuts_of, decide
+from engine.activation.policy import UNPROVEN, Step, decide, thresholds_of
 from engine.activation.trace import GateOutcome
 
 TRIGGER_SIGNAL = "trigger"
@@ -55,8 +55,8 @@ def _of_active(case: Case) -> str:
     if step.rule not in ("event", "auto") and step.activate_at:
         asked = step.gate_at is not None and step.gate_at < step.activate_at
         result = "the gate would be asked" if asked else "it would be dropped"
-        cut = f"below {limit(step.activate_at)} {result}"
-        return _joined(cut, _without_match(case) if case.calibrated and case.hits else "")
+        threshold = f"below {limit(step.activate_at)} {result}"
+        return _joined(threshold, _without_match(case) if case.calibrated and case.hits else "")
     if case.hits:
         return _without_match(case)
     if step.rule == "own":
@@ -158,7 +158,7 @@ def _matching(case: Case) -> str:
     topic, around = case.topic, case.around
     if case.hits or topic.activation == "manual":
         return ""
-    mark = cuts_of(topic, around.watchers, matched=True).activate
+    mark = thresholds_of(topic, around.watchers, matched=True).activate
     if topic.activation != "auto" and (mark is None or mark > 0):
         return ""
     possible = any(trigger.scope in (around.direction, "both") for trigger in topic.triggers)

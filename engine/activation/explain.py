@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from engine.activation import gate_limit
 from engine.activation.case import NOT_ASKED, Case, below, matches, reaches
 from engine.activation.numbers import limit, written
-from engine.activation.policy import UNPROVEN, Cuts, cuts_of
+from engine.activation.policy import UNPROVEN, Thresholds, thresholds_of
 from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
 
 
@@ -122,10 +122,10 @@ def _of_dropped(case: Case) -> str:
 
 
 def _unproven(case: Case) -> str:
-    """Why a score that reaches its cut decides nothing."""
+    """Why a score that reaches its threshold decides nothing."""
     score = written(case.score, case.once_proven or 0.0)
     found = f"no trigger matched; {score} by similarity" + (f" ({case.signals})" if case.signals else "")
-    if cuts_of(case.topic, case.around.watchers, matched=False).activate is None:
+    if thresholds_of(case.topic, case.around.watchers, matched=False).activate is None:
         return f"{found}, and no score activates it without a yes, which the local gate alone cannot give"
     return f"{found}, which decides only once your labels have proven it right ({case.alone.standing})"
 
@@ -137,10 +137,10 @@ def _found(case: Case) -> str:
         if not case.hits:
             return f"no trigger matched, but {reaches(score, step.threshold)}"
         return case.matched if case.verdict == "manual" else f"{case.matched}; score {written(score)}"
-    cuts = Cuts(step.gate_at, step.activate_at)
+    thresholds = Thresholds(step.gate_at, step.activate_at)
     if case.verdict == "manual":
-        cuts = cuts_of(case.topic, case.around.watchers, matched=bool(case.hits))
-    marks = [mark for mark in (cuts.gate, cuts.activate) if mark is not None and mark > 0]
+        thresholds = thresholds_of(case.topic, case.around.watchers, matched=bool(case.hits))
+    marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None and mark > 0]
     reached = max((mark for mark in marks if mark <= score), default=None)
     missed = min((mark for mark in marks if mark > score), default=None)
     place = written(score, *marks)
@@ -155,7 +155,7 @@ def _found(case: Case) -> str:
 
 
 def _nearest(rows: Sequence[TopicTrace]) -> str:
-    """The row with the highest score below a cut of its own, and that cut; empty where no row has one."""
+    """The row with the highest score below a threshold of its own, and that threshold; empty without one."""
     missed = [
         (row, min(marks))
         for row in rows

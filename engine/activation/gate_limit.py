@@ -1,7 +1,7 @@
 """Candidates that the gate is not asked about, because a message may cost only so many calls.
 
-Asked about are those whose score lies nearest to the middle between their two cuts: there a score says least,
-and an answer changes most. What is left over is decided by that middle alone, and its row says so.
+Asked about are those whose score lies nearest to the middle between their two thresholds: there a score says
+least, and an answer changes most. What is left over is decided by that middle alone, and its row says so.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _SETTING = "gate.max_calls_per_message"
 
 
 def middle(step: Step) -> float | None:
-    """The score halfway between a candidate's cuts; ``None`` where no score activates it without the gate."""
+    """The score halfway between a candidate's thresholds; ``None`` where only the gate activates it."""
     return None if step.activate_at is None else ((step.gate_at or 0.0) + step.activate_at) / 2
 
 
 def distance(step: Step, score: float) -> float:
-    """How far a score is from the middle between the cuts, 0 to 1; where no score activates, from 1.
+    """How far a score is from the middle between the thresholds, 0 to 1; where no score activates, from 1.
 
     The least distant candidates are asked about first. Among candidates that no score activates, those are
     the ones with the highest scores.
@@ -31,7 +31,7 @@ def distance(step: Step, score: float) -> float:
 
 
 def unasked(step: Step, score: float) -> Step:
-    """The step of a candidate that is not asked about: active from the middle of its cuts, else dropped."""
+    """The step of a candidate that is not asked about: active from the middle of its thresholds on."""
     halfway = middle(step)
     active = halfway is not None and score >= halfway
     return replace(step, kind="activate" if active else "drop", rule=NOT_ASKED)
@@ -43,9 +43,9 @@ def why(case: Case) -> str:
     if halfway is None:
         verdict = "dropped, as no score activates it without the gate"
     elif case.score >= halfway:
-        verdict = f"active, as {reaches(case.score, halfway)}, the middle of its cuts"
+        verdict = f"active, as {reaches(case.score, halfway)}, the middle of its thresholds"
     else:
-        verdict = f"dropped, as {below(case.score, halfway)}, the middle of its cuts"
+        verdict = f"dropped, as {below(case.score, halfway)}, the middle of its thresholds"
     found = f"; {case.matched}" if case.matched else ""
     return f"{NOT_ASKED}: {_SETTING} is {case.around.calls}; {verdict}{found}{case.made_of}"
 

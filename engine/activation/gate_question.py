@@ -32,7 +32,7 @@ class GateQuestion:
     probability: float | None = None
     """The calibrated probability that it applies, 0 to 1; ``None`` where tier 2 gives none."""
     distance: float = 0.0
-    """How far its score is from the middle between the topic's cuts: the smaller, the less certain is what
+    """How far its score is from the middle of the topic's thresholds: the smaller, the less certain is what
     tiers 1 and 2 say."""
     discussion: str = ""  # the session that the message belongs to; no part of the question
 

@@ -9,7 +9,7 @@ module only reads them, in this order:
 3. A tier-1 hit activates an ``auto`` topic, and one whose row says so (``critical``).
 4. Where only a match nominates, a topic without a hit is dropped.
 5. With the ``calibrated`` preset the score is the probability that the topic applies, hits included, so the
-   two cuts are all there is: active from the upper one, asked about from the lower one.
+   two thresholds are all there is: active from the upper one, asked about from the lower one.
 6. With the ``spec`` preset the score is a similarity beside the hits. A hit goes by its row; a threshold
    that the topic's own file names raises the score from which the gate is asked, and never holds back a row
    that activates without it. Without a hit, a score at or above the threshold reaches the gate, even if the
@@ -46,7 +46,7 @@ EVENT_TYPES = frozenset({"webhook", "cron"})
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
+class Thresholds:
     """The two scores that decide about a topic: dropped | asked about | active."""
 
     gate: float | None  # the score from which the gate is asked; ``None``: it never is
@@ -86,8 +86,8 @@ def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
     return settings.threshold(topic.priority)
 
 
-def cuts_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> Cuts:
-    """The cuts that hold for a topic.
+def thresholds_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> Thresholds:
+    """The thresholds that hold for a topic.
 
     Args:
         topic: The topic; what its own file names goes before the table.
@@ -103,12 +103,12 @@ def cuts_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> Cuts:
         gate = own
         if gate is None:
             gate = row.gate if settings.similarity_threshold is None else settings.similarity_threshold
-        return Cuts(gate, activate)
+        return Thresholds(gate, activate)
     if not matched:
-        return Cuts(threshold_of(topic, settings), None)
+        return Thresholds(threshold_of(topic, settings), None)
     if row.gate is None or own is None:
-        return Cuts(row.gate, activate)
-    return Cuts(max(row.gate, own), activate)
+        return Thresholds(row.gate, activate)
+    return Thresholds(max(row.gate, own), activate)
 
 
 def alone_of(
@@ -125,22 +125,24 @@ def alone_of(
         return FREELY
     if not proof.useful:
         return _UNPROVEN[provider != LOCAL]  # most topics have no labels, and there may be thousands
-    cut = cuts_of(topic, settings, matched=False).activate
-    standing = proof.at(1.0 if cut is None else cut)
-    return Alone(asks=provider != LOCAL, activates=cut is not None and standing.proven, standing=standing)
+    threshold = thresholds_of(topic, settings, matched=False).activate
+    standing = proof.at(1.0 if threshold is None else threshold)
+    return Alone(
+        asks=provider != LOCAL, activates=threshold is not None and standing.proven, standing=standing
+    )
 
 
 _UNPROVEN = tuple(Alone(asks=asks, activates=False, standing=Standing()) for asks in (False, True))
 
 
-def alone_cuts(cuts: Cuts, alone: Alone) -> Cuts:
-    """The cuts of a topic without a hit as far as its score may do what they say.
+def alone_thresholds(thresholds: Thresholds, alone: Alone) -> Thresholds:
+    """The thresholds of a topic without a hit as far as its score may do what they say.
 
     Where it may not activate, the gate is asked from the lower of both on.
     """
-    marks = [mark for mark in (cuts.gate, cuts.activate) if mark is not None]
-    gate = cuts.gate if alone.activates else min(marks, default=None)
-    return Cuts(gate if alone.asks else None, cuts.activate if alone.activates else None)
+    marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None]
+    gate = thresholds.gate if alone.activates else min(marks, default=None)
+    return Thresholds(gate if alone.asks else None, thresholds.activate if alone.activates else None)
 
 
 def decide(
@@ -172,8 +174,10 @@ def far_step(topic: Topic, settings: WatcherSettings, *, alone: Alone = FREELY) 
     step = decide(topic, (), 0.0, settings, alone=alone)
     if topic.forced is not None or not alone.nominates or settings.nominate == "pattern":
         return math.inf, step
-    cuts = cuts_of(topic, settings, matched=False)
-    return min((mark for mark in (cuts.gate, cuts.activate) if mark is not None), default=math.inf), step
+    thresholds = thresholds_of(topic, settings, matched=False)
+    return min(
+        (mark for mark in (thresholds.gate, thresholds.activate) if mark is not None), default=math.inf
+    ), step
 
 
 def _judge(
@@ -190,32 +194,39 @@ def _judge(
         return Step("activate", "auto", threshold, activate_at=0.0)
     if not hits and (not alone.nominates or settings.nominate == "pattern"):
         return Step("drop", "no match", threshold)
-    cuts = cuts_of(topic, settings, matched=bool(hits))
+    thresholds = thresholds_of(topic, settings, matched=bool(hits))
     if not hits and not (alone.asks and alone.activates):
-        return _by_score(topic, score, settings, threshold, cuts, alone)
+        return _by_score(topic, score, settings, threshold, thresholds, alone)
     if hits or settings.preset == "calibrated":
-        return _row(topic, score, settings, threshold, cuts)
+        return _row(topic, score, settings, threshold, thresholds)
     if score >= threshold and score > 0:
         return Step("ask", f"similar ≥{limit(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
 
 
 def _by_score(
-    topic: Topic, score: float, settings: WatcherSettings, threshold: float, cuts: Cuts, alone: Alone
+    topic: Topic,
+    score: float,
+    settings: WatcherSettings,
+    threshold: float,
+    thresholds: Thresholds,
+    alone: Alone,
 ) -> Step:
-    """The step of a topic without a hit whose score may not do all that its cuts say."""
-    allowed = alone_cuts(cuts, alone)
-    if allowed != Cuts(None, None):
+    """The step of a topic without a hit whose score may not do all that its thresholds say."""
+    allowed = alone_thresholds(thresholds, alone)
+    if allowed != Thresholds(None, None):
         step = _row(topic, score, settings, threshold, allowed)
         return replace(step, needs_yes=step.kind == "ask" and not alone.activates)
-    mark = cuts.gate if cuts.activate is None else cuts.activate
-    step = _row(topic, score, settings, threshold, Cuts(None, mark))
+    mark = thresholds.gate if thresholds.activate is None else thresholds.activate
+    step = _row(topic, score, settings, threshold, Thresholds(None, mark))
     rule = UNPROVEN if step.kind == "activate" else step.rule
     return Step("drop", rule, threshold)
 
 
-def _row(topic: Topic, score: float, settings: WatcherSettings, threshold: float, cuts: Cuts) -> Step:
-    gate_at, activate_at = cuts.gate, cuts.activate
+def _row(
+    topic: Topic, score: float, settings: WatcherSettings, threshold: float, thresholds: Thresholds
+) -> Step:
+    gate_at, activate_at = thresholds.gate, thresholds.activate
     row, name = settings.row(topic.priority), topic.priority
     if activate_at is not None and score >= activate_at:
         mine = "own" if activate_at == topic.activation_threshold != row.activate else name

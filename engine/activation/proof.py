@@ -3,8 +3,8 @@
 A score without a trigger hit is a guess that sounds the same for every topic and every workspace. So it
 activates nothing until it was right on messages that people labelled: those on which no trigger fired, each
 scored by a tier 2 that was fitted without it. Enough is ``LEAST_LABELS`` right ones at or above the topic's
-cut, and a share of right ones that is ``LEAST_PRECISION`` or more with nine chances in ten: 8 of 8, 14 of 15.
-A topic that labels speak against loses it again.
+threshold, and a share of right ones that is ``LEAST_PRECISION`` or more with nine chances in ten: 8 of 8, 14
+of 15. A topic that labels speak against loses it again.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _LIMIT = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a topic's scores stand at a cut."""
+    """How a topic's scores stand at a threshold."""
 
     useful: int = 0  # messages without a trigger hit that a person labelled useful
-    fired: int = 0  # held-out labelled messages whose score reaches the cut
+    fired: int = 0  # held-out labelled messages whose score reaches the threshold
     right: int = 0  # those of them for which the topic was useful
 
     @property
     def proven(self) -> bool:
-        """Whether a score from the cut on may activate the topic by itself."""
+        """Whether a score from the threshold on may activate the topic by itself."""
         return self.right >= LEAST_LABELS and lower_bound(self.right, self.fired) >= LEAST_PRECISION
 
     def __str__(self) -> str:
@@ -67,9 +67,9 @@ class Proof:
     """Per labelled message its score by a tier 2 that did not know it, and whether the topic was useful;
     empty where there are too few labels to try."""
 
-    def at(self, cut: float) -> Standing:
-        """How the scores stand that reach a cut."""
-        fired = [useful for score, useful in self.held if score >= cut]
+    def at(self, threshold: float) -> Standing:
+        """How the scores stand that reach a threshold."""
+        fired = [useful for score, useful in self.held if score >= threshold]
         return Standing(self.useful, len(fired), sum(fired))
 
 

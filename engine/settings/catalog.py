@@ -16,7 +16,7 @@ from engine.settings.base import Cron, Limits, Settings
 from engine.settings.model import Config
 
 NONE = "none"
-"""What stands for a cut of the policy table that its row does not have, where one is given as a text."""
+"""What stands for a threshold that a row of the policy table does not have, where it is given as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Setting:
     name: str
     """As ``cache.anthropic_ttl``."""
     default: object
-    """What counts where the file does not name it; that of a cut of the policy table depends on
+    """What counts where the file does not name it; that of a threshold of the policy table depends on
     ``watchers.preset``, and is that of the default preset here."""
     allowed: str
     """What it may be, in words: ``5m or 1h``."""
@@ -46,7 +46,7 @@ def catalog() -> Mapping[str, Setting]:
 
 
 def value_of(config: Config, name: str) -> object:
-    """The value of a setting; of a cut of the policy table the one in force, wherever it comes from."""
+    """The value of a setting; of a threshold of the policy table the one in force, wherever it comes from."""
     group, *rest = name.split(".")
     settings = getattr(config, group)
     if len(rest) == 3:
@@ -54,8 +54,8 @@ def value_of(config: Config, name: str) -> object:
     return getattr(settings, rest[0])
 
 
-def is_cut(name: str) -> bool:
-    """Whether a setting is a cut of the policy table, ``watchers.policy.PRIORITY.CUT``."""
+def is_threshold(name: str) -> bool:
+    """Whether a setting is a threshold of the policy table, ``watchers.policy.PRIORITY.THRESHOLD``."""
     return name.count(".") == 3
 
 
@@ -70,7 +70,7 @@ def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> It
                 yield from _of(row, f"{name}.{key}", docs)
         else:
             allowed = _words(hint)
-            if is_cut(name):
+            if is_threshold(name):
                 allowed = f"{allowed}, or {NONE}"
             yield name, allowed, docs.get((group.__name__, item.name), "")
 

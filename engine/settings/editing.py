@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ConfigError, DocumentError, Problem
 from engine.settings import trust
-from engine.settings.catalog import NONE, catalog, is_cut, value_of
+from engine.settings.catalog import NONE, catalog, is_threshold, value_of
 from engine.settings.file import CONFIG_FILE, MAX_BYTES, MOVED, load
 from engine.settings.watchers import PolicyRow, Priority, WatcherSettings
 from engine.store import yamltext
@@ -125,12 +125,13 @@ class Configuration:
     def change(self, name: str, value: object | None) -> SettingChange:
         """Sets a setting, or takes it out of the file; every other byte of the file stays.
 
-        The file is made where there is none. A cut of ``watchers.policy`` is written together with the rest
-        of its row as it is in force, since a row that the file names counts as a whole.
+        The file is made where there is none. A threshold of ``watchers.policy`` is written together with the
+        rest of its row as it is in force, since a row that the file names counts as a whole.
 
         Args:
             name: As ``cache.anthropic_ttl``.
-            value: The value, or what a person would write for it in the file; ``none`` for a cut that there
+            value: The value, or what a person would write for it in the file; ``none`` for a threshold that
+            there
                 is not to be. ``None``, or an empty text, takes it out, so that the default counts.
 
         Raises:
@@ -254,10 +255,10 @@ def _check_name(name: str) -> None:
 
 def _default(config: Config, name: str) -> object:
     """What would count if the file did not name a setting."""
-    if not is_cut(name):
+    if not is_threshold(name):
         return catalog()[name].default
-    _, _, priority, cut = name.split(".")
-    return getattr(WatcherSettings(preset=config.watchers.preset).row(_priority(priority)), cut)
+    _, _, priority, threshold = name.split(".")
+    return getattr(WatcherSettings(preset=config.watchers.preset).row(_priority(priority)), threshold)
 
 
 def _priority(name: str) -> Priority:
@@ -266,34 +267,34 @@ def _priority(name: str) -> Priority:
 
 def _entries(name: str, value: object, config: Config) -> dict[str, object | None]:
     """What is to stand in the file for a setting to have a value, by key."""
-    if not is_cut(name):
+    if not is_threshold(name):
         return {name: value}
-    key, _, cut = name.rpartition(".")
+    key, _, threshold = name.rpartition(".")
     row = asdict(config.watchers.row(_priority(key.rpartition(".")[2])))
-    row[cut] = None if value is None or value == NONE else value
+    row[threshold] = None if value is None or value == NONE else value
     return {key: {each: item for each, item in row.items() if item is not None}}
 
 
 def _without(data: bytes, name: str, config: Config) -> bytes:
     """The file without a setting, and without its group where that holds nothing else."""
-    if not is_cut(name):
+    if not is_threshold(name):
         old = [each for each, place in MOVED.items() if place == name]
         for key in (name, *old):
-            data = _cut(data, key)
+            data = _threshold(data, key)
         return data
     key = name.rpartition(".")[0]
     priority = _priority(key.rpartition(".")[2])
     default = WatcherSettings(preset=config.watchers.preset).row(priority)
     if name not in _lines(data) and config.watchers.row(priority) == default:
         return data
-    cut = name.rpartition(".")[2]
-    row: PolicyRow = replace(config.watchers.row(priority), **{cut: getattr(default, cut)})
+    threshold = name.rpartition(".")[2]
+    row: PolicyRow = replace(config.watchers.row(priority), **{threshold: getattr(default, threshold)})
     if row == default:
-        return _cut(data, key)
-    return _edited(data, _entries(name, getattr(default, cut), config))
+        return _threshold(data, key)
+    return _edited(data, _entries(name, getattr(default, threshold), config))
 
 
-def _cut(data: bytes, key: str) -> bytes:
+def _threshold(data: bytes, key: str) -> bytes:
     """A file without an entry, and without what would be left empty; comments are never taken out."""
     new = _edited(data, {key: None})
     above, here = key.rpartition(".")[0], _tree(data)
@@ -301,7 +302,7 @@ def _cut(data: bytes, key: str) -> bytes:
         inside = here.get(each)
         here = inside if isinstance(inside, yamltext.Mapping) else yamltext.Mapping()
     if above and list(here) == [key.rpartition(".")[2]]:
-        shorter = _cut(data, above)
+        shorter = _threshold(data, above)
         if shorter.count(b"#") == data.count(b"#"):
             return shorter
     return new

@@ -166,9 +166,9 @@ class GateSettings(Settings):
     """Longest answer asked for, in tokens; raised where a model refuses so few or a list needs more."""
     max_calls_per_message: Annotated[int, Limits(ge=0, le=1000)] = acting(2, "")
     """Calls that one message may cost; the least certain topics are asked about, the others are decided by
-    their score. Remembered answers and ``local`` cost none. Between the cuts of the ``calibrated`` preset lie
-    .2 to .35 topics a message and hardly ever more than two, so 2 leaves next to nothing unasked, and bounds
-    what a message costs that is like everything."""
+    their score. Remembered answers and ``local`` cost none. Between the thresholds of the ``calibrated``
+    preset lie .2 to .35 topics a message and hardly ever more than two, so 2 leaves next to nothing unasked,
+    and bounds what a message costs that is like everything."""
     deadline_s: Annotated[float, Limits(gt=0, le=600)] = 4.0
     """Total time for all questions of one message, seconds."""
     ask_deadline_s: Annotated[float, Limits(gt=0, le=3600)] = 30.0

@@ -311,9 +311,9 @@ def test_what_a_match_was_worth(score: float, weight: float, outcome: str) -> No
 
 
 def test_what_cannot_be_computed_is_not_claimed() -> None:
-    cut = "below .60 the gate would be asked"
-    assert likely(HIT, 0.81, contributions=FOR)[1] == cut
-    assert likely(HIT, 1.0, contributions=MATCHED)[1] == cut
+    threshold = "below .60 the gate would be asked"
+    assert likely(HIT, 0.81, contributions=FOR)[1] == threshold
+    assert likely(HIT, 1.0, contributions=MATCHED)[1] == threshold
     assert likely(HIT, 0.9, activation="auto")[1] == ""
     assert likely(EVENT, 0.9)[1] == ""
 
@@ -343,7 +343,7 @@ def test_active_on_a_match_whatever_the_probability() -> None:
     )
 
 
-def test_a_cut_at_nought_needs_no_score() -> None:
+def test_a_threshold_at_nought_needs_no_score() -> None:
     always: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.0)}}
     assert likely((), 0.0, watchers=always) == (
         "active without the gate: medium priority needs no score",
@@ -382,7 +382,7 @@ def test_not_likely_enough() -> None:
     )
 
 
-def test_own_cuts_and_those_of_the_settings_are_named() -> None:
+def test_own_thresholds_and_those_of_the_settings_are_named() -> None:
     assert likely((), 0.2, similarity_threshold=0.4)[0] == (
         "no trigger matched and .20 < .40, the topic's own threshold"
     )
@@ -400,7 +400,7 @@ def test_own_cuts_and_those_of_the_settings_are_named() -> None:
     assert likely((), 0.6, **closed)[1] == "below .50 it would be dropped"
 
 
-def test_what_the_gate_said_between_the_cuts() -> None:
+def test_what_the_gate_said_between_the_thresholds() -> None:
     assert likely(HIT, 0.48, YES, MATCHED) == (
         "the gate (local, .81) said yes: matched “review”; .48 lies between .25 and .60, "
         "from trigger +2.4, vectors +1.9",
@@ -489,14 +489,14 @@ def test_a_contribution_taken_out_can_be_put_back(score: float, weight: float) -
     assert again is not None and math.isclose(again, score, abs_tol=1e-6)
 
 
-CUT = st.none() | st.floats(0, 1).map(lambda value: round(value, 2))
-ROW = st.builds(PolicyRow, activate=CUT, gate=CUT, matched=CUT)
+THRESHOLD = st.none() | st.floats(0, 1).map(lambda value: round(value, 2))
+ROW = st.builds(PolicyRow, activate=THRESHOLD, gate=THRESHOLD, matched=THRESHOLD)
 
 
 @given(
     preset=st.sampled_from(["spec", "calibrated"]),
     row=ROW,
-    own=st.tuples(CUT, CUT),
+    own=st.tuples(THRESHOLD, THRESHOLD),
     score=st.floats(0, 1).map(lambda value: round(value, 3)),
     hits=st.sampled_from([(), HIT]),
     activation=st.sampled_from(["auto", "gated", "manual"]),
@@ -546,12 +546,12 @@ def check(
     ):
         kind = decide(known, (), float(about), watchers).kind
         expected = {"still active": "activate", "dropped": "drop"}.get(result, "ask")
-        near = min((abs(float(about) - cut) for cut in cuts(known, watchers)), default=1.0)
+        near = min((abs(float(about) - threshold) for threshold in thresholds(known, watchers)), default=1.0)
         assert kind == expected or near < 0.005, flip
 
 
-def cuts(known: Topic, watchers: WatcherSettings) -> list[float]:
-    """Every cut that may play a part."""
+def thresholds(known: Topic, watchers: WatcherSettings) -> list[float]:
+    """Every threshold that may play a part."""
     row = watchers.row(known.priority)
     marks = (row.activate, row.gate, row.matched, known.similarity_threshold, known.activation_threshold)
     return [mark for mark in marks if mark is not None]

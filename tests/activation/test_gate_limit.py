@@ -98,10 +98,10 @@ def test_a_row_that_was_not_asked_about_says_so() -> None:
     high, low = trace.row("high"), trace.row("low")
     assert high is not None and low is not None and high.gate is None and low.gate is None
     assert high.why == (
-        "not asked: gate.max_calls_per_message is 1; active, as .55 ≥ .40, the middle of its cuts"
+        "not asked: gate.max_calls_per_message is 1; active, as .55 ≥ .40, the middle of its thresholds"
     )
     assert low.why == (
-        "not asked: gate.max_calls_per_message is 1; dropped, as .25 < .40, the middle of its cuts"
+        "not asked: gate.max_calls_per_message is 1; dropped, as .25 < .40, the middle of its thresholds"
     )
     assert low.flip == (
         "a higher gate.max_calls_per_message would have put it to the gate; "
@@ -208,10 +208,10 @@ def test_with_the_table_of_the_specification_what_is_only_similar_is_dropped() -
     )
     assert near.flip == "a higher gate.max_calls_per_message would have put it to the gate"
     assert hit.score < 0.15 and (hit.verdict, hit.rule) == ("dropped", "not asked")
-    assert hit.why.endswith("dropped, as .00 < .15, the middle of its cuts; matched “deploy”")
+    assert hit.why.endswith("dropped, as .00 < .15, the middle of its thresholds; matched “deploy”")
 
 
-def test_the_middle_of_the_cuts_decides() -> None:
+def test_the_middle_of_the_thresholds_decides() -> None:
     step = Step("ask", "high <.30", 0.15, activate_at=0.3, gate_at=0.0)
     assert unasked(step, 0.15).kind == "activate" and unasked(step, 0.149).kind == "drop"
     no_upper = Step("ask", "similar ≥.15", 0.15, gate_at=0.15)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.activation.policy import Cuts, Step, cuts_of, decide, far_step, threshold_of
+from engine.activation.policy import Step, Thresholds, decide, far_step, threshold_of, thresholds_of
 from engine.activation.proof import FREELY, NOTHING
 from engine.activation.trace import TriggerHit
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
@@ -47,7 +47,7 @@ def test_the_table_of_the_specification(priority: str, score: float, kind: str, 
     ("priority", "activate_at", "gate_at"),
     [("critical", 0.0, None), ("high", 0.3, 0.0), ("medium", None, 0.2), ("low", None, 0.3)],
 )
-def test_a_step_carries_the_cut_lines_of_its_row(
+def test_a_step_carries_the_threshold_lines_of_its_row(
     priority: str, activate_at: float | None, gate_at: float | None
 ) -> None:
     for score in (0.0, 0.25, 1.0):
@@ -189,7 +189,7 @@ def calibrated(
 @each_case(
     ("priority", "gate_at", "activate_at"), [("high", 0.2, 0.55), ("medium", 0.25, 0.6), ("low", 0.3, 0.7)]
 )
-def test_both_cuts_apply_to_matched_and_unmatched_topics_alike(
+def test_both_thresholds_apply_to_matched_and_unmatched_topics_alike(
     hits: tuple[TriggerHit, ...], priority: str, gate_at: float, activate_at: float
 ) -> None:
     def at(score: float) -> tuple[str, str]:
@@ -229,7 +229,7 @@ def test_an_event_needs_no_probability(kind: str) -> None:
     assert (got.kind, got.rule) == ("activate", "event")
 
 
-def test_a_manual_topic_waits_for_its_person_from_the_lower_cut_on() -> None:
+def test_a_manual_topic_waits_for_its_person_from_the_lower_threshold_on() -> None:
     assert [calibrated((), score, activation="manual").kind for score in (0.24, 0.25, 0.9)] == [
         "drop",
         "manual",
@@ -244,7 +244,7 @@ def test_where_only_a_match_nominates_the_probability_still_decides_about_it() -
     assert [calibrated(HIT, score, strict).kind for score in (0.1, 0.4, 0.7)] == ["drop", "ask", "activate"]
 
 
-def test_own_thresholds_are_the_two_cuts() -> None:
+def test_own_thresholds_are_the_two_thresholds() -> None:
     own = {"similarity_threshold": 0.4, "activation_threshold": 0.8}
     for hits in ((), HIT):
         assert calibrated(hits, 0.39, None, **own) == Step("drop", "own <.40", 0.4, 0.8, 0.4)
@@ -252,28 +252,28 @@ def test_own_thresholds_are_the_two_cuts() -> None:
         assert calibrated(hits, 0.8, None, **own) == Step("activate", "own ≥.80", 0.4, 0.8, 0.4)
 
 
-def test_an_own_lower_cut_may_lie_below_the_rows() -> None:
+def test_an_own_lower_threshold_may_lie_below_the_rows() -> None:
     assert calibrated(HIT, 0.1, similarity_threshold=0.05).kind == "ask"
     assert calibrated((), 0.1, similarity_threshold=0.05).rule == "medium <.60"
 
 
-def test_an_own_upper_cut_leaves_the_lower_one_to_the_row() -> None:
+def test_an_own_upper_threshold_leaves_the_lower_one_to_the_row() -> None:
     assert calibrated((), 0.5, activation_threshold=0.45).rule == "own ≥.45"
     assert calibrated((), 0.3, activation_threshold=0.45).rule == "own <.45"
     assert calibrated((), 0.2, activation_threshold=0.45).rule == "medium <.25"
 
 
-def test_a_match_that_is_enough_goes_before_an_own_upper_cut() -> None:
+def test_a_match_that_is_enough_goes_before_an_own_upper_threshold() -> None:
     assert calibrated(HIT, 0.0, priority="critical", activation_threshold=0.9).kind == "activate"
     assert calibrated((), 0.8, priority="critical", activation_threshold=0.9).kind == "ask"
 
 
-def test_cuts_that_meet_leave_nothing_to_ask() -> None:
+def test_thresholds_that_meet_leave_nothing_to_ask() -> None:
     kinds = [calibrated((), score, similarity_threshold=0.7).kind for score in (0.59, 0.6, 0.69, 0.7)]
     assert kinds == ["drop", "activate", "activate", "activate"]
 
 
-def test_a_threshold_of_the_settings_is_everybodys_lower_cut_but_for_own_ones() -> None:
+def test_a_threshold_of_the_settings_is_everybodys_lower_threshold_but_for_own_ones() -> None:
     settings = {"similarity_threshold": 0.35}
     assert calibrated((), 0.34, settings).rule == "medium <.35"
     assert calibrated((), 0.34, settings, priority="high").kind == "drop"
@@ -304,15 +304,15 @@ def test_the_hand_of_a_person_goes_before_any_probability(hits: tuple[TriggerHit
     assert calibrated(hits, 1.0, forced=False).rule == "forced off"
 
 
-def test_the_cuts_that_hold_for_a_topic() -> None:
+def test_the_thresholds_that_hold_for_a_topic() -> None:
     settings, spec = WatcherSettings(preset="calibrated", policy=TABLE), WatcherSettings(preset="spec")
-    assert cuts_of(topic(), settings, matched=False) == Cuts(0.25, 0.6)
-    assert cuts_of(topic(priority="critical"), settings, matched=True) == Cuts(0.1, 0.0)
+    assert thresholds_of(topic(), settings, matched=False) == Thresholds(0.25, 0.6)
+    assert thresholds_of(topic(priority="critical"), settings, matched=True) == Thresholds(0.1, 0.0)
     own = topic(similarity_threshold=0.3, activation_threshold=0.9)
-    assert cuts_of(own, settings, matched=True) == Cuts(0.3, 0.9)
-    assert cuts_of(own, spec, matched=False) == Cuts(0.3, None)
-    assert cuts_of(own, spec, matched=True) == Cuts(0.3, 0.9)
-    assert cuts_of(topic(priority="high"), spec, matched=True) == Cuts(0.0, 0.3)
+    assert thresholds_of(own, settings, matched=True) == Thresholds(0.3, 0.9)
+    assert thresholds_of(own, spec, matched=False) == Thresholds(0.3, None)
+    assert thresholds_of(own, spec, matched=True) == Thresholds(0.3, 0.9)
+    assert thresholds_of(topic(priority="high"), spec, matched=True) == Thresholds(0.0, 0.3)
     assert threshold_of(topic(priority="low"), settings) == 0.3
 
 

@@ -11,7 +11,7 @@ from engine.activation.gate import Gate
 from engine.activation.gate_local import LocalGate
 from engine.activation.gate_question import GateProvider
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.proof import Proof, Standing, lower_bound
 from engine.activation.trace import GateOutcome, TopicTrace
 from engine.activation.tuning.fit import propose
@@ -97,7 +97,7 @@ def test_a_row_says_what_its_score_lacks() -> None:
     )
 
 
-def test_a_score_below_the_cut_is_too_low_first_of_all() -> None:
+def test_a_score_below_the_threshold_is_too_low_first_of_all() -> None:
     found = row(watching(0.41))
     assert found.why == "no trigger matched and .41 < .60 for medium priority"
     assert (found.rule, found.flip) == ("medium <.60", "a trigger would have to match")
@@ -173,7 +173,7 @@ def test_how_many_right_ones_are_enough(right: int, of: int, proven: bool) -> No
     assert lower_bound(right, of) < right / of
 
 
-def test_what_counts_is_the_cut_that_activates() -> None:
+def test_what_counts_is_the_threshold_that_activates() -> None:
     proof = Proof(20, tuple((0.9, True) for _ in range(8)) + tuple((0.5, False) for _ in range(8)))
     assert not proof.at(0.4).proven and proof.at(0.6).proven
     assert str(proof.at(0.4)) == "right for 8 of 16 labels"
@@ -200,10 +200,10 @@ def test_a_replay_follows_the_same_rule() -> None:
     assert figures(table("local", similarity_alone="always"), "t").noise_active == 2
 
 
-def test_a_replay_knows_at_which_cuts_labels_prove_it() -> None:
+def test_a_replay_knows_at_which_thresholds_labels_prove_it() -> None:
     mixed = table("local", Proof(9, ((0.65, True),) * 9 + ((0.62, False),) * 3))
     assert figures(mixed, "t").useful_active == 1
-    assert figures(mixed, "t", Cuts(0.2, 0.64)).useful_active == 11
+    assert figures(mixed, "t", Thresholds(0.2, 0.64)).useful_active == 11
 
 
 def test_a_replay_says_what_a_score_may_do() -> None:
@@ -212,11 +212,11 @@ def test_a_replay_says_what_a_score_may_do() -> None:
     )
     assert "only a yes of the gate activates it until" in alone_text(table("openai", FEW), "t")
     assert "proven (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
-    assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Cuts(0.2, 0.9))
+    assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Thresholds(0.2, 0.9))
     assert alone_text(table("local", FEW, similarity_alone="always"), "t") == ""
     assert alone_text(table("local", FEW, nominate="pattern"), "t") == ""
 
 
-def test_what_cuts_do_not_decide_is_told_when_fitting() -> None:
+def test_what_thresholds_do_not_decide_is_told_when_fitting() -> None:
     refused = propose(table("local"), "t").refused
     assert "before your labels prove it (0 of 8 labels)" in refused

@@ -1,4 +1,4 @@
-"""Cuts written into a topic's file, committed and taken back, and labels given while tuning (spec 5.5)."""
+"""Thresholds written into a topic's file, committed and taken back; labels given while tuning (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.tuning.replay import figures
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ReadOnly, TopicError, WriteFailed
@@ -33,17 +33,17 @@ def subjects(engine: Engine, count: int = 2) -> list[str]:
     return [commit.subject for commit in engine.repository.log(count)]
 
 
-def test_applied_cuts_are_in_the_file_in_force_and_committed(engine: Engine) -> None:
+def test_applied_thresholds_are_in_the_file_in_force_and_committed(engine: Engine) -> None:
     seen: list[EngineEvent] = []
     engine.subscribe(seen.append)
     today = engine.tuning.table().today(TOPIC)
     before = engine.files.read(PATH)
-    applied = engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     assert (applied.topic, applied.path, applied.before, applied.after) == (
         TOPIC,
         PATH,
         today,
-        Cuts(0.34, 0.62),
+        Thresholds(0.34, 0.62),
     )
     assert applied.commit == engine.repository.revision() and applied.why == ""
     assert subjects(engine, 1) == [f"maintenance: tune {TOPIC}: gate .34, active .62"]
@@ -51,7 +51,7 @@ def test_applied_cuts_are_in_the_file_in_force_and_committed(engine: Engine) -> 
         engine.files.read(PATH).replace(b"similarity_threshold: 0.34\nactivation_threshold: 0.62\n", b"")
         == before
     )
-    assert engine.tuning.table().today(TOPIC) == Cuts(0.34, 0.62)
+    assert engine.tuning.table().today(TOPIC) == Thresholds(0.34, 0.62)
     row = engine.trace(MESSAGE).row(TOPIC)
     assert row is not None and row.activate_at == 0.62
     assert [event.changed for event in seen if isinstance(event, TopicsReloaded)] == [(TOPIC,)]
@@ -60,46 +60,49 @@ def test_applied_cuts_are_in_the_file_in_force_and_committed(engine: Engine) -> 
 def test_only_the_topics_file_is_committed(engine: Engine) -> None:
     root = engine.workspace.root
     (root / "topics/release.md").write_bytes((root / "topics/release.md").read_bytes() + b"\nMore.\n")
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     changed = engine.repository.git.run("show", "--name-only", "--format=", "HEAD").text.split()
     assert changed == [PATH]
     assert "topics/release.md" in engine.repository.git.run("status", "--porcelain").text
 
 
 def test_numbers_are_as_short_as_they_can_be(engine: Engine) -> None:
-    assert engine.tuning.apply(TOPIC, Cuts(0.1 + 0.2, 0.61239)).after == Cuts(0.3, 0.6124)
+    assert engine.tuning.apply(TOPIC, Thresholds(0.1 + 0.2, 0.61239)).after == Thresholds(0.3, 0.6124)
     assert b"similarity_threshold: 0.3\n" in engine.files.read(PATH)
     assert b"activation_threshold: 0.6124\n" in engine.files.read(PATH)
 
 
 def test_what_the_table_says_anyway_loses_its_line(engine: Engine) -> None:
     before, today = engine.files.read(PATH), engine.tuning.table().today(TOPIC)
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     applied = engine.tuning.apply(TOPIC, today)
     assert applied.after == today
     assert engine.files.read(PATH) == before
 
 
 @each_case(
-    ("cuts", "what"),
+    ("thresholds", "what"),
     [
-        (Cuts(0.7, 0.6), "the gate's cut lies above the other"),
-        (Cuts(-0.1, 0.6), "a cut is a number from 0 to 1"),
-        (Cuts(0.1, 1.5), "a cut is a number from 0 to 1"),
-        (Cuts(float("nan"), 0.6), "a cut is a number from 0 to 1"),
+        (Thresholds(0.7, 0.6), "the gate's threshold lies above the other"),
+        (Thresholds(-0.1, 0.6), "a threshold is a number from 0 to 1"),
+        (Thresholds(0.1, 1.5), "a threshold is a number from 0 to 1"),
+        (Thresholds(float("nan"), 0.6), "a threshold is a number from 0 to 1"),
     ],
 )
-def test_what_is_no_pair_of_cuts_is_refused(engine: Engine, cuts: Cuts, what: str) -> None:
+def test_what_is_no_pair_of_thresholds_is_refused(engine: Engine, thresholds: Thresholds, what: str) -> None:
     before = engine.files.read(PATH)
     with pytest.raises(AutopoiesisError, match=what):
-        engine.tuning.apply(TOPIC, cuts)
+        engine.tuning.apply(TOPIC, thresholds)
     assert engine.files.read(PATH) == before
 
 
-def test_cuts_that_hold_already_and_unknown_topics_are_refused(engine: Engine) -> None:
-    with pytest.raises(TopicError, match="has these cuts already"):
+def test_thresholds_that_hold_already_and_unknown_topics_are_refused(engine: Engine) -> None:
+    with pytest.raises(TopicError, match="has these thresholds already"):
         engine.tuning.apply(TOPIC, engine.tuning.table().today(TOPIC))
-    for act in (lambda: engine.tuning.apply("nope", Cuts(0.1, 0.2)), lambda: engine.tuning.propose("nope")):
+    for act in (
+        lambda: engine.tuning.apply("nope", Thresholds(0.1, 0.2)),
+        lambda: engine.tuning.propose("nope"),
+    ):
         with pytest.raises(TopicError, match="there is no topic nope"):
             act()
 
@@ -110,14 +113,14 @@ def test_a_file_that_changed_meanwhile_is_left_alone_once(engine: Engine) -> Non
     changed = file.read_bytes() + b"\nOne more thing.\n"
     file.write_bytes(changed)
     with pytest.raises(TopicError, match="was changed since") as caught:
-        engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+        engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     assert caught.value.where == PATH and caught.value.cure
     assert file.read_bytes() == changed
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     assert b"One more thing." in file.read_bytes()
     file.unlink()
     with pytest.raises(TopicError, match="is gone"):
-        engine.tuning.apply(TOPIC, Cuts(0.1, 0.2))
+        engine.tuning.apply(TOPIC, Thresholds(0.1, 0.2))
 
 
 def test_undo_gives_back_every_byte_also_after_a_restart(engine: Engine) -> None:
@@ -128,41 +131,41 @@ def test_undo_gives_back_every_byte_also_after_a_restart(engine: Engine) -> None
     file.write_bytes(file.read_bytes().replace(b"priority:", own, 1))
     engine.reload_topics()
     before, today = file.read_bytes(), engine.tuning.table().today(TOPIC)
-    assert today == Cuts(0.22, given.activate)
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    assert today == Thresholds(0.22, given.activate)
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     # The table's own number needs no line, so the comment goes with it.
-    engine.tuning.apply(TOPIC, Cuts(given.gate, 0.62))
+    engine.tuning.apply(TOPIC, Thresholds(given.gate, 0.62))
     assert b"# once" not in file.read_bytes()
     with Engine.open(root) as again:
         undone = again.tuning.undo()
-        assert (undone.before, undone.after) == (Cuts(given.gate, 0.62), Cuts(0.34, 0.62))
+        assert (undone.before, undone.after) == (Thresholds(given.gate, 0.62), Thresholds(0.34, 0.62))
         undone = again.tuning.undo()
-        assert (undone.topic, undone.before, undone.after) == (TOPIC, Cuts(0.34, 0.62), today)
+        assert (undone.topic, undone.before, undone.after) == (TOPIC, Thresholds(0.34, 0.62), today)
         assert file.read_bytes() == before
         assert again.tuning.table().today(TOPIC) == today
         assert undone.commit == again.repository.revision()
         last, second = subjects(again)
         assert last.startswith(f"maintenance: undo tune {TOPIC}: gate .22, active ")
         assert second == f"maintenance: undo tune {TOPIC}: gate .34, active .62"
-        with pytest.raises(TopicError, match="no change of cuts is left"):
+        with pytest.raises(TopicError, match="no change of thresholds is left"):
             again.tuning.undo()
 
 
 def test_undo_keeps_what_was_written_into_the_file_since(engine: Engine) -> None:
     file = engine.workspace.root / PATH
     before = file.read_bytes()
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     file.write_bytes(file.read_bytes() + b"\nOne more thing.\n")
     engine.tuning.undo()
     assert file.read_bytes() == before + b"\nOne more thing.\n"
 
 
-def test_undo_refuses_when_the_cuts_were_changed_since(engine: Engine) -> None:
+def test_undo_refuses_when_the_thresholds_were_changed_since(engine: Engine) -> None:
     file = engine.workspace.root / PATH
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     file.write_bytes(file.read_bytes().replace(b"0.34", b"0.4"))
     changed = file.read_bytes()
-    with pytest.raises(TopicError, match=r"names other cuts since \(gate .40, active .62\)") as caught:
+    with pytest.raises(TopicError, match=r"names other thresholds since \(gate .40, active .62\)") as caught:
         engine.tuning.undo()
     assert caught.value.where == PATH and "autopoiesis tune" in caught.value.cure
     assert file.read_bytes() == changed
@@ -171,8 +174,8 @@ def test_undo_refuses_when_the_cuts_were_changed_since(engine: Engine) -> None:
 def test_a_change_that_was_taken_back_by_hand_is_not_taken_back_twice(engine: Engine) -> None:
     file = engine.workspace.root / PATH
     before = file.read_bytes()
-    engine.tuning.apply("release", Cuts(0.5, 0.9))
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    engine.tuning.apply("release", Thresholds(0.5, 0.9))
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     file.write_bytes(before)
     with pytest.raises(TopicError, match="was taken back already"):
         engine.tuning.undo()
@@ -180,7 +183,7 @@ def test_a_change_that_was_taken_back_by_hand_is_not_taken_back_twice(engine: En
 
 
 def test_undo_of_a_topic_that_is_gone_is_refused(engine: Engine) -> None:
-    engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+    engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     (engine.workspace.root / PATH).unlink()
     with pytest.raises(TopicError, match="is gone"):
         engine.tuning.undo()
@@ -189,10 +192,10 @@ def test_undo_of_a_topic_that_is_gone_is_refused(engine: Engine) -> None:
         engine.tuning.undo()
 
 
-def test_without_a_repository_cuts_are_written_uncommitted(sample: Path) -> None:
+def test_without_a_repository_thresholds_are_written_uncommitted(sample: Path) -> None:
     shutil.rmtree(sample / ".git")
     with Engine.open(sample) as engine:
-        applied = engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+        applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
         assert applied.commit == "" and "no git repository" in applied.why
         assert engine.tuning.undo().commit == ""
 
@@ -202,7 +205,7 @@ def test_nothing_is_committed_where_the_settings_forbid_it(sample: Path) -> None
     settings.write_text(settings.read_text().replace("auto_commit: true", "auto_commit: false"))
     with Engine.open(sample) as engine:
         revision = engine.repository.revision()
-        applied = engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+        applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
         assert (applied.commit, applied.why) == ("", "git.auto_commit is off")
         assert engine.repository.revision() == revision
 
@@ -211,7 +214,7 @@ def test_a_read_only_workspace_is_looked_at_only(sample: Path) -> None:
     with Engine.open(sample, read_only=True) as engine:
         engine.tuning.table()
         with pytest.raises(ReadOnly):
-            engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+            engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
         with pytest.raises(ReadOnly):
             engine.tuning.undo()
 
@@ -221,7 +224,7 @@ def test_a_read_only_workspace_is_looked_at_only(sample: Path) -> None:
 )
 def test_a_full_disk_leaves_the_file_whole_and_undo_in_order(sample: Path, point: str) -> None:
     with Engine.open(sample) as engine:
-        engine.tuning.apply("release", Cuts(0.5, 0.9))
+        engine.tuning.apply("release", Thresholds(0.5, 0.9))
         before = engine.files.read(PATH)
         reached: list[int] = []
         with (
@@ -229,7 +232,7 @@ def test_a_full_disk_leaves_the_file_whole_and_undo_in_order(sample: Path, point
             trip(point, fail(errno.ENOSPC)),
             pytest.raises(WriteFailed),
         ):
-            engine.tuning.apply(TOPIC, Cuts(0.34, 0.62))
+            engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
         assert reached
         held = engine.files.read(PATH)
     # After the rename only its folder is not known to be on the disk: that change stands.

@@ -1,4 +1,4 @@
-"""Cuts fitted to labels: what they rest on, what they gain elsewhere, and when there are none (spec 5.5)."""
+"""Thresholds fitted to labels: what they rest on, what they gain, and when there are none (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from engine.activation.decision import Decision
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.tuning import grid
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.replay import figures
@@ -27,7 +27,7 @@ def spread(low: float, high: float, count: int) -> list[float]:
 
 
 def mixed(seed: int, count: int, *, useful_at: float = 0.8, noise_at: float = 0.62) -> list[Decision]:
-    """Labelled decisions whose noise lies above today's upper cut."""
+    """Labelled decisions whose noise lies above today's upper threshold."""
     chance = random.Random(seed)
     labels = [chance.random() < 0.4 for _ in range(count)]
     return [
@@ -36,13 +36,13 @@ def mixed(seed: int, count: int, *, useful_at: float = 0.8, noise_at: float = 0.
     ]
 
 
-def test_noise_alone_raises_both_cuts_just_above_it() -> None:
+def test_noise_alone_raises_both_thresholds_just_above_it() -> None:
     table = table_of(series(spread(0.62, 0.71, 20), False))
     proposal = propose(table, "t")
-    assert proposal.cuts is not None and proposal.held_out is not None
-    assert proposal.cuts.gate == 0.72
-    assert proposal.cuts.activate is not None and proposal.cuts.activate > 0.72
-    assert (proposal.today, proposal.refused) == (Cuts(0.25, 0.6), "")
+    assert proposal.thresholds is not None and proposal.held_out is not None
+    assert proposal.thresholds.gate == 0.72
+    assert proposal.thresholds.activate is not None and proposal.thresholds.activate > 0.72
+    assert (proposal.today, proposal.refused) == (Thresholds(0.25, 0.6), "")
     assert (proposal.before.noise_active, proposal.after and proposal.after.noise_active) == (20, 0)
     held = proposal.held_out
     assert (held.kind, held.folds, held.noise, held.today_noise_kept_out) == ("noise", 5, 20, 0)
@@ -53,20 +53,20 @@ def test_noise_alone_raises_both_cuts_just_above_it() -> None:
 def test_noise_that_the_gate_rejects_is_not_asked_about_any_more() -> None:
     asked = [decision(n, score, False, gate=("no", "local")) for n, score in enumerate(spread(0.3, 0.4, 20))]
     proposal = propose(table_of(asked), "t")
-    assert proposal.cuts == Cuts(0.41, 0.6)
+    assert proposal.thresholds == Thresholds(0.41, 0.6)
     assert proposal.held_out is not None
     assert (proposal.held_out.gate_calls, proposal.held_out.today_gate_calls) == (0, 20)
 
 
-def test_noise_that_is_dropped_already_leaves_the_cuts_alone() -> None:
+def test_noise_that_is_dropped_already_leaves_the_thresholds_alone() -> None:
     proposal = propose(table_of(series(spread(0.13, 0.2, 20), False)), "t")
-    assert proposal.cuts is None
-    assert proposal.refused == "today's cuts are the best for its 20 labelled decisions"
+    assert proposal.thresholds is None
+    assert proposal.refused == "today's thresholds are the best for its 20 labelled decisions"
 
 
-def test_useful_ones_alone_lower_the_cut_to_the_gate_and_only_that() -> None:
+def test_useful_ones_alone_lower_the_threshold_to_the_gate_and_only_that() -> None:
     proposal = propose(table_of(series(spread(0.14, 0.2, 16), True)), "t")
-    assert proposal.cuts == Cuts(0.13, 0.6)
+    assert proposal.thresholds == Thresholds(0.13, 0.6)
     held = proposal.held_out
     assert held is not None and held.kind == "useful"
     assert (held.today_recall, held.gate_calls) == (0, 16)
@@ -74,10 +74,10 @@ def test_useful_ones_alone_lower_the_cut_to_the_gate_and_only_that() -> None:
     assert str(held).startswith("held out, 5 folds: recall .95, today .00")
 
 
-def test_labels_of_both_kinds_put_the_cuts_where_they_part() -> None:
+def test_labels_of_both_kinds_put_the_thresholds_where_they_part() -> None:
     decisions = [*series(spread(0.5, 0.69, 25), False), *series(spread(0.75, 0.95, 25), True, 25)]
     proposal = propose(table_of(decisions), "t")
-    assert proposal.cuts == Cuts(0.72, 0.72)
+    assert proposal.thresholds == Thresholds(0.72, 0.72)
     held = proposal.held_out
     assert held is not None and proposal.after is not None
     assert proposal.after.f1 == 1
@@ -93,9 +93,13 @@ def test_what_overlaps_is_asked_about() -> None:
         *series(high, True, 50),
     ]
     proposal = propose(table_of(decisions), "t")
-    assert proposal.cuts is not None and proposal.cuts.gate is not None and proposal.cuts.activate is not None
-    assert 0.5 < proposal.cuts.gate <= 0.56
-    assert 0.74 < proposal.cuts.activate <= 0.8
+    assert (
+        proposal.thresholds is not None
+        and proposal.thresholds.gate is not None
+        and proposal.thresholds.activate is not None
+    )
+    assert 0.5 < proposal.thresholds.gate <= 0.56
+    assert 0.74 < proposal.thresholds.activate <= 0.8
 
 
 def test_questions_have_their_price() -> None:
@@ -104,15 +108,15 @@ def test_questions_have_their_price() -> None:
         *series(spread(0.7, 0.9, 30), True, 30),
     ]
     before = propose(table_of(decisions), "t")
-    assert before.cuts is not None and before.cuts.gate == before.cuts.activate
+    assert before.thresholds is not None and before.thresholds.gate == before.thresholds.activate
     assert before.after is not None and before.after.gate_calls == 0
 
 
-def test_one_label_does_not_move_a_cut_across_the_scale_and_several_do() -> None:
+def test_one_label_does_not_move_a_threshold_across_the_scale_and_several_do() -> None:
     known = topic("t", activation_threshold=0.4)
-    few = propose(table_of(series([*spread(0.3, 0.34, 11), 0.93], False), known), "t").cuts
-    many = propose(table_of(series([*spread(0.3, 0.34, 11), *[0.93] * 8], False), known), "t").cuts
-    assert few == Cuts(0.35, 0.4)
+    few = propose(table_of(series([*spread(0.3, 0.34, 11), 0.93], False), known), "t").thresholds
+    many = propose(table_of(series([*spread(0.3, 0.34, 11), *[0.93] * 8], False), known), "t").thresholds
+    assert few == Thresholds(0.35, 0.4)
     assert many is not None and many.activate is not None and many.activate > 0.93
 
 
@@ -132,7 +136,7 @@ def test_one_label_does_not_move_a_cut_across_the_scale_and_several_do() -> None
         ),
         (
             [decision(n, 0.9, False, hits=("webhook",)) for n in range(20)],
-            "cuts decide about 0 of 20 labelled decisions, and at least 10 are needed; a trigger settles the "
+            "thresholds decide 0 of 20 labelled decisions, and at least 10 are needed; a trigger settles the "
             "others",
         ),
         (
@@ -143,7 +147,12 @@ def test_one_label_does_not_move_a_cut_across_the_scale_and_several_do() -> None
 )
 def test_too_little_to_learn_from_is_refused_with_the_numbers(decisions: list[Decision], why: str) -> None:
     proposal = propose(table_of(decisions), "t")
-    assert (proposal.refused, proposal.cuts, proposal.after, proposal.held_out) == (why, None, None, None)
+    assert (proposal.refused, proposal.thresholds, proposal.after, proposal.held_out) == (
+        why,
+        None,
+        None,
+        None,
+    )
     assert proposal.before == figures(table_of(decisions), "t")
 
 
@@ -156,15 +165,15 @@ def test_too_little_to_learn_from_is_refused_with_the_numbers(decisions: list[De
         (replace(topic("t"), path=""), "has no file any more"),
     ],
 )
-def test_topics_whose_cuts_decide_nothing_are_refused(known: Topic, why: str) -> None:
+def test_topics_whose_thresholds_decide_nothing_are_refused(known: Topic, why: str) -> None:
     proposal = propose(table_of(series(spread(0.62, 0.7, 20), False), known), "t")
-    assert why in proposal.refused and proposal.cuts is None
+    assert why in proposal.refused and proposal.thresholds is None
 
 
-def test_noise_that_a_trigger_lets_in_is_not_the_cuts_business() -> None:
+def test_noise_that_a_trigger_lets_in_is_not_the_thresholds_business() -> None:
     noise = [decision(n, score, False, hits=("keywords",)) for n, score in enumerate(spread(0.6, 0.7, 20))]
     assert "a trigger settles" in propose(table_of(noise, topic("t", priority="critical")), "t").refused
-    assert propose(table_of(noise), "t").cuts is not None
+    assert propose(table_of(noise), "t").thresholds is not None
 
 
 def test_chance_is_refused_with_what_it_gave_on_left_out_decisions() -> None:
@@ -173,29 +182,31 @@ def test_chance_is_refused_with_what_it_gave_on_left_out_decisions() -> None:
     everything = topic("t", similarity_threshold=0.1, activation_threshold=0.1)
     table = table_of([one._replace(gate_answer="no", gate_provider="local") for one in decisions], everything)
     proposal = propose(table, "t")
-    assert proposal.cuts is None and proposal.held_out is not None
-    assert proposal.refused.startswith("fitted cuts do no better than today's on decisions left out: F1 ")
+    assert proposal.thresholds is None and proposal.held_out is not None
+    assert proposal.refused.startswith(
+        "fitted thresholds do no better than today's on decisions left out: F1 "
+    )
 
 
 @each_case("seed", range(6))
 def test_what_is_proposed_does_better_on_decisions_nobody_has_seen(seed: int) -> None:
     proposal = propose(table_of(mixed(seed, 120)), "t")
-    assert proposal.cuts is not None
+    assert proposal.thresholds is not None
     unseen = table_of(mixed(1000 + seed, 2000))
-    then, today = figures(unseen, "t", proposal.cuts), figures(unseen, "t")
+    then, today = figures(unseen, "t", proposal.thresholds), figures(unseen, "t")
     assert then.f1 is not None and today.f1 is not None
     assert then.f1 > today.f1 + 0.05
     assert proposal.held_out is not None and proposal.held_out.f1 == pytest.approx(then.f1, abs=0.12)
 
 
-def test_with_the_specs_preset_the_cuts_are_those_of_matched_messages() -> None:
+def test_with_the_specs_preset_the_thresholds_are_those_of_matched_messages() -> None:
     noise = [
         decision(n, score, False, hits=("pattern",), signal="tfidf")
         for n, score in enumerate(spread(0.31, 0.36, 20))
     ]
     proposal = propose(table_of(noise, topic("t", priority="high"), settings=SPEC), "t")
-    assert proposal.today == Cuts(0.15, 0.3)
-    assert proposal.cuts is not None and proposal.cuts.gate == 0.37
+    assert proposal.today == Thresholds(0.15, 0.3)
+    assert proposal.thresholds is not None and proposal.thresholds.gate == 0.37
     assert proposal.after is not None and proposal.after.noise_active == 0
 
 
@@ -242,15 +253,15 @@ def test_the_same_log_gives_the_same_proposal_in_every_process() -> None:
 
 
 def _brute_force(table_decisions: list[Decision]) -> float:
-    """The best worth any pair of two-digit cuts has, prices of questions and moves included."""
+    """The best worth any pair of two-digit thresholds has, prices of questions and moves included."""
     table = table_of(table_decisions)
     samples = Samples.of(table, "t")
     today = table.today("t")
     best = -1.0
     for gate in range(0, 101, 2):
         for active in range(gate, 101, 2):
-            cuts = Cuts(gate / 100, active / 100)
-            found = grid.outcome(table, "t", samples, cuts)
+            thresholds = Thresholds(gate / 100, active / 100)
+            found = grid.outcome(table, "t", samples, thresholds)
             assert today.gate is not None and today.activate is not None
             moved = abs(gate / 100 - today.gate) + abs(active / 100 - today.activate)
             weight = found.useful + found.useful_active + found.noise_active
@@ -259,13 +270,13 @@ def _brute_force(table_decisions: list[Decision]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_other_pair_of_cuts_is_worth_more(seed: int) -> None:
+def test_no_other_pair_of_thresholds_is_worth_more(seed: int) -> None:
     decisions = mixed(seed, 40)
     table = table_of(decisions)
-    cuts = grid.best_cuts(table, "t", Samples.of(table, "t"))
-    found = grid.outcome(table, "t", Samples.of(table, "t"), cuts)
-    assert cuts.gate is not None and cuts.activate is not None
-    moved = abs(cuts.gate - 0.25) + abs(cuts.activate - 0.6)
+    thresholds = grid.best_thresholds(table, "t", Samples.of(table, "t"))
+    found = grid.outcome(table, "t", Samples.of(table, "t"), thresholds)
+    assert thresholds.gate is not None and thresholds.activate is not None
+    moved = abs(thresholds.gate - 0.25) + abs(thresholds.activate - 0.6)
     weight = found.useful + found.useful_active + found.noise_active
     assert found.worth - grid.MOVE_PRICE * moved / weight >= _brute_force(decisions) - 0.01
 
@@ -286,8 +297,8 @@ def test_a_proposal_is_a_value() -> None:
 
 
 @each_case(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
-def test_cuts_that_switch_a_topic_off_are_called_so(gate: float | None, warned: bool) -> None:
+def test_thresholds_that_switch_a_topic_off_are_called_so(gate: float | None, warned: bool) -> None:
     known = topic("t")
     today = figures(table_of([], known), "t")
-    found = Proposal("t", Cuts(0.1, 0.5), Cuts(gate, 1.0), "", today, None, None)
+    found = Proposal("t", Thresholds(0.1, 0.5), Thresholds(gate, 1.0), "", today, None, None)
     assert bool(found.caution) == warned

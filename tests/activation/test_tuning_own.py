@@ -1,4 +1,4 @@
-"""Cuts as a topic's file names them, their rounding, and the file and journal they are written to."""
+"""Thresholds as a topic's file names them, their rounding, and the file and journal they are written to."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.activation.policy import Cuts, cuts_of
+from engine.activation.policy import Thresholds, thresholds_of
 from engine.activation.tuning.journal import JOURNAL_FOLDER, TuningJournal
-from engine.activation.tuning.own import OwnCuts, cuts_in, header_of, own_cuts, rounded, today, with_cuts
+from engine.activation.tuning.own import (
+    OwnThresholds,
+    header_of,
+    own_thresholds,
+    rounded,
+    thresholds_in,
+    today,
+    with_thresholds,
+)
 from engine.errors import DocumentError, TopicError
 from engine.settings.model import WatcherSettings
 from engine.topics.model import PRIORITY_ORDER, Topic
@@ -22,51 +30,53 @@ from tests.activation.tuning_cases import CALIBRATED, SPEC
 from tests.cases import each_case
 
 PRIORITIES = [topic("t", priority=priority) for priority in PRIORITY_ORDER]
-cuts = st.integers(0, 100).map(lambda cut: cut / 100)
+thresholds = st.integers(0, 100).map(lambda threshold: threshold / 100)
 
 
 @pytest.mark.parametrize("known", PRIORITIES, ids=lambda known: known.priority)
 @pytest.mark.parametrize("watchers", [CALIBRATED, SPEC], ids=["calibrated", "spec"])
 @settings(max_examples=30, deadline=None)
-@given(pair=st.tuples(cuts, cuts).map(sorted))
+@given(pair=st.tuples(thresholds, thresholds).map(sorted))
 @example(pair=[0.3, 0.3])
-def test_cuts_in_a_file_are_the_cuts_that_hold(
+def test_thresholds_in_a_file_are_the_thresholds_that_hold(
     known: Topic, watchers: WatcherSettings, pair: list[float]
 ) -> None:
-    wanted = Cuts(*pair)
-    written = own_cuts(known, watchers, wanted).on(known)
+    wanted = Thresholds(*pair)
+    written = own_thresholds(known, watchers, wanted).on(known)
     assert today(written, watchers) == wanted
-    assert own_cuts(written, watchers, wanted).on(known) == written
+    assert own_thresholds(written, watchers, wanted).on(known) == written
 
 
 @each_case("known", PRIORITIES)
 @each_case("watchers", [CALIBRATED, SPEC])
 def test_what_the_table_gives_needs_no_line(known: Topic, watchers: WatcherSettings) -> None:
-    assert own_cuts(known, watchers, today(known, watchers)) == OwnCuts()
-    cut = replace(known, similarity_threshold=0.33, activation_threshold=0.77)
-    assert own_cuts(cut, watchers, today(known, watchers)) == OwnCuts()
+    assert own_thresholds(known, watchers, today(known, watchers)) == OwnThresholds()
+    threshold = replace(known, similarity_threshold=0.33, activation_threshold=0.77)
+    assert own_thresholds(threshold, watchers, today(known, watchers)) == OwnThresholds()
 
 
-def test_a_line_that_says_what_the_table_says_stays_while_its_cut_does() -> None:
+def test_a_line_that_says_what_the_table_says_stays_while_its_threshold_does() -> None:
     known = topic("t", priority="high", similarity_threshold=0.15)
     now = today(known, SPEC)
-    assert own_cuts(known, SPEC, now) == OwnCuts(0.15, None)
-    assert cuts_of(known, SPEC, matched=True) != cuts_of(topic("t", priority="high"), SPEC, matched=True)
-    assert own_cuts(known, SPEC, Cuts(0.15, 0.8)) == OwnCuts(0.15, 0.8)
-    assert own_cuts(known, SPEC, Cuts(0.2, 0.8)) == OwnCuts(0.2, 0.8)
+    assert own_thresholds(known, SPEC, now) == OwnThresholds(0.15, None)
+    assert thresholds_of(known, SPEC, matched=True) != thresholds_of(
+        topic("t", priority="high"), SPEC, matched=True
+    )
+    assert own_thresholds(known, SPEC, Thresholds(0.15, 0.8)) == OwnThresholds(0.15, 0.8)
+    assert own_thresholds(known, SPEC, Thresholds(0.2, 0.8)) == OwnThresholds(0.2, 0.8)
 
 
 def test_never_is_written_as_far_as_a_file_can_say_it() -> None:
     known = topic("t")
-    assert own_cuts(known, CALIBRATED, Cuts(0.25, None)) == OwnCuts(None, 1.0)
-    assert own_cuts(known, CALIBRATED, Cuts(None, 0.5)) == OwnCuts(0.5, 0.5)
-    assert own_cuts(known, CALIBRATED, Cuts(None, None)) == OwnCuts(1.0, 1.0)
-    assert own_cuts(known, SPEC, Cuts(0.15, None)) == OwnCuts()
+    assert own_thresholds(known, CALIBRATED, Thresholds(0.25, None)) == OwnThresholds(None, 1.0)
+    assert own_thresholds(known, CALIBRATED, Thresholds(None, 0.5)) == OwnThresholds(0.5, 0.5)
+    assert own_thresholds(known, CALIBRATED, Thresholds(None, None)) == OwnThresholds(1.0, 1.0)
+    assert own_thresholds(known, SPEC, Thresholds(0.15, None)) == OwnThresholds()
 
 
 def test_with_the_calibrated_preset_today_is_what_the_policy_says_of_an_unmatched_message() -> None:
     for known in PRIORITIES:
-        assert today(known, CALIBRATED) == cuts_of(known, CALIBRATED, matched=False)
+        assert today(known, CALIBRATED) == thresholds_of(known, CALIBRATED, matched=False)
 
 
 @each_case(
@@ -105,15 +115,15 @@ Book a table.
 
 @each_case("newline", [b"\n", b"\r\n"])
 @each_case("bom", [b"", b"\xef\xbb\xbf"])
-def test_only_the_cuts_change_in_a_file(newline: bytes, bom: bytes) -> None:
+def test_only_the_thresholds_change_in_a_file(newline: bytes, bom: bytes) -> None:
     data = bom + FILE.replace(b"\n", newline)
     known = topic("lunch")
-    new = with_cuts(data, known, OwnCuts(0.34, 0.62))
-    assert cuts_in(new, known.path) == OwnCuts(0.34, 0.62)
+    new = with_thresholds(data, known, OwnThresholds(0.34, 0.62))
+    assert thresholds_in(new, known.path) == OwnThresholds(0.34, 0.62)
     kept = [line for line in new.split(newline) if b"_threshold" not in line]
     assert kept == [line for line in data.split(newline) if b"_threshold" not in line]
     assert b"similarity_threshold: 0.34   # after the flood" in new
-    assert with_cuts(new, known, OwnCuts(0.2, None)) == data
+    assert with_thresholds(new, known, OwnThresholds(0.2, None)) == data
 
 
 def test_the_header_ends_where_the_body_begins() -> None:
@@ -125,17 +135,19 @@ def test_the_header_ends_where_the_body_begins() -> None:
 def test_a_broken_header_is_never_rewritten() -> None:
     broken = FILE.replace(b"[menu]", b"[menu")
     with pytest.raises((DocumentError, TopicError)) as caught:
-        with_cuts(broken, topic("lunch"), OwnCuts(0.3, 0.6))
+        with_thresholds(broken, topic("lunch"), OwnThresholds(0.3, 0.6))
     assert "topics/lunch.md" in str(caught.value)
 
 
-def test_a_cut_that_stands_somewhere_else_is_not_lost_from_sight() -> None:
+def test_a_threshold_that_stands_somewhere_else_is_not_lost_from_sight() -> None:
     nested = b"---\ntype: topic\ntriggers:\n  similarity_threshold: 0.4\n  patterns: [menu]\n---\n# Lunch\n"
     known = topic("lunch", similarity_threshold=0.4)
-    assert cuts_in(nested, known.path) == OwnCuts(0.4, None)
-    assert cuts_in(with_cuts(nested, known, OwnCuts(0.5, None)), known.path) == OwnCuts(0.5, None)
+    assert thresholds_in(nested, known.path) == OwnThresholds(0.4, None)
+    assert thresholds_in(
+        with_thresholds(nested, known, OwnThresholds(0.5, None)), known.path
+    ) == OwnThresholds(0.5, None)
     with pytest.raises((TopicError, DocumentError)):
-        with_cuts(nested, known, OwnCuts(None, None))
+        with_thresholds(nested, known, OwnThresholds(None, None))
 
 
 def test_the_journal_gives_the_last_change_that_stands(tmp_path: Path) -> None:
@@ -147,7 +159,7 @@ def test_the_journal_gives_the_last_change_that_stands(tmp_path: Path) -> None:
 
     assert journal().last() is None
     header = b"---\nt: \xff\n---\n"
-    before, after = OwnCuts(), OwnCuts(0.25, 1.0)
+    before, after = OwnThresholds(), OwnThresholds(0.25, 1.0)
     first = journal().record("a", "topics/a.md", before, after, header=header, digest="d")
     now[0] = datetime(2026, 3, 1, 8, tzinfo=UTC)
     second = journal().record("b", "topics/b.md", before, after, header=b"", digest="d")
@@ -188,7 +200,9 @@ def test_the_journal_gives_the_last_change_that_stands(tmp_path: Path) -> None:
 def test_a_broken_line_of_the_journal_is_passed_over(tmp_path: Path, damage: bytes) -> None:
     files = workspace_files(tmp_path)
     journal = TuningJournal(files, lambda: datetime(2026, 2, 27, tzinfo=UTC))
-    first = journal.record("a", "topics/a.md", OwnCuts(), OwnCuts(0.1, 0.2), header=b"", digest="d")
+    first = journal.record(
+        "a", "topics/a.md", OwnThresholds(), OwnThresholds(0.1, 0.2), header=b"", digest="d"
+    )
     with (tmp_path / JOURNAL_FOLDER / "2026-02.jsonl").open("ab") as file:
         file.write(damage)
     last = journal.last()

@@ -1,4 +1,4 @@
-"""Replaying the log under other cuts says what the policy itself would have decided (spec 5.5)."""
+"""Replaying the log under other thresholds says what the policy itself would have decided (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.activation.decision import Decision
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.tuning.replay import figures, flips, histogram, overview, total
 from engine.activation.tuning.table import DecisionTable
 from engine.settings.model import PolicyRow
@@ -68,21 +68,23 @@ def log(seed: int, signal: str) -> list[Decision]:
     ]
 
 
-cut_pairs = st.one_of(
+threshold_pairs = st.one_of(
     st.none(),
     st.tuples(
-        st.one_of(st.none(), st.integers(0, 100).map(lambda cut: cut / 100)),
-        st.one_of(st.none(), st.integers(0, 100).map(lambda cut: cut / 100)),
+        st.one_of(st.none(), st.integers(0, 100).map(lambda threshold: threshold / 100)),
+        st.one_of(st.none(), st.integers(0, 100).map(lambda threshold: threshold / 100)),
     )
     .filter(lambda pair: pair[0] is None or pair[1] is None or pair[0] <= pair[1])
-    .map(lambda pair: Cuts(*pair)),
+    .map(lambda pair: Thresholds(*pair)),
 )
 
 
 @pytest.mark.parametrize("named", SETTINGS)
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 5), cuts=cut_pairs)
-def test_figures_are_those_of_deciding_again_one_by_one(named: str, seed: int, cuts: Cuts | None) -> None:
+@given(seed=st.integers(0, 5), thresholds=threshold_pairs)
+def test_figures_are_those_of_deciding_again_one_by_one(
+    named: str, seed: int, thresholds: Thresholds | None
+) -> None:
     watchers = SETTINGS[named]
     table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
@@ -90,10 +92,10 @@ def test_figures_are_those_of_deciding_again_one_by_one(named: str, seed: int, c
     assert table.size == 160
     for name in table.topics:
         rows = [row for row in range(table.size) if table.decision(row).topic == name]
-        judged = [judge(table, row, cuts, watchers) for row in rows]
+        judged = [judge(table, row, thresholds, watchers) for row in rows]
         useful = sum(one.chance for one in judged if one.useful)
         noise = sum(one.chance for one in judged if one.useful is False)
-        found = figures(table, name, cuts)
+        found = figures(table, name, thresholds)
         assert found.decisions == len(rows)
         assert found.gate_calls == sum(one.outcome == "asked" for one in judged)
         assert (found.useful, found.noise) == (
@@ -108,19 +110,19 @@ def test_figures_are_those_of_deciding_again_one_by_one(named: str, seed: int, c
 
 @pytest.mark.parametrize("named", SETTINGS)
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 5), cuts=cut_pairs.filter(bool))
-def test_flips_are_the_decisions_that_turn(named: str, seed: int, cuts: Cuts) -> None:
+@given(seed=st.integers(0, 5), thresholds=threshold_pairs.filter(bool))
+def test_flips_are_the_decisions_that_turn(named: str, seed: int, thresholds: Thresholds) -> None:
     watchers = SETTINGS[named]
     table = DecisionTable(
         log(seed, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers
     )
     for name in table.topics:
-        found = flips(table, name, table.today(name), cuts)
+        found = flips(table, name, table.today(name), thresholds)
         expected = {}
         for row in range(table.size):
             if table.decision(row).topic != name:
                 continue
-            was, now = judge(table, row, None, watchers), judge(table, row, cuts, watchers)
+            was, now = judge(table, row, None, watchers), judge(table, row, thresholds, watchers)
             if was.outcome != now.outcome:
                 right = [(one.chance >= 0.5) == was.useful for one in (was, now)]
                 turned = was.useful is not None and right[0] != right[1]
@@ -136,7 +138,7 @@ def test_flips_are_the_decisions_that_turn(named: str, seed: int, cuts: Cuts) ->
 
 
 @each_case("named", SETTINGS)
-def test_todays_cuts_change_nothing(named: str) -> None:
+def test_todays_thresholds_change_nothing(named: str) -> None:
     watchers = SETTINGS[named]
     table = DecisionTable(log(9, "tfidf" if watchers.preset == "spec" else "probability"), TOPICS, watchers)
     for name in table.topics:
@@ -148,16 +150,16 @@ def test_todays_cuts_change_nothing(named: str) -> None:
 
 def test_only_so_many_flips_are_listed_and_all_are_counted() -> None:
     table = table_of([*series([0.5] * 300, None), *series([0.5] * 20, False, 300), *series([0.5], True, 320)])
-    found = flips(table, "t", Cuts(0.2, 0.4), Cuts(0.7, 0.9), limit=12)
+    found = flips(table, "t", Thresholds(0.2, 0.4), Thresholds(0.7, 0.9), limit=12)
     assert (found.fixed, found.lost, found.changed) == (20, 1, 300)
     assert [flip.index for flip in found.rows] == list(range(320, 308, -1))
     assert found.rows[0].kind == "lost" and found.rows[1].kind == "fixed"
-    assert flips(table, "t", Cuts(0.2, 0.4), Cuts(0.7, 0.9), limit=0).rows == ()
+    assert flips(table, "t", Thresholds(0.2, 0.4), Thresholds(0.7, 0.9), limit=0).rows == ()
 
 
 def test_an_answer_that_comes_to_the_same_is_neither_fixed_nor_lost() -> None:
     table = table_of([decision(1, 0.5, True, gate=("yes", "local")), decision(2, 0.5, False)])
-    found = flips(table, "t", Cuts(0.2, 0.6), Cuts(0.2, 0.4))
+    found = flips(table, "t", Thresholds(0.2, 0.6), Thresholds(0.2, 0.4))
     assert [(flip.index, flip.kind) for flip in found.rows] == [(1, "lost"), (0, "changed")]
 
 
@@ -246,12 +248,12 @@ def test_hits_of_any_form_are_hits(hits: tuple[tuple[object, ...], ...]) -> None
     assert figures(table_of([odd]), "t").useful_active == 1
 
 
-def test_topics_without_a_file_come_last_with_the_tables_cuts() -> None:
+def test_topics_without_a_file_come_last_with_the_tables_thresholds() -> None:
     gone = decision(1, 0.9, about="aardvark")._replace(priority="low")
     table = table_of([gone], topic("z"), topic("y"))
     assert table.topics == ("y", "z", "aardvark")
-    assert table.today("aardvark") == Cuts(0.3, 0.7)
-    assert table.today("y") == Cuts(0.25, 0.6)
+    assert table.today("aardvark") == Thresholds(0.3, 0.7)
+    assert table.today("y") == Thresholds(0.25, 0.6)
     assert table.topic("aardvark").path == ""
     with pytest.raises(KeyError):
         figures(table, "unheard-of")
@@ -292,7 +294,7 @@ def test_only_noise_active_is_an_f1_of_nothing() -> None:
     assert (kept_out.precision, kept_out.recall, kept_out.f1) == (None, None, None)
 
 
-def test_labelled_decisions_are_drawn_where_cuts_decide_about_them() -> None:
+def test_labelled_decisions_are_drawn_where_thresholds_decide_about_them() -> None:
     known: Topic = topic("t", priority="critical")
     decisions = [
         decision(1, 0.0, False),

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from engine.activation.decision import Decision
-from engine.activation.policy import Cuts, decide
+from engine.activation.policy import Thresholds, decide
 from engine.activation.proof import NOTHING
 from engine.activation.trace import TriggerHit
-from engine.activation.tuning.own import own_cuts
+from engine.activation.tuning.own import own_thresholds
 from engine.activation.tuning.table import DecisionTable
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic
@@ -27,7 +27,7 @@ CALIBRATED = WatcherSettings(
         "low": PolicyRow(activate=0.7, gate=0.3),
     },
 )
-"""Cuts of its own, so that the cases do not depend on the defaults."""
+"""Thresholds of its own, so that the cases do not depend on the defaults."""
 SPEC = WatcherSettings(preset="spec")
 START = datetime(2026, 2, 16, 8, tzinfo=UTC)
 
@@ -106,12 +106,12 @@ class Judged:
     useful: bool | None
 
 
-def judge(table: DecisionTable, row: int, cuts: Cuts | None, settings: WatcherSettings) -> Judged:
-    """Decides about one row as the pipeline would, with other cuts in the topic's file: the slow way."""
+def judge(table: DecisionTable, row: int, thresholds: Thresholds | None, settings: WatcherSettings) -> Judged:
+    """Decides about one row as the pipeline would, with other thresholds in the file: the slow way."""
     found = table.decision(row)
     known = table.topic(found.topic)
-    if cuts is not None:
-        known = own_cuts(known, settings, cuts).on(known)
+    if thresholds is not None:
+        known = own_thresholds(known, settings, thresholds).on(known)
     hits = tuple(TriggerHit(0, str(kind), "x") for _, kind, *_ in found.hits)
     score = float(table.scores[row])
     alone = table.alone(known) if found.direction == "input" else NOTHING

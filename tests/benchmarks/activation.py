@@ -1,7 +1,7 @@
 """Tier 2 for an activation benchmark: as a scorer, and taught by labels.
 
-``make`` and its like give the scores of tier 2 themselves, which no policy cuts: figures of them are those
-of ``watchers.similarity_alone: always``. A benchmark that goes through the engine measures the default,
+``make`` and its like give the scores of tier 2 themselves, which no policy thresholds: figures of them are
+those of ``watchers.similarity_alone: always``. A benchmark that goes through the engine measures the default,
 ``proven``, unless its settings say otherwise.
 """
 

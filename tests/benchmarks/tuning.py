@@ -1,4 +1,4 @@
-"""Replaying a long decision log under moved cuts, beside a plain loop over the same decisions."""
+"""Replaying a long decision log under moved thresholds, beside a plain loop over the same decisions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from engine.activation.decision import Decision
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.tuning.fit import propose
 from engine.activation.tuning.replay import figures, flips, histogram, overview
 from engine.activation.tuning.sums import Reliability
@@ -29,7 +29,7 @@ _SETTINGS = WatcherSettings(preset="calibrated", similarity_alone="always")
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """One topic with every decision, the worst a cut can have to move through, and fifty that share them."""
+    """One topic with every decision, the most a threshold can move through, and fifty that share them."""
     count = setting.size(DECISIONS, 400)
     rounds = setting.size(60, 2)
     one = decisions(count, 1)
@@ -53,7 +53,7 @@ def run(setting: Setting) -> Iterator[Row]:
         ],
         rounds=rounds,
     )
-    yield Row("figures of a moved cut", ours, "a loop", peer, "one topic", share(ours.p95))
+    yield Row("figures of a moved threshold", ours, "a loop", peer, "one topic", share(ours.p95))
     agree(
         flips(table, name, today, moved(7)).fixed == turned(rows, today, moved(7))[0],
         "flips differ from those of the loop",
@@ -68,7 +68,9 @@ def run(setting: Setting) -> Iterator[Row]:
         turned(rows, today, moved(number))
 
     ours, peer = alternate([drag, drag_in_a_loop], rounds=setting.size(20, 2))
-    yield Row("figures and 500 flips of a moved cut", ours, "a loop", peer, "one topic", share(ours.p95))
+    yield Row(
+        "figures and 500 flips of a moved threshold", ours, "a loop", peer, "one topic", share(ours.p95)
+    )
 
     def label(number: int) -> None:
         judged = table.decision(number % count)._replace(useful=bool(number % 2), labelled_by="person")
@@ -94,7 +96,9 @@ def run(setting: Setting) -> Iterator[Row]:
         [lambda _number: propose(many, many.topics[0]), lambda number: loop(every, moved(number))],
         rounds=setting.size(5, 1),
     )
-    yield Row("cuts fitted in 5 folds", ours, "a loop for one pair", peer, f"{count // TOPICS:,} decisions")
+    yield Row(
+        "thresholds fitted in 5 folds", ours, "a loop for one pair", peer, f"{count // TOPICS:,} decisions"
+    )
 
 
 def share(seconds: float) -> dict[str, float]:
@@ -102,13 +106,13 @@ def share(seconds: float) -> dict[str, float]:
     return {"frames_p95": seconds * 1e3 / FRAME_MS}
 
 
-def moved(number: int) -> Cuts:
-    """Cuts that nobody has asked about before."""
-    return Cuts(0.2 + number % 97 / 400, 0.55 + number % 89 / 300)
+def moved(number: int) -> Thresholds:
+    """Thresholds that nobody has asked about before."""
+    return Thresholds(0.2 + number % 97 / 400, 0.55 + number % 89 / 300)
 
 
 def topics(count: int) -> tuple[Topic, ...]:
-    """Medium ones without cuts of their own."""
+    """Medium ones without thresholds of their own."""
     return tuple(
         Topic(
             name=f"topic-{number:02}", path=f"topics/{number}.md", title="", description="", instructions=""
@@ -118,7 +122,7 @@ def topics(count: int) -> tuple[Topic, ...]:
 
 
 def decisions(count: int, of: int) -> list[Decision]:
-    """A log in which every third decision is labelled, the gate having been asked between the cuts."""
+    """A log in which every third decision is labelled, the gate having been asked between the thresholds."""
     chance = random.Random(5)
     made = []
     for number in range(count):
@@ -181,9 +185,9 @@ class Logged:
         return cls(decision.scores["probability"], label, yes)
 
 
-def loop(rows: Sequence[Logged], cuts: Cuts) -> tuple[float, float, int]:
+def loop(rows: Sequence[Logged], thresholds: Thresholds) -> tuple[float, float, int]:
     """Expected useful and noise decisions that would be active, and the gate's calls, one by one."""
-    gate, activate = cuts.gate or 0.0, cuts.activate or 0.0
+    gate, activate = thresholds.gate or 0.0, thresholds.activate or 0.0
     useful = noise = 0.0
     calls = 0
     for row in rows:
@@ -201,13 +205,17 @@ def loop(rows: Sequence[Logged], cuts: Cuts) -> tuple[float, float, int]:
     return useful, noise, calls
 
 
-def turned(rows: Sequence[Logged], before: Cuts, after: Cuts) -> tuple[int, int, int]:
+def turned(rows: Sequence[Logged], before: Thresholds, after: Thresholds) -> tuple[int, int, int]:
     """How many decisions are fixed, lost and changed, one by one."""
     fixed = lost = changed = 0
     for row in rows:
         was, now = (
-            2 if row.score >= (cuts.activate or 0.0) else 1 if row.score >= (cuts.gate or 0.0) else 0
-            for cuts in (before, after)
+            2
+            if row.score >= (thresholds.activate or 0.0)
+            else 1
+            if row.score >= (thresholds.gate or 0.0)
+            else 0
+            for thresholds in (before, after)
         )
         if was == now:
             continue

@@ -16,7 +16,7 @@ from tests.cli.conftest import Command
 from tests.tui.likely import likely_row, likely_trace
 from tui.cli.activation import print_trace
 from tui.cli.base import emit_json
-from tui.render.draw import CUT, FILL
+from tui.render.draw import FILL, TICK
 
 MESSAGE = "Can you review the PR that just came in?"
 
@@ -89,10 +89,10 @@ def test_explain_shows_what_made_a_score(printed: pytest.CaptureFixture[str]) ->
     assert "without the match it would be at about .48: the gate would be asked" in " ".join(block.split())
     assert "Can you [review] the [PR] that just ‹came› in? It ‹changes› how" in block
     (gauge,) = [line for line in block.splitlines() if line.strip().startswith("p ")]
-    assert gauge.count(CUT) == 2 and gauge.endswith(" .91")
+    assert gauge.count(TICK) == 2 and gauge.endswith(" .91")
     assert re.search(r"dropped +\.20 asked +\.55 active", block)
-    assert re.search(rf"trigger +\+2\.41 +{CUT}{FILL}+$", block, re.MULTILINE)
-    assert re.search(rf"message +−\.62 +{FILL}+{CUT}$", block, re.MULTILINE)
+    assert re.search(rf"trigger +\+2\.41 +{TICK}{FILL}+$", block, re.MULTILINE)
+    assert re.search(rf"message +−\.62 +{FILL}+{TICK}$", block, re.MULTILINE)
     assert re.search(r"jaccard .* \.12$", block, re.MULTILINE)
     assert "pattern “review” at 8–14 · keywords “PR” at 19–21" in block
     assert max(map(len, lines)) <= 100

@@ -1,4 +1,4 @@
-"""``tune``: from labels of a noisy topic to cuts that keep it quiet, and back."""
+"""``tune``: from labels of a noisy topic to thresholds that keep it quiet, and back."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def label_noise(apo: Command, root: Path, count: int = len(PLACES)) -> None:
     assert apo("-C", root, "decisions", "list", "--topic", "lunch", "--unlabelled", "--json").json == []
 
 
-def test_labels_of_a_noisy_topic_lead_to_cuts_that_keep_it_quiet(apo: Command, workspace: Path) -> None:
+def test_labels_of_a_noisy_topic_lead_to_thresholds_that_keep_it_quiet(apo: Command, workspace: Path) -> None:
     before = (workspace / "topics/lunch.md").read_bytes()
     row = _row(apo, workspace)
     assert row["verdict"] == "active" or row["gate"] is not None, "the topic is noisy before"
@@ -78,7 +78,7 @@ def test_labels_of_a_noisy_topic_lead_to_cuts_that_keep_it_quiet(apo: Command, w
     shown = apo("-C", workspace, "tune", "lunch")
     assert "labels 20 of 20 decisions · a person 20" in shown.out
     proposal = apo("-C", workspace, "tune", "lunch", "--fit", "--json").json
-    assert proposal["cuts"]["gate"] > proposal["today"]["gate"]
+    assert proposal["thresholds"]["gate"] > proposal["today"]["gate"]
     assert proposal["held_out"]["folds"] == 5
     assert proposal["held_out"]["noise_kept_out"] > proposal["held_out"]["today_noise_kept_out"] - 1
     assert proposal["after"]["noise_active"] == 0 and proposal["applied"] is None
@@ -95,13 +95,13 @@ def test_labels_of_a_noisy_topic_lead_to_cuts_that_keep_it_quiet(apo: Command, w
     assert b"words: [table, menu]   # meals" in (workspace / "topics/lunch.md").read_bytes()
     row = _row(apo, workspace)
     assert row["verdict"] == "dropped" and row["gate"] is None
-    assert row["gate_at"] == proposal["cuts"]["gate"]
+    assert row["gate_at"] == proposal["thresholds"]["gate"]
 
     undone = apo("-C", workspace, "tune", "--undo")
     assert undone.code == 0 and (workspace / "topics/lunch.md").read_bytes() == before
     assert git(workspace, "log", "-1", "--format=%s").startswith("maintenance: undo tune lunch: gate ")
     again = apo("-C", workspace, "tune", "--undo")
-    assert again.code == 1 and again.err == "autopoiesis: no change of cuts is left to take back\n"
+    assert again.code == 1 and again.err == "autopoiesis: no change of thresholds is left to take back\n"
 
 
 def _row(apo: Command, root: Path) -> dict[str, object]:
@@ -128,7 +128,7 @@ def test_the_worst_topic_comes_first(apo: Command, workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("workspace", ["spec"], indirect=True)
-def test_other_cuts_are_tried_before_they_are_written(apo: Command, workspace: Path) -> None:
+def test_other_thresholds_are_tried_before_they_are_written(apo: Command, workspace: Path) -> None:
     label_noise(apo, workspace, 5)
     before = (workspace / "topics/lunch.md").read_bytes()
     tried = apo("-C", workspace, "tune", "lunch", "--gate", ".5", "--activate", ".9", "--limit", "3")
@@ -136,7 +136,7 @@ def test_other_cuts_are_tried_before_they_are_written(apo: Command, workspace: P
     assert tried.out.count("\nfixed ") == 3 and "3 of 5 shown" in tried.out
     assert "nothing was written: add --apply" in tried.out
     tree = apo("-C", workspace, "tune", "lunch", "--gate", ".99", "--activate", "never", "--json").json
-    assert tree["cuts"] == {"gate": 0.99, "activate": None} and tree["flips"]["fixed"] == 5
+    assert tree["thresholds"] == {"gate": 0.99, "activate": None} and tree["flips"]["fixed"] == 5
     flip = tree["flips"]["rows"][0]
     assert (flip["kind"], flip["after"], flip["useful"]) == ("fixed", "dropped", False)
     assert flip["message"].startswith("Please sort the table of ")
@@ -215,7 +215,7 @@ def test_one_wrong_id_labels_nothing(apo: Command, sample: Path) -> None:
         (["--undo", "--apply"], "--undo stands alone"),
         (["release", "--fit", "--gate", ".3"], "use one or the other"),
         (["--gate", ".3"], "need a TOPIC"),
-        (["release", "--apply"], "--apply needs cuts to write"),
+        (["release", "--apply"], "--apply needs thresholds to write"),
         (["release", "--gate", "3"], "neither a number from 0 to 1 nor `never`"),
         (["release", "--gate", "x"], "neither a number"),
         (["release", "--gate", ".8", "--activate", ".3"], "lies above"),

@@ -50,7 +50,7 @@ def configured(root: Path, _name: str, count: int) -> Iterator[Said]:
 
 
 def tuned(root: Path, name: str, count: int) -> Iterator[Said]:
-    """Cuts of a topic of one's own."""
+    """Thresholds of a topic of one's own."""
     yield typed(root, "tune", name, "--gate", "0.2", "--activate", f"0.{50 + count % 40}", "--apply")
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ConfigError, DocumentError, ReadOnly
-from engine.settings.catalog import NONE, catalog, is_cut, value_of
+from engine.settings.catalog import NONE, catalog, is_threshold, value_of
 from engine.settings.editing import Configuration
 from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
@@ -329,7 +329,9 @@ def test_any_setting_takes_any_value_and_all_others_stay(
     after = changed(folder, file, name, given)
     before, config = load(file)[0], load(after)[0]
     assert value_of(config, name) == (value if value is not None and value != "" else default(config, name))
-    others = [each for each in catalog() if each != name and not (name == "watchers.preset" and is_cut(each))]
+    others = [
+        each for each in catalog() if each != name and not (name == "watchers.preset" and is_threshold(each))
+    ]
     assert [value_of(config, each) for each in others] == [value_of(before, each) for each in others]
     kept = [line for line in file.splitlines() if line.strip().startswith(b"#")]
     assert [line for line in after.splitlines() if line.strip().startswith(b"#")] == kept
@@ -340,7 +342,7 @@ def test_any_setting_takes_any_value_and_all_others_stay(
 
 def default(config: Config, name: str) -> object:
     """What counts where the file does not name a setting."""
-    if not is_cut(name):
+    if not is_threshold(name):
         return catalog()[name].default
     spec = b"watchers:\n  preset: spec\n" if config.watchers.preset == "spec" else b""
     return value_of(load(spec)[0], name)

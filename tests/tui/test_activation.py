@@ -24,7 +24,7 @@ from tests.tui.fake_engine import (
 )
 from tests.tui.likely import TEXT, likely_row, likely_trace
 from tui.render.activation import draw_activation
-from tui.render.draw import CUT, FILL
+from tui.render.draw import FILL, TICK
 from tui.render.explain import Form, detail, explain
 from tui.render.message import (
     HIT_SIGN,
@@ -108,22 +108,22 @@ def test_hits_outside_the_text_break_nothing() -> None:
 
 def test_rows_without_a_chance_are_folded_and_counted() -> None:
     text = drawn(review_trace())
-    assert "37 more below their cut" in text
+    assert "37 more below their threshold" in text
     assert QUIET_TOPICS[0] not in text
     assert QUIET_TOPICS[0] in drawn(review_trace(), unfolded=True)
 
 
-def test_a_fold_with_other_verdicts_does_not_call_them_cut() -> None:
+def test_a_fold_with_other_verdicts_does_not_call_them_threshold() -> None:
     quiet = review_trace().rows[-1]
     trace = replace(review_trace(), rows=(*review_trace().rows[:3], replace(quiet, verdict="off")))
     assert "1 more that are not active" in drawn(trace)
 
 
-def test_the_gauge_carries_both_cuts() -> None:
+def test_the_gauge_carries_both_thresholds() -> None:
     (line,) = [line for line in drawn(review_trace()).splitlines() if "release-notes" in line]
-    assert line.count(CUT) == 2
+    assert line.count(TICK) == 2
     (line,) = [line for line in drawn(review_trace()).splitlines() if "deploy" in line]
-    assert line.count(CUT) == 1
+    assert line.count(TICK) == 1
 
 
 def test_verdicts_differ_by_sign_and_word() -> None:
@@ -168,11 +168,11 @@ def test_the_gate_is_quoted_with_what_it_took() -> None:
     assert "no answer within 4 s" in explained(mail_trace("e-mails", NOW), "deploy")
 
 
-def test_the_long_explanation_draws_the_score_between_its_cuts() -> None:
+def test_the_long_explanation_draws_the_score_between_its_thresholds() -> None:
     text = explained(review_trace(), "code-style", "full")
     gauge = line_with(text, "cos ")
     names = text.splitlines()[text.splitlines().index(gauge) + 1]
-    asks, active = [index for index, sign in enumerate(gauge) if sign == CUT]
+    asks, active = [index for index, sign in enumerate(gauge) if sign == TICK]
     assert names.index(".34 asked") == asks and names.index(".62 active") == active
     assert names.strip().startswith("dropped")
     assert asks < gauge.rindex(FILL) < active and gauge.endswith(" .55")
@@ -182,7 +182,7 @@ def test_a_rule_that_never_asks_or_never_activates_says_so() -> None:
     never = replace(review_trace(), rows=(row("deploy", gate_at=None, activate_at=None),))
     assert "never asks · never without the gate" in " ".join(explained(never, "deploy").split())
     text = explained(never, "deploy", "full")
-    assert CUT not in text and "never asks · never without the gate" in text
+    assert TICK not in text and "never asks · never without the gate" in text
     assert line_with(text, "dropped").split() == ["dropped"]
 
 
@@ -214,7 +214,7 @@ def test_contributions_are_bars_to_either_side_of_an_axis() -> None:
     text = explained(likely_trace(), "github-pr-review", "full").partition("log-odds")[2]
     lines = {name: line_with(text, name) for name in WEIGHTS}
     assert [name for name, weight in WEIGHTS.items() if f" {weight} " not in lines[name]] == []
-    (axis,) = {line.rindex(CUT) for line in lines.values()}
+    (axis,) = {line.rindex(TICK) for line in lines.values()}
     length = {name: line[axis:].count(FILL) for name, line in lines.items()}
     assert length["trigger"] > length["vectors"] > length["words"] > length["bm25"] > 0
     assert length["message"] == 0 and lines["message"][:axis].endswith(FILL)
@@ -285,7 +285,7 @@ def test_brackets_stand_around_what_they_mark() -> None:
     assert line.text.startswith("Can you [review] the [PR] that just ‹came› in? It ‹changes› how")
 
 
-def test_a_long_message_is_cut_to_its_lines_and_says_so() -> None:
+def test_a_long_message_is_threshold_to_its_lines_and_says_so() -> None:
     text = "word " * 900 + "please review this" + " tail" * 900
     start = text.index("review")
     found = row("deploy", words=(Span(start, start + 6, 1.0),))

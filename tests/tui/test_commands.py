@@ -240,9 +240,9 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (BENCH, "open", replace(FEED, rows=0), "nothing here"),
         (BENCH, "problems", FEED, "nothing is wrong"),
         (BENCH, "back", FEED, "top level"),
-        (TUNE, "cut_left", replace(SCORES, loading=True), "being read"),
-        (TUNE, "cut_right", replace(SCORES, topic=""), "no topic"),
-        (TUNE, "apply", SCORES, "no cut is moved"),
+        (TUNE, "threshold_left", replace(SCORES, loading=True), "being read"),
+        (TUNE, "threshold_right", replace(SCORES, topic=""), "no topic"),
+        (TUNE, "apply", SCORES, "no threshold is moved"),
         (TUNE, "apply", replace(SCORES, moved=True, read_only=True), "read-only"),
         (TUNE, "apply", replace(SCORES, moved=True, file=""), "no file"),
         (TUNE, "fit", replace(SCORES, fitting=True), "under way"),
@@ -357,7 +357,7 @@ def test_the_footer_of_the_workbench() -> None:
 
 
 def test_the_footer_of_tune() -> None:
-    assert TUNE.footer(SCORES)[0] == ("← →", "move the cut")
+    assert TUNE.footer(SCORES)[0] == ("← →", "move the threshold")
     assert ("enter", "apply") not in TUNE.footer(SCORES)
     moved = TUNE.footer(replace(SCORES, moved=True))
     assert ("enter", "apply") in moved[:4] and ("esc", "discard") in moved[:4]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.render.draw import CUT, FILL, TRACK, Row, bar, clip, clip_start, found, marked, shares, wrap
+from tui.render.draw import FILL, TICK, TRACK, Row, bar, clip, clip_start, found, marked, shares, wrap
 
 PLAIN = Style()
 BOLD = Style(bold=True)
@@ -54,10 +54,10 @@ def test_a_long_word_starts_on_the_line_it_is_on() -> None:
     assert [row.text for row in rows] == ["! raw/conversations/", "  2026/06/12.md"]
 
 
-def test_a_gauge_shows_little_as_something_and_cuts_on_top() -> None:
+def test_a_gauge_shows_little_as_something_and_thresholds_on_top() -> None:
     assert bar(0.0, 5, PLAIN, PLAIN).text == TRACK * 5
     assert bar(0.001, 5, PLAIN, PLAIN).text == FILL + TRACK * 4
-    assert bar(1.0, 5, PLAIN, BOLD, [(0.4, BOLD), (1.0, BOLD)]).text == FILL * 2 + CUT + FILL + CUT
+    assert bar(1.0, 5, PLAIN, BOLD, [(0.4, BOLD), (1.0, BOLD)]).text == FILL * 2 + TICK + FILL + TICK
 
 
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=6), st.integers(6, 60))
@@ -83,6 +83,6 @@ def test_a_line_gives_way_on_the_right_where_there_is_no_room() -> None:
     assert Row(("left", PLAIN)).right(Row(("right", PLAIN)), 9).text == "left"
 
 
-def test_a_cut_line_says_so() -> None:
+def test_a_threshold_line_says_so() -> None:
     assert Row(("one ", PLAIN), ("two three", BOLD)).cut(8).text == "one two…"
     assert Row(("short", PLAIN)).cut(8).text == "short"

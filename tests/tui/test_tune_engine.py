@@ -1,4 +1,4 @@
-"""The tune screen with the real engine: a cut is dragged, applied and taken back; labels reach the log."""
+"""The tune screen with the real engine: a threshold is moved, applied and undone; labels reach the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace
 from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
@@ -39,7 +39,7 @@ def root(sample: Path) -> Path:
     table = "".join(f"    {name}: {{activate: 0.6, gate: 0.25}}\n" for name in ("high", "medium", "low"))
     settings = f"watchers:\n  preset: calibrated\n  similarity_alone: always\n  policy:\n{table}"
     (sample / "memory-config.yaml").write_text(settings, encoding="utf-8")
-    git(sample, "commit", "-qam", "cuts")
+    git(sample, "commit", "-qam", "thresholds")
     random = Random(5)
     with Engine.open(sample, clock=lambda: NOW) as engine:
         assert engine.config.watchers.preset == "calibrated"
@@ -83,7 +83,7 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Tuned]
             yield driven
 
 
-async def test_a_dragged_cut_is_written_committed_and_taken_back(root: Path) -> None:
+async def test_a_dragged_threshold_is_written_committed_and_taken_back(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before, head = path.read_bytes(), git(root, "rev-parse", "HEAD")
     async with opened(root) as driven:
@@ -119,11 +119,11 @@ async def test_the_last_change_can_be_taken_back_another_day(root: Path) -> None
         assert path.read_bytes() != before
     async with opened(root) as driven:
         await driven.press("z")
-        assert "Take the change of cuts back" in driven.text
+        assert "Take the change of thresholds back" in driven.text
         await driven.press("right", "enter")
         assert path.read_bytes() == before
         await driven.press("z", "right", "enter")
-        assert "no change of cuts is left to take back" in driven.said
+        assert "no change of thresholds is left to take back" in driven.said
 
 
 async def test_a_label_lands_in_the_log_and_can_be_taken_back(root: Path) -> None:
@@ -141,7 +141,9 @@ async def test_a_label_lands_in_the_log_and_can_be_taken_back(root: Path) -> Non
         assert engine.decision_log.find(third).useful is None
 
 
-async def test_decisions_that_come_in_are_shown_and_other_cuts_in_the_file_left_alone(root: Path) -> None:
+async def test_decisions_that_come_in_are_shown_and_other_thresholds_in_the_file_left_alone(
+    root: Path,
+) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     async with opened(root) as driven:
         await driven.press("L")
@@ -151,7 +153,7 @@ async def test_decisions_that_come_in_are_shown_and_other_cuts_in_the_file_left_
         driven.screen.look()
         await driven.settle()
         assert driven.state.overview[TOPIC].decisions == before + 1
-        assert driven.now == Cuts(0.25, 0.65)
+        assert driven.now == Thresholds(0.25, 0.65)
         assert "brand new" in {item.message for item in driven.screen.decisions.items}
         await driven.press("enter")
         mine = path.read_text(encoding="utf-8").replace(
@@ -159,7 +161,7 @@ async def test_decisions_that_come_in_are_shown_and_other_cuts_in_the_file_left_
         )
         path.write_text(mine, encoding="utf-8")
         await driven.press("z", "right", "enter")
-        assert "names other cuts since" in driven.said
+        assert "names other thresholds since" in driven.said
         assert path.read_text(encoding="utf-8") == mine
 
 
@@ -167,10 +169,10 @@ async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
     async with opened(root) as driven:
         await driven.press("f")
         proposal = driven.state.proposals[TOPIC]
-        assert proposal.cuts is not None and proposal.held_out is not None
-        assert driven.now == proposal.cuts and "held out, 5 folds" in driven.text
+        assert proposal.thresholds is not None and proposal.held_out is not None
+        assert driven.now == proposal.thresholds and "held out, 5 folds" in driven.text
         await driven.press("enter")
-        assert driven.state.today == proposal.cuts
+        assert driven.state.today == proposal.thresholds
 
 
 async def test_without_proof_the_screen_says_that_a_score_decides_nothing(root: Path) -> None:

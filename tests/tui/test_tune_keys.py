@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import Run
@@ -19,8 +19,8 @@ from tui.kit.confirm import ConfirmScreen
 from tui.kit.page import PageScreen
 from tui.screens.tune.topics import a_day, per_day
 
-TODAY = Cuts(0.25, 0.6)
-MORE = Cuts(0.25, 0.65)
+TODAY = Thresholds(0.25, 0.6)
+MORE = Thresholds(0.25, 0.65)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ async def test_an_unknown_topic_gives_way_to_the_worst(run: Run) -> None:
         assert driven.state.topic == "release-notes"
 
 
-# Cuts.
+# Thresholds.
 
 
 MOVES = {
@@ -52,20 +52,20 @@ MOVES = {
 }  # fmt: skip
 
 
-async def test_keys_move_the_held_cut_whatever_has_the_focus(run: Run) -> None:
+async def test_keys_move_the_held_threshold_whatever_has_the_focus(run: Run) -> None:
     async with tuning(run) as driven:
         for panel in ("1", "2", "3"):
             await driven.press(panel)
             for key, after in MOVES.items():
                 await driven.press(key)
-                assert driven.now == Cuts(0.25, after), (panel, key)
+                assert driven.now == Thresholds(0.25, after), (panel, key)
                 assert f".60 ▸ .{round(after * 100)}" in driven.line("active at")
                 await driven.press("escape")
-        # c takes the other cut
+        # c takes the other threshold
         await driven.press("c", "right", "right")
-        assert driven.now == Cuts(0.27, 0.6) and "◂ gate .27 ▸" in driven.text
+        assert driven.now == Thresholds(0.27, 0.6) and "◂ gate .27 ▸" in driven.text
         await driven.press("c", "left")
-        assert driven.now == Cuts(0.27, 0.59) and "◂ active .59 ▸" in driven.text
+        assert driven.now == Thresholds(0.27, 0.59) and "◂ active .59 ▸" in driven.text
         # back at today by hand is not a move
         await driven.press("escape", *["right"] * 7, *["left"] * 7)
         assert not driven.state.moved and "◂▸" not in driven.text
@@ -87,7 +87,7 @@ async def test_figures_and_flips_follow_and_moves_of_other_topics_are_kept(run: 
         other = driven.state.names[driven.state.names.index("code-style") + 1]
         await driven.send("j", "right", "k", "left", "left")
         await driven.settle()
-        assert driven.state.moves == {other: Cuts(0.25, 0.61), "code-style": Cuts(0.25, 0.58)}
+        assert driven.state.moves == {other: Thresholds(0.25, 0.61), "code-style": Thresholds(0.25, 0.58)}
         assert driven.text.count(" ◂▸") == 2
         # esc discards the move of the chosen topic, then leaves and says what is discarded elsewhere
         await driven.press("escape")
@@ -123,13 +123,13 @@ async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> N
         assert len(driven.tuning.asked("undo")) == 1
         assert driven.state.today == TODAY and "taken back, gate .25, active .60" in driven.text
         await driven.press("z", "tab", "enter")
-        assert "no change of cuts is left to take back" in driven.text
+        assert "no change of thresholds is left to take back" in driven.text
 
 
 async def test_what_cannot_be_done_says_why(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("enter", "u")
-        assert "no cut is moved" in driven.text and "nothing was labelled here yet" in driven.text
+        assert "no threshold is moved" in driven.text and "nothing was labelled here yet" in driven.text
         driven.tuning.failing["apply"] = AutopoiesisError(
             "was changed meanwhile", where="topics/code-style.md"
         )
@@ -163,7 +163,7 @@ async def test_keys_wait_for_nothing_that_is_written_or_fitted(run: Run) -> None
         still.set()
         await driven.settle()
         assert driven.state.table is not None and driven.state.table.today("code-style") == MORE
-        assert driven.state.moves == {"code-style": Cuts(0.25, 0.66)}, "it was moved on meanwhile"
+        assert driven.state.moves == {"code-style": Thresholds(0.25, 0.66)}, "it was moved on meanwhile"
         # labels are shown before they are written
         still = driven.tuning.gates["label"] = threading.Event()
         await driven.send("y", "y", "n")
@@ -174,11 +174,11 @@ async def test_keys_wait_for_nothing_that_is_written_or_fitted(run: Run) -> None
         await driven.settle()
         assert len(driven.tuning.asked("label")) == 3
         assert not any(item.saving for item in driven.screen.decisions.items)
-        # a fit moves no cut of a topic that was left
+        # a fit moves no threshold of a topic that was left
         still = driven.tuning.gates["propose"] = threading.Event()
         fitted = driven.state.topic
         await driven.send("f")
-        await driven.until(lambda: "fitting the cuts" in driven.text)
+        await driven.until(lambda: "fitting the thresholds" in driven.text)
         await driven.send("f", "1", "j", "right")
         await driven.until(lambda: driven.state.topic != fitted and driven.state.moved)
         still.set()
@@ -255,7 +255,7 @@ async def test_leaving_lets_the_gate_learn_from_new_labels_only_and_the_log_go(r
 # Fitting.
 
 
-async def test_f_puts_the_cuts_where_the_labels_want_them_and_back(run: Run) -> None:
+async def test_f_puts_the_thresholds_where_the_labels_want_them_and_back(run: Run) -> None:
     async with tuning(run) as driven:
         driven.tuning.failing["propose"] = AutopoiesisError("out of memory")
         await driven.press("f")
@@ -263,18 +263,18 @@ async def test_f_puts_the_cuts_where_the_labels_want_them_and_back(run: Run) -> 
         driven.tuning.failing.clear()
         await driven.press("right", "f")
         proposal = driven.state.proposals["code-style"]
-        assert proposal.cuts == driven.now and "held out, 5 folds: F1" in driven.text
+        assert proposal.thresholds == driven.now and "held out, 5 folds: F1" in driven.text
         await driven.press("f")
-        assert driven.now == Cuts(0.25, 0.61) and "f shows it" in driven.text
+        assert driven.now == Thresholds(0.25, 0.61) and "f shows it" in driven.text
         await driven.press("f")
-        assert driven.now == proposal.cuts and len(driven.tuning.asked("propose")) == 2
+        assert driven.now == proposal.thresholds and len(driven.tuning.asked("propose")) == 2
         # a new label makes it out of date
         await driven.press("y")
         assert "code-style" not in driven.state.proposals
         await driven.press("f", "enter")
         assert len(driven.tuning.asked("propose")) == 3
         assert driven.tuning.asked("apply") == [("apply", "code-style", driven.state.today)]
-        assert driven.state.today not in (TODAY, Cuts(0.25, 0.61))
+        assert driven.state.today not in (TODAY, Thresholds(0.25, 0.61))
 
 
 async def test_what_fitting_says_is_said_once_and_a_refusal_moves_nothing(run: Run) -> None:
@@ -298,8 +298,8 @@ SWITCHES_OFF: dict[str, Any] = {
     "log": decisions({"smalltalk": SMALLTALK}),
     "topics": [topic("smalltalk")],
 }
-OFF = Cuts(1.0, 1.0)
-CAUTION = "! with these cuts hardly any message"
+OFF = Thresholds(1.0, 1.0)
+CAUTION = "! then hardly any message"
 
 
 async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -> None:
@@ -312,7 +312,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             assert "40 of 40 noise decisions" in driven.text and "enter asks first" in driven.text
             assert driven.screen.decisions.size.height >= 3
             await driven.press("c", "left")
-            assert driven.now == Cuts(0.99, 1.0) and CAUTION in driven.text
+            assert driven.now == Thresholds(0.99, 1.0) and CAUTION in driven.text
             await driven.press("H")
             assert CAUTION not in driven.text and "enter applies and commits" in driven.text
             await driven.press("f")
@@ -335,7 +335,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
         await driven.resize(120, 40)
         assert not driven.tuning.asked("apply")
         await driven.press("f", "c", "H", "enter")
-        assert driven.tuning.asked("apply") == [("apply", "smalltalk", Cuts(0.95, 1.0))]
+        assert driven.tuning.asked("apply") == [("apply", "smalltalk", Thresholds(0.95, 1.0))]
         await driven.press("z", "right", "enter")
         assert driven.state.today == TODAY
         driven.tuning.calls.clear()
@@ -345,7 +345,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
         await driven.press("enter")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         assert "smalltalk: gate .25, active .60 ▸ gate 1.0, active 1.0" in driven.text
-        assert "With these cuts hardly any message reaches the topic" in driven.text
+        assert "Then hardly any message reaches the topic" in driven.text
         for keys in (("enter",), ("enter", "escape"), ("enter", "right", "left", "enter")):
             await driven.press(*keys)
             assert "▸ Cancel ◂" not in driven.text and driven.now == OFF
@@ -433,7 +433,7 @@ async def test_on_a_small_terminal_everything_has_its_place(run: Run) -> None:
             await driven.press("s")
             assert column in driven.lines[2] and amount in driven.line("▌code-style")[:34]
         await driven.press("escape", "s", "s", "s")
-        # an enlarged list says where the cuts stand
+        # an enlarged list says where the thresholds stand
         for panel, more in (("1", "s sort"), ("3", "200 of 551 shown · y useful")):
             await driven.press(panel, "plus")
             assert f"code-style · gate .25, active .60 · {more}" in driven.text
@@ -462,7 +462,7 @@ async def test_every_size_is_usable_and_below_the_smallest_it_says_what_it_needs
         assert "needs 60×16" in driven.text
         await driven.resize(120, 40)
         await driven.press("right")
-        assert driven.now == Cuts(0.21, 0.65) and "needs 60×16" not in driven.text
+        assert driven.now == Thresholds(0.21, 0.65) and "needs 60×16" not in driven.text
 
 
 async def test_what_every_screen_has_works_here_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,8 +474,8 @@ async def test_what_every_screen_has_works_here_too(run: Run, monkeypatch: pytes
         await driven.press("escape")
         assert driven.is_open() and not page.is_attached
         await driven.press("question_mark")
-        assert "on this screen" in driven.text and "Move the chosen cut down by .01" in driven.text
-        assert "Not now: no cut is moved." in driven.text
+        assert "on this screen" in driven.text and "Move the chosen threshold down by .01" in driven.text
+        assert "Not now: no threshold is moved." in " ".join(driven.text.replace("│", " ").split())
         await driven.press("escape", "1", "Y")
         assert "release-notes" in driven.app.clipboard and "cost/d" in driven.app.clipboard
         await driven.press("3", "Y")
@@ -485,7 +485,7 @@ async def test_what_every_screen_has_works_here_too(run: Run, monkeypatch: pytes
         await driven.press("e")
         assert "cannot be handed to an editor" in driven.text
         await driven.press("ctrl+p")
-        await driven.type("other cut")
+        await driven.type("other threshold")
         await driven.press("enter")
         assert driven.state.held == "gate"
         driven.engine.publish(GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules", 30.0))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.errors import AutopoiesisError
 from engine.events import FileChanged, TopicsReloaded, TurnTraced
 from tests.tui.conftest import Run
@@ -76,7 +76,7 @@ async def test_new_decisions_come_in_and_nothing_is_lost(run: Run, engine: FakeE
         await driven.settle()
         assert len(driven.tuning.asked("table")) == reads + 1, "a burst is read once"
         assert driven.state.overview["code-style"].decisions == before + 5
-        assert driven.now == Cuts(0.25, 0.65) and driven.state.topic == "code-style"
+        assert driven.now == Thresholds(0.25, 0.65) and driven.state.topic == "code-style"
         again = driven.screen.decisions.selected
         assert again is not None and again.id == selected.id
         assert driven.screen.panel_in_use == "decisions"
@@ -92,21 +92,21 @@ async def test_new_decisions_come_in_and_nothing_is_lost(run: Run, engine: FakeE
         assert "read-only" in driven.lines[0]
 
 
-async def test_cuts_that_are_written_elsewhere_are_taken_over(run: Run) -> None:
+async def test_thresholds_that_are_written_elsewhere_are_taken_over(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("1", "j", "L", "k")
-        driven.tuning.apply("code-style", Cuts(0.3, 0.7))
+        driven.tuning.apply("code-style", Thresholds(0.3, 0.7))
         driven.engine.publish(TopicsReloaded(NOW, ("code-style",), 9, ()))
         await driven.settle()
-        assert driven.now == Cuts(0.3, 0.7) and not driven.state.moved
+        assert driven.now == Thresholds(0.3, 0.7) and not driven.state.moved
         assert len(driven.state.moves) == 1
         # a move to where they stand by now is no move any more
         await driven.press("L")
         assert len(driven.state.moves) == 2
-        driven.tuning.apply("code-style", Cuts(0.3, 0.75))
+        driven.tuning.apply("code-style", Thresholds(0.3, 0.75))
         driven.engine.publish(TopicsReloaded(NOW, ("code-style",), 9, ()))
         await driven.settle()
-        assert not driven.state.moved and driven.state.today == Cuts(0.3, 0.75)
+        assert not driven.state.moved and driven.state.today == Thresholds(0.3, 0.75)
 
 
 async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run) -> None:
@@ -120,11 +120,11 @@ async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run)
         assert sum(each.useful is True for each in driven.tuning.log[:1]) == 0
 
 
-async def test_a_topic_that_no_cut_moves_says_so(run: Run) -> None:
+async def test_a_topic_that_no_threshold_moves_says_so(run: Run) -> None:
     topics = [topic("code-style", forced=True)]
     async with tuning(run, log=decisions({"code-style": Kind(5, 5, 5)}), topics=topics) as driven:
-        assert "no cut moves its decisions" in driven.text
-        assert "No cut moves what was decided about this topic" in driven.text
+        assert "no threshold moves its decisions" in driven.text
+        assert "No threshold moves what was decided about this topic" in driven.text
 
 
 async def test_decisions_of_another_preset_are_counted_and_explained(run: Run) -> None:
@@ -134,7 +134,7 @@ async def test_decisions_of_another_preset_are_counted_and_explained(run: Run) -
         assert "15 not replayed" in driven.text
 
 
-async def test_a_moved_cut_looks_at_no_more_decisions_than_it_lists(
+async def test_a_moved_threshold_looks_at_no_more_decisions_than_it_lists(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = {"code-style": Kind(3000, 3000, 1500)}

@@ -17,7 +17,7 @@ Picture = Callable[[Driven, str], None]
 
 @pytest.fixture(autouse=True)
 def topic_files(engine: FakeEngine) -> None:
-    """The topics' files, so that their cuts can be applied."""
+    """The topics' files, so that their thresholds can be applied."""
     for name in (*TOPICS, "smalltalk"):
         (engine.root / "topics" / f"{name}.md").write_text(f"{name}\n", encoding="utf-8")
 
@@ -84,7 +84,7 @@ async def test_fit_with_a_caution(run: Run, picture: Picture) -> None:
         await driven.press("f")
         picture(driven, "tune/fit-caution-80x24")
         await driven.press("enter")
-        assert "With these cuts hardly any message reaches the topic" in driven.text
+        assert "Then hardly any message reaches the topic" in driven.text
 
 
 async def test_undo_question(run: Run, picture: Picture) -> None:

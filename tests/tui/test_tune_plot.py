@@ -1,4 +1,4 @@
-"""The plot of scores: what stands above and below the axis, the scale, the cuts across, and every size."""
+"""The plot of scores: what stands above and below the axis, the scale, the thresholds, and every size."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from themes.loader import BUNDLED, load_theme
 from tui.render.draw import Row
 from tui.render.roles import PLAIN, Roles
 from tui.screens.tune.plot import GUTTER, RISING, Plot, bins_for, column, draw_plot
 
 ROLES = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
-TODAY = Cuts(0.3, 0.6)
+TODAY = Thresholds(0.3, 0.6)
 
 
-def plot(useful: tuple[int, ...], noise: tuple[int, ...], now: Cuts = TODAY, held: str = "activate") -> Plot:
+def plot(
+    useful: tuple[int, ...], noise: tuple[int, ...], now: Thresholds = TODAY, held: str = "activate"
+) -> Plot:
     return Plot(useful, noise, TODAY, now, held)  # type: ignore[arg-type]
 
 
@@ -39,7 +41,7 @@ def test_useful_rises_and_noise_hangs() -> None:
 
 def test_bars_have_eighths() -> None:
     numbers = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-    lines = draw_plot(plot(numbers, (0,) * 10, Cuts(None, None)), 10 + GUTTER + 1, 6, ROLES)
+    lines = draw_plot(plot(numbers, (0,) * 10, Thresholds(None, None)), 10 + GUTTER + 1, 6, ROLES)
     tops = {sign for line in lines[:-1] for sign in line.text[GUTTER:] if sign in RISING[1:8]}
     assert len(tops) >= 4
 
@@ -54,7 +56,7 @@ def test_a_hanging_bar_is_a_reversed_rising_one_and_without_colour_none_is_rever
 
 
 def test_one_decision_among_many_is_still_seen() -> None:
-    lines = draw_plot(plot((1000,) + (0,) * 8 + (1,), (0,) * 10, Cuts(None, None)), 60, 10, ROLES)
+    lines = draw_plot(plot((1000,) + (0,) * 8 + (1,), (0,) * 10, Thresholds(None, None)), 60, 10, ROLES)
     nearest = next(at for at, line in enumerate(lines) if "─" in line.text) - 1
     assert RISING[1] in lines[nearest].text or RISING[2] in lines[nearest].text
     assert "√count" in lines[0].text
@@ -68,7 +70,7 @@ def test_the_scale_is_linear_while_nothing_towers() -> None:
 def test_where_both_are_the_axis_is_heavy() -> None:
     axis = next(
         line.text
-        for line in draw_plot(plot((0, 3, 3), (3, 3, 0), Cuts(None, None)), 39, 9, ROLES)
+        for line in draw_plot(plot((0, 3, 3), (3, 3, 0), Thresholds(None, None)), 39, 9, ROLES)
         if "─" in line.text
     )
     assert axis.startswith(" both ━")
@@ -76,7 +78,7 @@ def test_where_both_are_the_axis_is_heavy() -> None:
     assert cells[0] == "─" and cells[15] == "━" and cells[25] == "─"
 
 
-def test_the_held_cut_is_heavy_and_stands_between_arrows() -> None:
+def test_the_held_threshold_is_heavy_and_stands_between_arrows() -> None:
     drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20), 64, 12, ROLES))
     assert "◂ active .60 ▸" in drawn[-1] and " gate .30 " in drawn[-1]
     at = GUTTER + column(0.6, 40)
@@ -85,23 +87,23 @@ def test_the_held_cut_is_heavy_and_stands_between_arrows() -> None:
     assert "◂ gate .30 ▸" in drawn[-1] and drawn[3][at] == "│"
 
 
-def test_a_moved_cut_leaves_a_dotted_line_where_it_stands_today() -> None:
-    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Cuts(0.3, 0.8)), 64, 12, ROLES))
+def test_a_moved_threshold_leaves_a_dotted_line_where_it_stands_today() -> None:
+    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.3, 0.8)), 64, 12, ROLES))
     assert drawn[3][GUTTER + column(0.6, 40)] == "┊"
     assert drawn[3][GUTTER + column(0.8, 40)] == "┃"
 
 
 def test_never_stands_at_the_right_end() -> None:
-    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Cuts(0.3, None)), 64, 12, ROLES))
+    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.3, None)), 64, 12, ROLES))
     assert "active never" in drawn[-1]
     assert drawn[3][GUTTER + 40] == "┃"
     assert column(None, 40) == 40 and column(1.0, 40) == 39
 
 
-def test_the_zones_say_what_happens_between_the_cuts() -> None:
+def test_the_zones_say_what_happens_between_the_thresholds() -> None:
     first = draw_plot(plot((4,) * 20, (4,) * 20), 90, 12, ROLES)[0].text
     assert first.index("dropped") < first.index("the gate is asked") < first.index("activated")
-    nothing_asked = draw_plot(plot((4,) * 20, (4,) * 20, Cuts(0.6, 0.6)), 90, 12, ROLES)[0].text
+    nothing_asked = draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.6, 0.6)), 90, 12, ROLES)[0].text
     assert "ask" not in nothing_asked
 
 
@@ -114,12 +116,12 @@ def test_bins_fill_the_width_and_fewer_decisions_have_wider_ones(width: int, lab
     assert bins * (max(8, width - GUTTER - 1) // bins) > (width - GUTTER - 1) * 0.6
 
 
-CUT = st.one_of(st.none(), st.floats(0, 1))
+MARK = st.one_of(st.none(), st.floats(0, 1))
 COUNTS = st.lists(st.integers(0, 5000), min_size=1, max_size=60)
 
 
 @settings(max_examples=150, deadline=None)
-@given(COUNTS, st.integers(20, 140), st.integers(1, 30), CUT, CUT, st.booleans(), st.booleans())
+@given(COUNTS, st.integers(20, 140), st.integers(1, 30), MARK, MARK, st.booleans(), st.booleans())
 def test_it_fits_whatever_is_drawn(
     numbers: list[int],
     width: int,
@@ -134,7 +136,7 @@ def test_it_fits_whatever_is_drawn(
     if swap:
         noise = (0,) * bins
     lines = draw_plot(
-        plot(useful, noise, Cuts(gate, activate), "gate" if held else "activate"), width, height, ROLES
+        plot(useful, noise, Thresholds(gate, activate), "gate" if held else "activate"), width, height, ROLES
     )
     assert len(lines) <= height
     body = lines[:-1] if len(lines) > 2 else lines

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.tuning.fit import HeldOut, Proposal
 from engine.activation.tuning.replay import Figures, figures, flips, overview, total
 from tests.tui.tune_data import CALIBRATED, FakeTuning, Kind, decision, decisions, topic
@@ -16,7 +16,7 @@ from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_r
 from tui.screens.tune.listing import flipped, nearest
 from tui.screens.tune.topics import TopicList, a_day, draw_topics, ordered, per_day
 
-TODAY = Cuts(0.25, 0.6)
+TODAY = Thresholds(0.25, 0.6)
 
 
 def some(**changes: object) -> Figures:
@@ -132,7 +132,7 @@ def test_names_from_the_log_are_only_text() -> None:
 
 
 def changes(**more: object) -> Changes:
-    base = Changes(TODAY, Cuts(0.25, 0.68), "activate", some(), None)
+    base = Changes(TODAY, Thresholds(0.25, 0.68), "activate", some(), None)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
@@ -170,18 +170,18 @@ def test_unmoved_there_is_nothing_to_compare() -> None:
 
 
 def test_never_has_no_difference() -> None:
-    rows = draw_changes(changes(now=Cuts(0.25, None), after=some()), 64, PLAIN)
+    rows = draw_changes(changes(now=Thresholds(0.25, None), after=some()), 64, PLAIN)
     assert rows[0].text.split()[:5] == ["active", "at", ".60", "▸", "never"]
 
 
 def test_what_fitting_says_comes_below() -> None:
     held_out = HeldOut(5, 0.83, 0.03, 0.82, 0.85, 0.79)
-    fit = Proposal("code-style", TODAY, Cuts(0.3, 0.64), "", some(), some(), held_out)
-    at = draw_changes(changes(now=Cuts(0.3, 0.64), after=some(), proposal=fit), 64, PLAIN)[4:]
+    fit = Proposal("code-style", TODAY, Thresholds(0.3, 0.64), "", some(), some(), held_out)
+    at = draw_changes(changes(now=Thresholds(0.3, 0.64), after=some(), proposal=fit), 64, PLAIN)[4:]
     assert at[0].text.startswith("fit held out, 5 folds: F1 .83 ±.03, today .79")
     moved_on = draw_changes(changes(after=some(), proposal=fit), 64, PLAIN)[4:]
     assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows it"]
-    refused = replace(fit, cuts=None, refused="8 decisions are labelled, and at least 10 are needed")
+    refused = replace(fit, thresholds=None, refused="8 decisions are labelled, and at least 10 are needed")
     said = " ".join(row.text for row in draw_changes(changes(now=TODAY, proposal=refused), 42, PLAIN)[4:])
     assert said.startswith("! no proposal: 8 decisions")
     assert "fitting" in draw_changes(changes(now=TODAY, fitting=True), 42, PLAIN)[4].text
@@ -203,8 +203,8 @@ def test_a_caution_is_shown_whole_and_before_what_fitting_says(width: int) -> No
         gate_calls=3,
         today_gate_calls=9,
     )
-    fit = Proposal("smalltalk", TODAY, Cuts(1.0, 1.0), "", some(), some(), held_out)
-    view = changes(now=Cuts(1.0, 1.0), after=some(), proposal=fit, caution=fit.caution)
+    fit = Proposal("smalltalk", TODAY, Thresholds(1.0, 1.0), "", some(), some(), held_out)
+    view = changes(now=Thresholds(1.0, 1.0), after=some(), proposal=fit, caution=fit.caution)
     rows = draw_changes(view, width, PLAIN)[4:]
     assert fit.caution and len(rows) <= 5 and all(row.cells <= width for row in rows)
     said = " ".join(" ".join(row.text for row in rows).split())
@@ -258,7 +258,7 @@ def tuned(kinds: dict[str, Kind]) -> FakeTuning:
     return FakeTuning(decisions(kinds), [topic(name) for name in kinds], CALIBRATED)
 
 
-def test_what_has_no_label_comes_first_each_nearest_to_a_cut() -> None:
+def test_what_has_no_label_comes_first_each_nearest_to_a_threshold() -> None:
     table = tuned({"deploy": Kind(30, 30, 40)}).table()
     listing = nearest(table, "deploy", TODAY, {})
     assert listing.total == len(listing.items) == 100
@@ -273,21 +273,21 @@ def test_the_list_is_bounded_and_says_of_how_many() -> None:
     assert len(listing.items) == 50 and listing.total == 600
 
 
-def test_near_nothing_when_no_cut_is_ever_reached() -> None:
-    listing = nearest(tuned({"deploy": Kind(5, 5, 5)}).table(), "deploy", Cuts(None, None), {})
+def test_near_nothing_when_no_threshold_is_ever_reached() -> None:
+    listing = nearest(tuned({"deploy": Kind(5, 5, 5)}).table(), "deploy", Thresholds(None, None), {})
     scores = [item.score for item in listing.items if item.useful is None]
     assert scores == sorted(scores, reverse=True)
     assert {item.before for item in listing.items} == {"dropped"}
 
 
-def test_a_decision_that_no_cut_moves_is_not_listed() -> None:
+def test_a_decision_that_no_threshold_moves_is_not_listed() -> None:
     forced = FakeTuning(decisions({"deploy": Kind(5, 5, 5)}), [topic("deploy", forced=True)], CALIBRATED)
     assert nearest(forced.table(), "deploy", TODAY, {}).total == 0
 
 
 def test_flips_are_listed_as_the_engine_found_them() -> None:
     table = tuned({"deploy": Kind(60, 60, 60)}).table()
-    found = flips(table, "deploy", TODAY, Cuts(0.4, 0.7), limit=20)
+    found = flips(table, "deploy", TODAY, Thresholds(0.4, 0.7), limit=20)
     listing = flipped(table, found, {})
     assert listing.total == found.fixed + found.lost + found.changed
     assert [item.index for item in listing.items] == [flip.index for flip in found.rows]

@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import Decision
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.tuning.tuning import Applied, Tuning
 from engine.errors import AutopoiesisError
 from engine.settings.model import PolicyRow, WatcherSettings
@@ -31,7 +31,7 @@ CALIBRATED = WatcherSettings(
         "low": PolicyRow(activate=0.7, gate=0.3),
     },
 )
-"""Cuts of its own, so that the pictures do not depend on the defaults."""
+"""Thresholds of its own, so that the pictures do not depend on the defaults."""
 LAST = datetime(2026, 6, 12, 18, 40, tzinfo=UTC)
 SAID = (
     "the linter complains about my imports", "PR numbers in the changelog look off", "is this idiomatic?",
@@ -182,16 +182,16 @@ class FakeTuning(Tuning):
         self._called("propose", topic)
         return propose(self.table(), topic, folds=folds)
 
-    def apply(self, topic: str, cuts: Cuts) -> Applied:
+    def apply(self, topic: str, thresholds: Thresholds) -> Applied:
         """Changes the topic."""
-        self._called("apply", topic, cuts)
-        return self._change(topic, cuts)
+        self._called("apply", topic, thresholds)
+        return self._change(topic, thresholds)
 
     def undo(self) -> Applied:
         """Changes it back."""
         self._called("undo")
         if not self.applied:
-            raise AutopoiesisError("no change of cuts is left to take back")
+            raise AutopoiesisError("no change of thresholds is left to take back")
         last = self.applied.pop()
         done = self._change(last.topic, last.before)
         self.applied.pop()
@@ -209,16 +209,16 @@ class FakeTuning(Tuning):
         """The calls of one name, in order."""
         return [call for call in self.calls if call[0] == name]
 
-    def _change(self, name: str, cuts: Cuts) -> Applied:
+    def _change(self, name: str, thresholds: Thresholds) -> Applied:
         before = self.table().today(name)
         self.topics = [
-            replace(each, similarity_threshold=cuts.gate, activation_threshold=cuts.activate)
+            replace(each, similarity_threshold=thresholds.gate, activation_threshold=thresholds.activate)
             if each.name == name
             else each
             for each in self.topics
         ]
         self._table = None
-        done = Applied(name, f"topics/{name}.md", before, cuts, "a81f2c09d5e7")
+        done = Applied(name, f"topics/{name}.md", before, thresholds, "a81f2c09d5e7")
         self.applied.append(done)
         return done
 

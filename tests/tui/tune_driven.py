@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from tests.tui.conftest import Run
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.tune_data import FakeTuning
@@ -30,8 +30,8 @@ class Tuned(ScreenDriven[TuneScreen]):
         return self.engine.tuning
 
     @property
-    def now(self) -> Cuts:
-        """Where the cuts stand."""
+    def now(self) -> Thresholds:
+        """Where the thresholds stand."""
         return self.state.now
 
 

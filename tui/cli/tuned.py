@@ -1,4 +1,4 @@
-"""How ``tune`` prints figures, cuts, scores and flipping decisions."""
+"""How ``tune`` prints figures, thresholds, scores and flipping decisions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.cli.activation import number
 from tui.cli.base import emit, emit_json, kept, minute, plain, table
 
 if TYPE_CHECKING:
-    from engine.activation.policy import Cuts
+    from engine.activation.policy import Thresholds
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.replay import Figures, Flips, Histogram
     from engine.activation.tuning.table import DecisionTable
@@ -28,9 +28,13 @@ def badness(name: str, figures: Figures) -> tuple[bool, float, int, str]:
     return figures.f1 is None, figures.f1 or 0.0, -figures.labelled, name
 
 
-def overview_row(name: str, figures: Figures, cuts: Cuts | None = None) -> list[str]:
+def overview_row(name: str, figures: Figures, thresholds: Thresholds | None = None) -> list[str]:
     """A line of the table of all topics."""
-    marks = ["", ""] if cuts is None else [cut_text(cuts.gate), cut_text(cuts.activate)]
+    marks = (
+        ["", ""]
+        if thresholds is None
+        else [threshold_text(thresholds.gate), threshold_text(thresholds.activate)]
+    )
     return [
         name,
         f"{figures.labelled:,}",
@@ -45,10 +49,10 @@ def overview_row(name: str, figures: Figures, cuts: Cuts | None = None) -> list[
 
 def proposed(proposal: Proposal) -> list[str]:
     """What is proposed and why, or why nothing is; as two cells."""
-    if proposal.cuts is None:
+    if proposal.thresholds is None:
         return ["–", proposal.refused]
     why = str(proposal.held_out)
-    return [said(proposal.cuts), f"{why}; {proposal.caution}" if proposal.caution else why]
+    return [said(proposal.thresholds), f"{why}; {proposal.caution}" if proposal.caution else why]
 
 
 def labels_line(figures: Figures) -> str:
@@ -60,7 +64,7 @@ def labels_line(figures: Figures) -> str:
 
 
 def say_figures(before: Figures, after: Figures | None) -> None:
-    """Prints figures, beside those of other cuts where there are some."""
+    """Prints figures, beside those of other thresholds where there are some."""
 
     def both(name: str, text: Callable[[Figures], str]) -> str:
         return f"{name} {text(before)}" + ("" if after is None else f" → {text(after)}")
@@ -111,8 +115,8 @@ def say_left_out(count: int) -> None:
         emit(f"left out: {what} logged under another preset")
 
 
-def picture(scores: Histogram, today: Cuts, wanted: Cuts | None) -> list[str]:
-    """Labelled decisions by score as two rows of bars, and the cuts below them."""
+def picture(scores: Histogram, today: Thresholds, wanted: Thresholds | None) -> list[str]:
+    """Labelled decisions by score as two rows of bars, and the thresholds below them."""
     highest = max((*scores.useful, *scores.noise), default=0)
     if not highest:
         return []
@@ -124,7 +128,7 @@ def picture(scores: Histogram, today: Cuts, wanted: Cuts | None) -> list[str]:
     if wanted is not None:
         lines.append(f"{'then':>9} {_marks(wanted)}")
     if scores.fixed:
-        lines.append(f"{'':9} {scores.fixed:,} more with a label are moved by no cut")
+        lines.append(f"{'':9} {scores.fixed:,} more with a label are moved by no threshold")
     return lines
 
 
@@ -132,21 +136,23 @@ def _bar(count: int, highest: int) -> str:
     return _BARS[-(-count * (len(_BARS) - 1) // highest)]
 
 
-def _marks(cuts: Cuts) -> str:
+def _marks(thresholds: Thresholds) -> str:
     """The scale from 0 to 1: ``·`` dropped, ``?`` asked about, ``●`` active."""
-    gate, active = ((1.01 if cut is None else cut) for cut in (cuts.gate, cuts.activate))
+    gate, active = (
+        (1.01 if threshold is None else threshold) for threshold in (thresholds.gate, thresholds.activate)
+    )
     middles = [(place + 0.5) / BINS for place in range(BINS)]
     return "".join("●" if middle >= active else "?" if middle >= gate else "·" for middle in middles)
 
 
-def said(cuts: Cuts) -> str:
-    """Cuts in words: ``gate .25, active .60``."""
-    return f"gate {cut_text(cuts.gate)}, active {cut_text(cuts.activate)}"
+def said(thresholds: Thresholds) -> str:
+    """Thresholds in words: ``gate .25, active .60``."""
+    return f"gate {threshold_text(thresholds.gate)}, active {threshold_text(thresholds.activate)}"
 
 
-def cut_text(cut: float | None) -> str:
-    """One cut: ``.25``, ``never``."""
-    return "never" if cut is None else limit(cut)
+def threshold_text(threshold: float | None) -> str:
+    """One threshold: ``.25``, ``never``."""
+    return "never" if threshold is None else limit(threshold)
 
 
 def flips_tree(log: DecisionTable, turned: Flips) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``tune``: the decision log under other cuts, what its labels speak for, and cuts in topics' files."""
+"""``tune``: the decision log under other thresholds, those fitted to its labels, and writing them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tui.cli.tuned import (
     BINS,
     OVERVIEW_HEADS,
     badness,
-    cut_text,
     flips_tree,
     labels_line,
     overview_row,
@@ -22,15 +21,16 @@ from tui.cli.tuned import (
     say_figures,
     say_flips,
     say_left_out,
+    threshold_text,
 )
 
 if TYPE_CHECKING:
-    from engine.activation.policy import Cuts
+    from engine.activation.policy import Thresholds
     from engine.activation.tuning.table import DecisionTable
     from engine.engine import Engine
 
 
-def _cut_value(text: str) -> float | str:
+def _threshold_value(text: str) -> float | str:
     """A number from 0 to 1; ``never`` stays as it is."""
     if text == "never":
         return text
@@ -50,15 +50,21 @@ def _cut_value(text: str) -> float | str:
     "autopoiesis tune --undo",
 )
 @click.argument("topic", required=False)
-@click.option("--fit", is_flag=True, help="Propose cuts from the labels, measured on decisions left out.")
-@click.option("--gate", type=_cut_value, metavar="SCORE", help="Ask the gate from this score, or `never`.")
+@click.option(
+    "--fit", is_flag=True, help="Propose thresholds from the labels, measured on decisions left out."
+)
+@click.option(
+    "--gate", type=_threshold_value, metavar="SCORE", help="Ask the gate from this score, or `never`."
+)
 @click.option(
     "--activate",
-    type=_cut_value,
+    type=_threshold_value,
     metavar="SCORE",
     help="Be active from this score without the gate, or `never`.",
 )
-@click.option("--apply", "write", is_flag=True, help="Write the cuts into the topic's file and commit it.")
+@click.option(
+    "--apply", "write", is_flag=True, help="Write the thresholds into the topic's file and commit it."
+)
 @click.option("--undo", is_flag=True, help="Take the last change back that --apply made.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Decisions to list.")
 def tune(
@@ -71,10 +77,10 @@ def tune(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show how well topics fire by the labels of their decisions, and move their cuts.
+    """Show how well topics fire by the labels of their decisions, and move their thresholds.
 
-    A topic has two cuts: from the lower one the gate is asked, from the upper one it is active without it.
-    Nothing is written without --apply.
+    A topic has two thresholds: from the lower one the gate is asked, from the upper one it is active without
+    it. Nothing is written without --apply.
     """
     tried = gate is not None or activate is not None
     _refuse_odd(topic, fit=fit, tried=tried, write=write, undo=undo)
@@ -94,11 +100,13 @@ def _refuse_odd(topic: str | None, *, fit: bool, tried: bool, write: bool, undo:
     if undo and (topic or fit or tried or write):
         raise click.UsageError("--undo stands alone: it takes the last change back, whichever topic's it was")
     if fit and tried:
-        raise click.UsageError("--fit proposes cuts, --gate and --activate name them: use one or the other")
+        raise click.UsageError(
+            "--fit proposes thresholds, --gate and --activate name them: use one or the other"
+        )
     if tried and topic is None:
         raise click.UsageError("--gate and --activate need a TOPIC")
     if write and not (fit or tried):
-        raise click.UsageError("--apply needs cuts to write: --fit, or --gate and --activate")
+        raise click.UsageError("--apply needs thresholds to write: --fit, or --gate and --activate")
 
 
 def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> None:
@@ -145,7 +153,7 @@ def _one_topic(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Figures, cuts and scores of a topic; with other cuts, what they would change."""
+    """Figures, thresholds and scores of a topic; with other thresholds, what they would change."""
     from engine.activation.tuning.replay import alone_text, figures, flips, histogram  # noqa: PLC0415 — brings numpy
 
     log = _log_with(engine, topic)
@@ -163,7 +171,7 @@ def _one_topic(
                 "figures": before,
                 "left_out": log.left_out_of(topic),
                 "histogram": scores,
-                "cuts": wanted,
+                "thresholds": wanted,
                 "after": after,
                 "flips": None if turned is None else flips_tree(log, turned),
                 "applied": applied,
@@ -192,23 +200,28 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
 
     log = _log_with(engine, topic)
     proposal = engine.tuning.propose(topic)
-    if write and proposal.cuts is None:
+    if write and proposal.thresholds is None:
         raise TopicError(f"nothing to apply: {proposal.refused}", where=topic)
-    applied = engine.tuning.apply(topic, proposal.cuts) if write and proposal.cuts is not None else None
+    applied = (
+        engine.tuning.apply(topic, proposal.thresholds) if write and proposal.thresholds is not None else None
+    )
     if as_json:
         emit_json({**plain(proposal), "applied": applied})
         return
     emit(f"{topic}: {said(proposal.today)}")
     say_figures(proposal.before, proposal.after)
-    if proposal.cuts is None:
+    if proposal.thresholds is None:
         emit(f"no proposal: {proposal.refused}")
         return
-    emit(f"proposed {said(proposal.cuts)}")
+    emit(f"proposed {said(proposal.thresholds)}")
     emit(str(proposal.held_out))
     if proposal.caution:
         emit(proposal.caution)
     if applied is None:
-        gate, activate = (cut_text(cut) for cut in (proposal.cuts.gate, proposal.cuts.activate))
+        gate, activate = (
+            threshold_text(threshold)
+            for threshold in (proposal.thresholds.gate, proposal.thresholds.activate)
+        )
         emit(
             f"what flips: autopoiesis tune {topic} --gate {gate} --activate {activate}; to write it: --apply"
         )
@@ -221,21 +234,21 @@ def _fit_all(engine: Engine, log: DecisionTable, *, write: bool, as_json: bool) 
     """A proposal for every topic, one line each; written on request."""
     proposals = [engine.tuning.propose(name) for name in log.topics]
     applied = [
-        engine.tuning.apply(proposal.topic, proposal.cuts)
+        engine.tuning.apply(proposal.topic, proposal.thresholds)
         for proposal in proposals
-        if write and proposal.cuts is not None
+        if write and proposal.thresholds is not None
     ]
     if as_json:
         emit_json({"proposals": proposals, "applied": applied})
         return
-    proposals.sort(key=lambda proposal: (proposal.cuts is None, proposal.topic))
+    proposals.sort(key=lambda proposal: (proposal.thresholds is None, proposal.topic))
     table(
         [[proposal.topic, said(proposal.today), *proposed(proposal)] for proposal in proposals],
         ["topic", "today", "proposed", "why"],
     )
     for done in applied:
         say_applied(done, as_json)
-    if not write and any(proposal.cuts is not None for proposal in proposals):
+    if not write and any(proposal.thresholds is not None for proposal in proposals):
         emit("nothing was written: add --apply")
     say_left_out(log.left_out)
 
@@ -252,9 +265,9 @@ def _log_with(engine: Engine, topic: str) -> DecisionTable:
     return log
 
 
-def _wanted(today: Cuts, gate: float | str | None, activate: float | str | None) -> Cuts | None:
-    """The cuts that were asked for; one alone takes the other along where they would cross."""
-    from engine.activation.policy import Cuts  # noqa: PLC0415 — `--help` must not load the engine
+def _wanted(today: Thresholds, gate: float | str | None, activate: float | str | None) -> Thresholds | None:
+    """The thresholds that were asked for; one alone takes the other along where they would cross."""
+    from engine.activation.policy import Thresholds  # noqa: PLC0415 — `--help` must not load the engine
 
     if gate is None and activate is None:
         return None
@@ -264,8 +277,8 @@ def _wanted(today: Cuts, gate: float | str | None, activate: float | str | None)
         if gate is not None and activate is not None:
             raise click.UsageError(f"--gate {gate} lies above --activate {activate}")
         lower, upper = (lower, lower) if activate is None else (upper, upper)
-    return Cuts(lower, upper)
+    return Thresholds(lower, upper)
 
 
-def _place(cut: float | str) -> float | None:
-    return None if cut == "never" else float(cut)
+def _place(threshold: float | str) -> float | None:
+    return None if threshold == "never" else float(threshold)

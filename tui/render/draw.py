@@ -21,7 +21,7 @@ Align = Literal["left", "right"]
 
 FILL = "▇"
 TRACK = "┄"
-CUT = "│"
+TICK = "│"
 ELLIPSIS = "…"
 NO_STYLE = Style()
 
@@ -182,20 +182,22 @@ def _parts(word: str, first: int, width: int) -> list[str]:
     return [*parts, part]
 
 
-def bar(value: float, width: int, fill: Style, track: Style, cuts: Sequence[tuple[float, Style]] = ()) -> Row:
+def bar(
+    value: float, width: int, fill: Style, track: Style, marks: Sequence[tuple[float, Style]] = ()
+) -> Row:
     """A horizontal gauge.
 
     Args:
         value: 0 to 1, the filled part; anything above 0 shows at least one cell.
         fill: Style of the filled part.
         track: Style of the rest.
-        cuts: Marks across the gauge at 0 to 1, each in its style; later ones lie on top.
+        marks: Marks across the gauge at 0 to 1, each in its style; later ones lie on top.
     """
     filled = min(width, max(round(value * width), 1 if value > 0 else 0))
     cells: list[Piece] = [(FILL, fill)] * filled + [(TRACK, track)] * (width - filled)
-    for at, style in cuts:
+    for at, style in marks:
         if 0 <= at <= 1 and width:
-            cells[min(width - 1, int(at * width))] = (CUT, style)
+            cells[min(width - 1, int(at * width))] = (TICK, style)
     row = Row()
     for text, style in _runs(cells):
         row.add(text, style)

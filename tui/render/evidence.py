@@ -1,4 +1,4 @@
-"""What made a topic's score: the score between its two cuts, what each signal did to it, the raw values."""
+"""What made a topic's score: where it lies between its thresholds, what each signal did, the raw values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.style import Style
 
 from engine.activation.numbers import limit, signed, written
 from engine.activation.trace import TopicTrace, Trace
-from tui.render.draw import CUT, FILL, Row, bar
+from tui.render.draw import FILL, TICK, Row, bar
 from tui.render.figures import score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -31,14 +31,14 @@ def unit(trace: Trace | None) -> str:
 
 
 def score_scale(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """The score as a gauge of 0 to 1 with both cuts on it, and below it what each part of it means."""
-    cuts = [cut for cut in (row.gate_at, row.activate_at) if cut is not None]
-    number = written(row.score, *cuts)
+    """The score as a gauge of 0 to 1 with both thresholds on it, and below it what each part of it means."""
+    thresholds = [threshold for threshold in (row.gate_at, row.activate_at) if threshold is not None]
+    number = written(row.score, *thresholds)
     size = max(12, min(_LONGEST, width - len(number) - 2))
     marks = [
-        (cut, style)
-        for cut, style in ((row.gate_at, roles.gate), (row.activate_at, roles.active))
-        if cut is not None and 0 < cut <= 1
+        (threshold, style)
+        for threshold, style in ((row.gate_at, roles.gate), (row.activate_at, roles.active))
+        if threshold is not None and 0 < threshold <= 1
     ]
     gauge = bar(row.score, size, roles.tier2, roles.line, marks).gap(2).add(number, roles.strong)
     names = Row()
@@ -55,7 +55,7 @@ def _zones(row: TopicTrace, size: int, roles: Roles) -> list[tuple[int, str, str
     if gate is not None and active is not None and gate >= active:
         gate = None
     zones = []
-    if min((cut for cut in (gate, active) if cut is not None), default=1) > 0:
+    if min((threshold for threshold in (gate, active) if threshold is not None), default=1) > 0:
         zones.append((0, "", "dropped", roles.dropped))
     if gate is not None:
         zones.append((min(size - 1, int(gate * size)), limit(gate), "asked", roles.gate))
@@ -132,8 +132,8 @@ def _signed_bar(weight: float, all_weights: Sequence[float], width: int, style: 
     cells = max(1, int(abs(weight) * room)) if weight else 0
     row = Row()
     if weight < 0:
-        return row.gap(left - cells).add(FILL * cells, style).add(CUT, roles.faint)
-    return row.gap(left).add(CUT, roles.faint).add(FILL * cells, style)
+        return row.gap(left - cells).add(FILL * cells, style).add(TICK, roles.faint)
+    return row.gap(left).add(TICK, roles.faint).add(FILL * cells, style)
 
 
 def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str, list[Row]]]:

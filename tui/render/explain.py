@@ -59,7 +59,7 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
         lines.extend(_labelled("brings", pieces[:-1], width, roles))
     lines.extend(_tier1(row, width, roles))
     lines.extend(_words(shown, row, width, roles))
-    lines.extend(_rule(shown, row, width, roles, cuts=True))
+    lines.extend(_rule(shown, row, width, roles, thresholds=True))
     return lines
 
 
@@ -91,7 +91,7 @@ def evidence(
     scale = labelled_block(unit(shown.trace), score_scale(row, inner, roles), roles)
     brings = _brings(shown.compiled, row, roles)
     blocks = [
-        [*scale, *_rule(shown, row, width, roles, cuts=False)],
+        [*scale, *_rule(shown, row, width, roles, thresholds=False)],
         _gate(row.gate, width, roles) if row.gate is not None else [],
         labelled_block("signals", signal_table(row, deciding, inner, roles), roles),
         [
@@ -185,8 +185,8 @@ def _words(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]
     return _labelled("words", [*pieces, (more, roles.muted)], width, roles)
 
 
-def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, cuts: bool) -> list[Row]:
-    """The row of the policy that applied; its cuts only where no scale says them."""
+def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, thresholds: bool) -> list[Row]:
+    """The row of the policy that applied; its thresholds only where no scale says them."""
     pieces: list[Piece] = [
         (visible(row.rule) or "no row applied", roles.normal),
         (f" · {visible(row.priority)}, {visible(row.activation)}", roles.muted),
@@ -195,11 +195,11 @@ def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, cuts: bool
         pieces.extend([(" · alike from ", roles.muted), (limit(row.threshold), roles.normal)])
     if row.gate_at is None:
         pieces.append((" · never asks", roles.muted))
-    elif cuts:
+    elif thresholds:
         pieces.extend([(" · asks from ", roles.muted), (limit(row.gate_at), roles.gate)])
     if row.activate_at is None:
         pieces.append((" · never without the gate", roles.muted))
-    elif cuts:
+    elif thresholds:
         pieces.extend([(" · active from ", roles.muted), (limit(row.activate_at), roles.active)])
     return _labelled("rule", pieces, width, roles)
 

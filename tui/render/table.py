@@ -40,7 +40,7 @@ class Table:
     """Those that can be selected, in order."""
     hidden: int = 0
     """How many are folded away below them."""
-    below_cut: bool = True
+    below_threshold: bool = True
     """Whether all of the hidden ones simply scored too little."""
     selected: int = 0
     """Index into ``rows``."""
@@ -71,7 +71,7 @@ def tabulate(
     return Table(
         rows=tuple(shown),
         hidden=len(hidden),
-        below_cut=all(row.verdict == "dropped" for row in hidden),
+        below_threshold=all(row.verdict == "dropped" for row in hidden),
         selected=max(0, min(selected, len(shown) - 1)),
         query=query,
     )
@@ -96,10 +96,13 @@ class Columns:
 def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
     """How wide each column is; the gauge gets what the others leave."""
     values = [row.score for row in trace.rows] + [
-        cut for row in trace.rows for cut in (row.activate_at, row.gate_at) if cut is not None and cut <= 1
+        threshold
+        for row in trace.rows
+        for threshold in (row.activate_at, row.gate_at)
+        if threshold is not None and threshold <= 1
     ]
     top, kind = max(values, default=1.0), unit(trace)
-    # A probability keeps its scale, so that the same cut stands at the same place for every message.
+    # A probability keeps its scale, so that the same threshold stands at the same place for every message.
     scale = 1.0 if kind == "p" else next((scale for scale in _SCALES if top <= scale * 0.95), 1.0)
     longest = max((len(row.topic) for row in table.rows), default=5)
     inner = width - 3
@@ -169,13 +172,15 @@ def _more(table: Table, below: int) -> str:
         return f"{count(below)} more below, {count(len(table.rows))} in all"
     if not table.hidden:
         return f"the last of {count(len(table.rows))}"
-    return f"{count(table.hidden)} more " + ("below their cut" if table.below_cut else "that are not active")
+    return f"{count(table.hidden)} more " + (
+        "below their threshold" if table.below_threshold else "that are not active"
+    )
 
 
 def topic_row(
     row: TopicTrace, plan: Columns, roles: Roles, *, query: str = "", mark: Style | None = None
 ) -> Row:
-    """One topic: verdict, name, what tier 1 hit, the tier-2 gauge with its cuts, rule, gate.
+    """One topic: verdict, name, what tier 1 hit, the tier-2 gauge with its thresholds, rule, gate.
 
     ``mark`` is the style of the selection mark, ``None`` where the row is not selected.
     """
@@ -187,13 +192,13 @@ def topic_row(
     for piece, style in marked(name, found(name, query), plain, roles.accent + Style(underline=True)):
         line.add(piece, style)
     line.to(3 + plan.name)
-    cuts = [
-        (cut / plan.scale, style)
-        for cut, style in ((row.gate_at, roles.gate), (row.activate_at, roles.active))
-        if cut is not None and 0 < cut <= plan.scale
+    thresholds = [
+        (threshold / plan.scale, style)
+        for threshold, style in ((row.gate_at, roles.gate), (row.activate_at, roles.active))
+        if threshold is not None and 0 < threshold <= plan.scale
     ]
     fill = roles.tier2 if live or row.gate is not None else roles.dropped
-    gauge = bar(row.score / plan.scale, plan.bar, fill, roles.line, cuts)
+    gauge = bar(row.score / plan.scale, plan.bar, fill, roles.line, thresholds)
     if not plan.words:
         line.gap().fit(f"✓{len(row.hits)}" if row.hits else "–", 3, roles.tier1 if row.hits else roles.faint)
         if plan.bar:

@@ -1,7 +1,8 @@
-"""Cuts that the labels speak for, and what such cuts do to decisions they were not fitted to (spec 5.5).
+"""Thresholds fitted to the labels, and what they do to decisions that the fit did not see (spec 5.5).
 
-What makes cuts good is in ``engine.activation.tuning.grid``. How far proposals can be trusted was simulated
-with ten kinds of topics, well and badly separated, with a good gate and with a poor one, whose F1 is known::
+What makes thresholds good is in ``engine.activation.tuning.grid``. How far proposals can be trusted was
+simulated with ten kinds of topics, well and badly separated, with a good gate and with a poor one, whose F1
+is known::
 
     labels   topics   proposals   worse than today by a point   mean gain over all topics
         20      100          35                             1   7 points of F1
@@ -16,12 +17,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.numbers import limit
-from engine.activation.tuning.grid import Outcome, best_cuts, outcome
+from engine.activation.tuning.grid import Outcome, best_thresholds, outcome
 from engine.activation.tuning.replay import Figures, figures
 from engine.activation.tuning.samples import Kind, Samples
 
 if TYPE_CHECKING:
-    from engine.activation.policy import Cuts
+    from engine.activation.policy import Thresholds
     from engine.activation.tuning.table import DecisionTable
 
 LEAST_LABELS = 10
@@ -30,7 +31,7 @@ LEAST_OF_EACH = 3
 """Useful ones and noise below which nothing is proposed, unless all labels are of one kind."""
 
 LEAST_GAIN = 1.0
-"""What cuts must gain on decisions left out, in wrong decisions, where there are labels of both kinds: less
+"""What thresholds must gain on decisions left out, in wrong ones, where there are labels of both kinds: less
 is chance. Where all are of one kind, any gain will do."""
 
 _CLEARLY = 1e-6
@@ -38,9 +39,10 @@ _CLEARLY = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What fitted cuts did to decisions that they had not seen.
+    """What fitted thresholds did to decisions that they had not seen.
 
-    Every fold's decisions are judged by cuts fitted to the others'; equal messages are in the same fold.
+    Every fold's decisions are judged by thresholds fitted to the others'; equal messages are in the same
+    fold.
     """
 
     folds: int
@@ -48,11 +50,11 @@ class HeldOut:
     f1_spread: float  # standard deviation between folds
     precision: float  # 0 where nothing was active
     recall: float  # 0 where nothing is useful
-    today_f1: float  # of today's cuts on the same decisions, as the next two
+    today_f1: float  # of today's thresholds on the same decisions, as the next two
     today_precision: float = 0.0
     today_recall: float = 0.0
     kind: Kind = "both"
-    """Which labels there are. With ``noise`` alone F1 is 0 whatever the cuts are; with ``useful`` alone only
+    """Which labels there are. With ``noise`` alone F1 is 0 at any thresholds; with ``useful`` alone only
     recall says something."""
     noise: int = 0
     noise_kept_out: float = 0.0  # how many of them did not become active (expected)
@@ -81,7 +83,7 @@ class HeldOut:
 
 
 _CLOSED = 0.985
-"""Lower cut from which a topic is as good as switched off."""
+"""Lower threshold from which a topic is as good as switched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +91,27 @@ class Proposal:
     """What fitting says about a topic."""
 
     topic: str
-    today: Cuts  # its cuts now
-    cuts: Cuts | None  # ``None`` where there are none
+    today: Thresholds  # its thresholds now
+    thresholds: Thresholds | None  # ``None`` where there are none
     refused: str  # why there are none, one sentence with the numbers; empty otherwise
-    before: Figures  # of today's cuts
+    before: Figures  # of today's thresholds
     after: Figures | None  # of the proposed ones, on the decisions they were fitted to
     held_out: HeldOut | None
     """Their effect on decisions that they had not seen; ``None`` where it was not measured."""
 
     @property
     def caution(self) -> str:
-        """What to know before the cuts are taken, one sentence; empty where there is nothing.
+        """What to know before the thresholds are taken, one sentence; empty where there is nothing.
 
-        Noise that scores as high as anything can is kept out only by cuts that keep everything out.
+        Noise that scores as high as anything can is kept out only by thresholds that keep everything out.
         """
-        if self.cuts is None or self.cuts.gate is None or self.cuts.gate < _CLOSED:
+        if self.thresholds is None or self.thresholds.gate is None or self.thresholds.gate < _CLOSED:
             return ""
-        return "with these cuts hardly any message reaches the topic: look at its triggers and examples first"
+        return "then hardly any message reaches the topic: look at its triggers and examples first"
 
 
 def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
-    """Fits a topic's cuts to its labels, and measures the effect on labels left out.
+    """Fits a topic's thresholds to its labels, and measures the effect on labels left out.
 
     The same table gives the same proposal. ``folds`` are the parts that the labelled messages are dealt into;
     fewer where there are fewer messages.
@@ -122,7 +124,7 @@ def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
     refused = _settled(table, topic) or _thin(table, topic, samples)
     if refused:
         return Proposal(topic, today, None, refused, before, None, None)
-    best = best_cuts(table, topic, samples)
+    best = best_thresholds(table, topic, samples)
     ours, theirs, held_out = _hold_out(table, topic, samples, folds)
     refused = _no_better(today, best, ours, theirs, held_out)
     if refused:
@@ -131,15 +133,15 @@ def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
 
 
 def _settled(table: DecisionTable, topic: str) -> str:
-    """Why no cut of a topic means anything; empty where cuts do."""
+    """Why no threshold of a topic means anything; empty where thresholds do."""
     known = table.topic(topic)
     if not known.path:
-        return f"{topic} has no file any more, so there is nothing to write cuts into"
+        return f"{topic} has no file any more, so there is nothing to write thresholds into"
     if known.activation == "manual":
-        return f"{topic} is activated by hand only, so its cuts decide nothing"
+        return f"{topic} is activated by hand only, so its thresholds decide nothing"
     if known.forced is not None:
         switched = "on" if known.forced else "off"
-        return f"{topic} is switched {switched} by hand, so its cuts decide nothing until it is reset"
+        return f"{topic} is switched {switched} by hand, so its thresholds decide nothing until it is reset"
     return ""
 
 
@@ -153,7 +155,7 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
         return f"{counted} labelled, and at least {LEAST_LABELS} are needed{more}"
     if moved < LEAST_LABELS:
         return (
-            f"cuts decide about {moved} of {labelled} labelled decisions, and at least {LEAST_LABELS} are "
+            f"thresholds decide {moved} of {labelled} labelled decisions, and at least {LEAST_LABELS} are "
             f"needed; {_settling(table, topic, samples)}{more}"
         )
     useful = int(samples.useful[samples.moved].sum())
@@ -171,7 +173,7 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
 
 
 def _settling(table: DecisionTable, topic: str, samples: Samples) -> str:
-    """What settles labelled decisions that cuts do not."""
+    """What settles labelled decisions that thresholds do not."""
     standing = table.alone(table.topic(topic)).standing
     if standing is None or samples.moved[~samples.matched].all():
         return "a trigger settles the others"
@@ -181,14 +183,14 @@ def _settling(table: DecisionTable, topic: str, samples: Samples) -> str:
 def _hold_out(
     table: DecisionTable, topic: str, samples: Samples, folds: int
 ) -> tuple[Outcome, Outcome, HeldOut]:
-    """Outcomes of fitted and of today's cuts on left-out decisions, and both as figures."""
+    """Outcomes of fitted and of today's thresholds on left-out decisions, and both as figures."""
     kinds = (True, False) if samples.kind == "both" else (samples.kind == "useful",)
     count = max(2, min(folds, *(samples.messages_of(useful=kind) for kind in kinds)))
     ours = theirs = Outcome()
     by_fold: list[float] = []
     for fold in samples.folds(count):
         unseen = samples.where(fold)
-        fitted = best_cuts(table, topic, samples.where(~fold))
+        fitted = best_thresholds(table, topic, samples.where(~fold))
         found = outcome(table, topic, unseen, fitted)
         ours += found
         theirs += outcome(table, topic, unseen, table.today(topic))
@@ -217,13 +219,13 @@ def _hold_out(
     )
 
 
-def _no_better(today: Cuts, best: Cuts, ours: Outcome, theirs: Outcome, held_out: HeldOut) -> str:
-    """Why today's cuts should stay; empty where the fitted ones are better."""
+def _no_better(today: Thresholds, best: Thresholds, ours: Outcome, theirs: Outcome, held_out: HeldOut) -> str:
+    """Why today's thresholds should stay; empty where the fitted ones are better."""
     if best == today:
-        return f"today's cuts are the best for its {round(ours.useful + ours.noise)} labelled decisions"
+        return f"today's thresholds are the best for its {round(ours.useful + ours.noise)} labelled decisions"
     least = LEAST_GAIN if held_out.kind == "both" else _CLEARLY
     if ours.gain_over(theirs) < least or ours.f1 < theirs.f1 - _CLEARLY:
-        return f"fitted cuts do no better than today's on decisions left out: {held_out.effect}"
+        return f"fitted thresholds do no better than today's on decisions left out: {held_out.effect}"
     return ""
 
 

@@ -1,20 +1,20 @@
-"""Every pair of cuts worth considering against some labelled decisions, at once (spec 5.5).
+"""Every pair of thresholds worth considering against some labelled decisions, at once (spec 5.5).
 
 Everything is weighed in wrong decisions. For labelled decisions with expected counts TP, FP and FN::
 
-    worth(cuts) = (2·TP − GATE_PRICE · calls) / (2·TP + FP + FN)
+    worth(thresholds) = (2·TP − GATE_PRICE · calls) / (2·TP + FP + FN)
 
-is F1 less a price for every question put to the gate; fitting takes off ``MOVE_PRICE`` for moving each cut
-across the whole scale as well. Moving cuts has to pay for itself in decisions put right, so a few labels move
-them little, and many as far as they say.
+is F1 less a price for every question put to the gate; fitting takes off ``MOVE_PRICE`` for moving each
+threshold across the whole scale as well. Moving thresholds has to pay for itself in decisions put right, so a
+few labels move them little, and many as far as they say.
 
 Considered are the gaps between neighbouring scores with different labels, at the roundest number in each;
 where there are very many, all numbers of two digits.
 
-Where all labels are of one kind, F1 says nothing and the wrong decisions are counted instead, and cuts stay
-close to the scores that they part from. Noise alone says nothing about where a topic is certain: above the
-cut that keeps it out, as large a part as today is asked about. What is useful alone moves the lower cut only,
-because nothing is known of what else would be let in, and the gate is there to find out.
+Where all labels are of one kind, F1 says nothing and the wrong decisions are counted instead, and thresholds
+stay close to the scores that they part from. Noise alone says nothing about where a topic is certain: above
+the threshold that keeps it out, as large a part as today is asked about. What is useful alone moves the lower
+threshold only, because nothing is known of what else would be let in, and the gate is there to find out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.tuning.sums import running
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 GATE_PRICE = 0.05
 """What a question to the gate costs, in wrong decisions."""
 MOVE_PRICE = 2.0
-"""What moving a cut from 0 to 1 costs while fitting, in wrong decisions."""
+"""What moving a threshold from 0 to 1 costs while fitting, in wrong decisions."""
 
 _MOST_CANDIDATES = 120
 _LEAST_GAP = 0.005
@@ -51,7 +51,7 @@ _NEAR = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pair of cuts does to some labelled decisions, as expected counts."""
+    """What one pair of thresholds does to some labelled decisions, as expected counts."""
 
     useful: float = 0.0
     noise: float = 0.0
@@ -88,7 +88,7 @@ class Outcome:
         return 1 - (wrong + price) / ((self.useful + self.noise) or 1.0)
 
     def gain_over(self, other: Outcome) -> float:
-        """By how much these cuts are worth more than others to the same decisions, in wrong decisions."""
+        """By how many wrong decisions these thresholds are worth more than others on the same rows."""
         weight = max(self._weight, other._weight) if self.useful and self.noise else self.useful + self.noise
         return (self.worth - other.worth) * weight
 
@@ -97,12 +97,12 @@ class Outcome:
         return self.useful + self.useful_active + self.noise_active
 
 
-def outcome(table: DecisionTable, topic: str, samples: Samples, cuts: Cuts) -> Outcome:
-    """What one pair of cuts does to some labelled decisions of a topic."""
+def outcome(table: DecisionTable, topic: str, samples: Samples, thresholds: Thresholds) -> Outcome:
+    """What one pair of thresholds does to some labelled decisions of a topic."""
     found = Outcome()
     for matched in (False, True):
         part = samples.where(samples.matched == matched)
-        asked_at, active_at = table.limits(topic, cuts, matched=matched)
+        asked_at, active_at = table.limits(topic, thresholds, matched=matched)
         active = part.scores >= active_at
         asked = (part.scores >= asked_at) & ~active
         chance = np.where(active, 1.0, np.where(asked, part.yes, 0.0))
@@ -117,10 +117,10 @@ def outcome(table: DecisionTable, topic: str, samples: Samples, cuts: Cuts) -> O
     return found
 
 
-def best_cuts(table: DecisionTable, topic: str, samples: Samples) -> Cuts:
-    """The pair of cuts that is worth most to some labelled decisions of a topic.
+def best_thresholds(table: DecisionTable, topic: str, samples: Samples) -> Thresholds:
+    """The pair of thresholds that is worth most to some labelled decisions of a topic.
 
-    Of pairs that are worth the same, the one nearest to today's; today's where cuts decide about none.
+    Of pairs that are worth the same, the one nearest to today's; today's where thresholds decide about none.
     """
     today = table.today(topic)
     if not samples.moved.any():
@@ -130,18 +130,18 @@ def best_cuts(table: DecisionTable, topic: str, samples: Samples) -> Cuts:
     # The same to nine digits is the same: the order of adding up must not choose between equal pairs.
     worth = np.round(_worth(table, topic, samples, gates, actives), 9)
     gate, active = np.unravel_index(int(np.argmax(worth)), worth.shape)
-    best = Cuts(gates[int(gate)], actives[int(active)])
+    best = Thresholds(gates[int(gate)], actives[int(active)])
     return _above_noise(best, today) if kind == "noise" else best
 
 
-def _candidates(samples: Samples, today: Cuts) -> tuple[list[float | None], list[float | None]]:
-    """Lower and upper cuts worth considering, today's first, then by distance from them."""
+def _candidates(samples: Samples, today: Thresholds) -> tuple[list[float | None], list[float | None]]:
+    """Lower and upper thresholds worth considering, today's first, then by distance from them."""
     order = np.argsort(samples.scores[samples.moved], kind="stable")
     scores = samples.scores[samples.moved][order]
     useful = samples.useful[samples.moved][order]
     values, starts = np.unique(scores, return_index=True)
     if samples.kind == "both":
-        # Between two scores whose decisions are all useful, or all noise, no cut is better than at the ends.
+        # Between two scores whose decisions are all useful, or all noise, the ends are as good.
         counts = np.diff(np.append(starts, scores.size))
         shares = np.add.reduceat(useful.astype(np.float64), starts) / counts
         turns = np.flatnonzero((shares[:-1] != shares[1:]) | (shares[:-1] % 1 != 0))
@@ -161,8 +161,8 @@ def _candidates(samples: Samples, today: Cuts) -> tuple[list[float | None], list
         found.append(highest)
     marks = sorted(set(found))
 
-    def from_today(cut: float | None) -> list[float | None]:
-        return [cut, *sorted(marks, key=lambda mark: (abs(mark - _place(cut)), mark))]
+    def from_today(threshold: float | None) -> list[float | None]:
+        return [threshold, *sorted(marks, key=lambda mark: (abs(mark - _place(threshold)), mark))]
 
     uppers = [today.activate] if samples.kind == "useful" else from_today(today.activate)
     return from_today(today.gate), uppers
@@ -175,7 +175,7 @@ def _worth(
     gates: Sequence[float | None],
     actives: Sequence[float | None],
 ) -> Numbers:
-    """What every pair is worth, lower cuts by upper cuts; −∞ for pairs the wrong way round."""
+    """What every pair is worth, lower thresholds by upper thresholds; −∞ for pairs the wrong way round."""
     today = table.today(topic)
     zero = np.zeros((len(gates), len(actives)))
     useful_active, noise_active, calls = zero.copy(), zero.copy(), zero.copy()
@@ -185,8 +185,8 @@ def _worth(
         scores, useful, yes = samples.scores[chosen], samples.useful[chosen], samples.yes[chosen]
         order = np.argsort(scores, kind="stable")
         scores, useful, yes = scores[order], useful[order], yes[order]
-        asked_at = [table.limits(topic, Cuts(g, None), matched=part.matched)[0] for g in gates]
-        active_at = [table.limits(topic, Cuts(today.gate, a), matched=part.matched)[1] for a in actives]
+        asked_at = [table.limits(topic, Thresholds(g, None), matched=part.matched)[0] for g in gates]
+        active_at = [table.limits(topic, Thresholds(today.gate, a), matched=part.matched)[1] for a in actives]
         asked, active = np.searchsorted(scores, asked_at), np.searchsorted(scores, active_at)
         asked = np.minimum.outer(asked, active)
         for wanted, total in ((useful, useful_active), (~useful, noise_active)):
@@ -222,14 +222,14 @@ def _between(low: float, high: float) -> float | None:
 
 
 def _above(scores: Numbers) -> float | None:
-    """A cut above all scores, as far as the next one of such a series is expected to reach."""
+    """A threshold above all scores, as far as the next one of such a series is expected to reach."""
     highest = float(scores[-1])
-    cut = min(1.0, math.ceil((highest + _gap(scores)) * 100) / 100)
-    return cut if cut > highest else None
+    threshold = min(1.0, math.ceil((highest + _gap(scores)) * 100) / 100)
+    return threshold if threshold > highest else None
 
 
 def _below(scores: Numbers) -> float:
-    """A cut below all scores, likewise."""
+    """A threshold below all scores, likewise."""
     return max(0.0, math.floor((float(scores[0]) - _gap(scores)) * 100) / 100)
 
 
@@ -237,22 +237,22 @@ def _gap(scores: Numbers) -> float:
     return max(_LEAST_GAP, float(scores[-1] - scores[0]) / max(scores.size - 1, 1))
 
 
-def _above_noise(best: Cuts, today: Cuts) -> Cuts:
-    """Where the upper cut had to rise to keep noise out, it leaves room for asking."""
+def _above_noise(best: Thresholds, today: Thresholds) -> Thresholds:
+    """Where the upper threshold had to rise to keep noise out, it leaves room for asking."""
     if best.activate is None or today.activate is None or best.activate <= today.activate:
         return best
     asked = 0.0 if today.gate is None or today.gate >= 1 else (today.activate - today.gate) / (1 - today.gate)
     room = best.activate + (1 - best.activate) * max(asked, 0.0)
-    return Cuts(best.gate, max(best.activate, round(room, 2)))
+    return Thresholds(best.gate, max(best.activate, round(room, 2)))
 
 
-def _place(cut: float | None) -> float:
-    """Where a cut stands on the scale; “never” is at its end."""
-    return 1.0 if cut is None else cut
+def _place(threshold: float | None) -> float:
+    """Where a threshold stands on the scale; “never” is at its end."""
+    return 1.0 if threshold is None else threshold
 
 
-def _distances(cuts: Sequence[float | None]) -> Numbers:
-    """How far each cut is from the first, which is today's."""
-    places = np.array([_place(cut) for cut in cuts])
+def _distances(thresholds: Sequence[float | None]) -> Numbers:
+    """How far each threshold is from the first, which is today's."""
+    places = np.array([_place(threshold) for threshold in thresholds])
     distances: Numbers = np.abs(places - places[0])
     return distances

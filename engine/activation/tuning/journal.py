@@ -1,4 +1,4 @@
-"""Which cuts were written into which topic's file, so that the last change can be taken back (spec 5.5).
+"""The thresholds written into topics' files, so that the last change can be taken back (spec 5.5).
 
 ``logs/tuning/YYYY-MM.jsonl``, append-only. A change is recorded before the file is written; that it was taken
 back, or came to nothing, is a record of its own.
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from engine.activation.tuning.own import OwnCuts
+from engine.activation.tuning.own import OwnThresholds
 from engine.store.monthly import line_of
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ _MONTH = re.compile(r"\d{4}-\d{2}\.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Cuts that were written into a topic's file."""
+    """Thresholds that were written into a topic's file."""
 
     id: str
     topic: str
     path: str
-    before: OwnCuts  # what the file said
-    after: OwnCuts  # what it says since
+    before: OwnThresholds  # what the file said
+    after: OwnThresholds  # what it says since
     header: str  # the file's header as it was, bytes as Latin-1, so that taking back restores every byte
     digest: str  # sha256 of the whole file as it became
 
@@ -46,7 +46,14 @@ class TuningJournal:
         self._clock = clock
 
     def record(
-        self, topic: str, path: str, before: OwnCuts, after: OwnCuts, *, header: bytes, digest: str
+        self,
+        topic: str,
+        path: str,
+        before: OwnThresholds,
+        after: OwnThresholds,
+        *,
+        header: bytes,
+        digest: str,
     ) -> str:
         """Records a change that is about to be made.
 
@@ -122,9 +129,9 @@ def _change(record: dict[str, Any]) -> Change | None:
     return Change(name, topic, path, before, after, header, digest)
 
 
-def _own(record: dict[str, Any]) -> OwnCuts:
+def _own(record: dict[str, Any]) -> OwnThresholds:
     values = [record["similarity_threshold"], record["activation_threshold"]]
     if not all(value is None or isinstance(value, int | float) for value in values):
-        raise TypeError("a cut is a number")
+        raise TypeError("a threshold is a number")
     lower, upper = (None if value is None else float(value) for value in values)
-    return OwnCuts(lower, upper)
+    return OwnThresholds(lower, upper)

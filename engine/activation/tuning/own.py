@@ -1,7 +1,7 @@
-"""A pair of cuts as a topic's file names it, and back (spec 2.3, 5.4 and 5.5).
+"""A pair of thresholds as a topic's file names it, and back (spec 2.3, 5.4 and 5.5).
 
-Which score activates, asks or drops is settled by ``engine.activation.policy`` alone. To see what other cuts
-would have done, tuning asks it about the same topic with other numbers in its file.
+Which score activates, asks or drops is settled by ``engine.activation.policy`` alone. To see what other
+thresholds would have done, tuning asks it about the same topic with other numbers in its file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.activation.policy import Cuts, cuts_of
+from engine.activation.policy import Thresholds, thresholds_of
 from engine.errors import TopicError
 from engine.store import documents
 from engine.topics.loader import load_topic
@@ -24,20 +24,20 @@ _KEYS = ("similarity_threshold", "activation_threshold")
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCuts:
-    """What a topic's file says about its cuts."""
+class OwnThresholds:
+    """What a topic's file says about its thresholds."""
 
     similarity_threshold: float | None = None
-    """The lower cut; ``None``: the file names none, so the table's counts."""
-    activation_threshold: float | None = None  # the upper cut; ``None`` likewise
+    """The lower threshold; ``None``: the file names none, so the table's counts."""
+    activation_threshold: float | None = None  # the upper threshold; ``None`` likewise
 
     @classmethod
-    def of(cls, topic: Topic) -> OwnCuts:
+    def of(cls, topic: Topic) -> OwnThresholds:
         """What the file of a topic says."""
         return cls(topic.similarity_threshold, topic.activation_threshold)
 
     def on(self, topic: Topic) -> Topic:
-        """The topic with these cuts in its file."""
+        """The topic with these thresholds in its file."""
         return replace(
             topic,
             similarity_threshold=self.similarity_threshold,
@@ -45,52 +45,52 @@ class OwnCuts:
         )
 
 
-def today(topic: Topic, settings: WatcherSettings) -> Cuts:
-    """The two cuts that hold for a topic and that its file can move.
+def today(topic: Topic, settings: WatcherSettings) -> Thresholds:
+    """The two thresholds that hold for a topic and that its file can move.
 
     With the ``calibrated`` preset they are those of a message without a match. With ``spec`` the lower one is
     about messages without a match, and about matched ones as far as it raises their row's; the upper one is
     about matched ones only, and “never” where a match needs no score at all.
     """
-    cuts = cuts_of(topic, settings, matched=False)
+    thresholds = thresholds_of(topic, settings, matched=False)
     if settings.preset == "calibrated":
-        return cuts
+        return thresholds
     if topic.activation_threshold is not None:
-        return Cuts(cuts.gate, topic.activation_threshold)
+        return Thresholds(thresholds.gate, topic.activation_threshold)
     activate = settings.row(topic.priority).activate
-    above = activate is not None and (cuts.gate is None or activate > cuts.gate)
-    return Cuts(cuts.gate, activate if above else None)
+    above = activate is not None and (thresholds.gate is None or activate > thresholds.gate)
+    return Thresholds(thresholds.gate, activate if above else None)
 
 
-def own_cuts(topic: Topic, settings: WatcherSettings, cuts: Cuts) -> OwnCuts:
-    """What a topic's file has to say so that ``cuts`` hold.
+def own_thresholds(topic: Topic, settings: WatcherSettings, thresholds: Thresholds) -> OwnThresholds:
+    """What a topic's file has to say so that ``thresholds`` hold.
 
-    A cut that holds already stays as it is written, and one that the table gives by itself needs no line. A
-    file cannot say “never” where the table has a number: it says 1 then, which only a score of 1 reaches; and
-    “never asked” is a lower cut at the upper one, which leaves nothing to ask about.
+    A threshold that holds already stays as it is written, and one that the table gives by itself needs no
+    line. A file cannot say “never” where the table has a number: it says 1 then, which only a score of 1
+    reaches; and “never asked” is a lower threshold at the upper one, which leaves nothing to ask about.
     """
-    now, table = today(topic, settings), today(OwnCuts().on(topic), settings)
-    upper = cuts.activate
+    now, table = today(topic, settings), today(OwnThresholds().on(topic), settings)
+    upper = thresholds.activate
     if upper == now.activate:
         own_upper = topic.activation_threshold
     else:
         own_upper = None if upper == table.activate else 1.0 if upper is None else upper
-    lower = cuts.gate
+    lower = thresholds.gate
     if lower == now.gate:
         own_lower = topic.similarity_threshold
     elif lower == table.gate:
         own_lower = None
     else:
         own_lower = lower if lower is not None else 1.0 if upper is None else upper
-    own = OwnCuts(own_lower, own_upper)
+    own = OwnThresholds(own_lower, own_upper)
     if upper is not None and today(own.on(topic), settings).activate != upper:
-        # What the table gives by itself it gives above another lower cut only.
-        return OwnCuts(own_lower, upper)
+        # What the table gives by itself it gives above another lower threshold only.
+        return OwnThresholds(own_lower, upper)
     return own
 
 
 def rounded(value: float | None) -> float | None:
-    """A cut with as many digits as a file gets: two, or up to four where two would be another cut."""
+    """A threshold with as many digits as a file gets: two, or up to four where two would change it."""
     if value is None:
         return None
     wanted = round(value, _DIGITS[-1])
@@ -108,8 +108,8 @@ def header_of(data: bytes, path: str) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def cuts_in(data: bytes, path: str) -> OwnCuts:
-    """The cuts that a topic's file names.
+def thresholds_in(data: bytes, path: str) -> OwnThresholds:
+    """The thresholds that a topic's file names.
 
     Raises:
         TopicError: It cannot be read as a topic.
@@ -118,23 +118,23 @@ def cuts_in(data: bytes, path: str) -> OwnCuts:
     if topic is None:
         why = f": {problems[0].what}" if problems else ""
         raise TopicError(f"cannot be read as a topic{why}", where=path, cure="see: autopoiesis topics check")
-    return OwnCuts.of(topic)
+    return OwnThresholds.of(topic)
 
 
-def with_cuts(data: bytes, topic: Topic, cuts: OwnCuts) -> bytes:
-    """A topic's file with other cuts: comments, order, line ends and everything else stay.
+def with_thresholds(data: bytes, topic: Topic, thresholds: OwnThresholds) -> bytes:
+    """A topic's file with other thresholds: comments, order, line ends and everything else stay.
 
     Raises:
         DocumentError: The header cannot be edited.
-        TopicError: The file would still name other cuts, because it names them in more than one place.
+        TopicError: The file would still name other thresholds, because it names them in more than one place.
     """
-    before = cuts_in(data, topic.path)
-    wanted = {key: getattr(cuts, key) for key in _KEYS}
+    before = thresholds_in(data, topic.path)
+    wanted = {key: getattr(thresholds, key) for key in _KEYS}
     changes = {key: value for key, value in wanted.items() if value != getattr(before, key)}
     new = documents.edit_header(data, changes, topic.path)
-    if cuts_in(new, topic.path) != cuts:
+    if thresholds_in(new, topic.path) != thresholds:
         raise TopicError(
-            "names its cuts in a place that cannot be edited",
+            "names its thresholds in a place that cannot be edited",
             where=topic.path,
             cure=f"move {' and '.join(changes)} to the left margin of the header",
         )

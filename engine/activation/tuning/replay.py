@@ -1,7 +1,7 @@
-"""The whole decision log under other cuts, at once (spec 5.5, design 4).
+"""The whole decision log under other thresholds, at once (spec 5.5, design 4).
 
-Every topic's decisions are sorted by score beside running totals, so the figures of a moved cut are a few
-binary searches, however long the log is.
+Every topic's decisions are sorted by score beside running totals, so the figures of a moved threshold are a
+few binary searches, however long the log is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from engine.activation.policy import Cuts
+    from engine.activation.policy import Thresholds
     from engine.activation.tuning.table import DecisionTable, Segment
 
 Outcome = Literal["dropped", "asked", "active"]
@@ -26,12 +26,12 @@ FLIPS_LIMIT = 500
 
 _OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
 _KINDS: tuple[FlipKind, ...] = ("fixed", "lost", "changed")
-_NO_CUTS: Mapping[str, Cuts] = {}
+_NO_THRESHOLDS: Mapping[str, Thresholds] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What some cuts do to the logged decisions of a topic.
+    """What some thresholds do to the logged decisions of a topic.
 
     Precision, recall and F1 are those of labelled decisions. Where the gate would be asked, its logged answer
     counts; where it was never asked, an answer as reliable as its others, so they come from expected counts.
@@ -60,7 +60,7 @@ _SUMMED = tuple(f.name for f in fields(Figures) if f.name not in ("precision", "
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One decision that other cuts treat differently."""
+    """One decision that other thresholds treat differently."""
 
     index: int  # row in the table
     kind: FlipKind
@@ -72,7 +72,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """What moving cuts changes."""
+    """What moving thresholds changes."""
 
     fixed: int  # wrong decisions that become right
     lost: int  # right ones that become wrong
@@ -88,18 +88,20 @@ class Histogram:
 
     useful: tuple[int, ...]  # per bin
     noise: tuple[int, ...]  # per bin
-    fixed: int = 0  # labelled decisions that no cut moves (a trigger or a person settled them); in no bin
+    fixed: int = (
+        0  # labelled decisions that no threshold moves (a trigger or a person settled them); in no bin
+    )
 
 
-def figures(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> Figures:
-    """What cuts do to a topic's logged decisions; a few microseconds, whatever the log's length.
+def figures(table: DecisionTable, topic: str, thresholds: Thresholds | None = None) -> Figures:
+    """What thresholds do to a topic's logged decisions; a few microseconds, whatever the log's length.
 
-    ``cuts=None`` stands for today's.
+    ``thresholds=None`` stands for today's.
 
     Raises:
         KeyError: The table does not know the topic.
     """
-    limits = {matched: table.limits(topic, cuts, matched=matched) for matched in (False, True)}
+    limits = {matched: table.limits(topic, thresholds, matched=matched) for matched in (False, True)}
     sums = table.sums
     decisions = calls = 0
     useful = noise = useful_active = noise_active = 0.0
@@ -129,15 +131,15 @@ def figures(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> Figur
     )
 
 
-def alone_text(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> str:
-    """What a topic's score may do where no trigger fired, one line; empty where it may do what its cuts say.
+def alone_text(table: DecisionTable, topic: str, thresholds: Thresholds | None = None) -> str:
+    """What a topic's score may do without a trigger, one line; empty where it may do what its thresholds say.
 
-    ``cuts=None`` stands for today's.
+    ``thresholds=None`` stands for today's.
 
     Raises:
         KeyError: The table does not know the topic.
     """
-    alone = table.alone(table.with_cuts(topic, cuts))
+    alone = table.alone(table.with_thresholds(topic, thresholds))
     if alone.standing is None:
         return ""
     if alone.activates:
@@ -146,12 +148,14 @@ def alone_text(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> st
     return f"without a trigger hit: {does} until your labels prove its score ({alone.standing})"
 
 
-def overview(table: DecisionTable, cuts: Mapping[str, Cuts] = _NO_CUTS) -> dict[str, Figures]:
+def overview(
+    table: DecisionTable, thresholds: Mapping[str, Thresholds] = _NO_THRESHOLDS
+) -> dict[str, Figures]:
     """The figures of every topic, in the table's order.
 
-    Topics without ``cuts`` have today's.
+    Topics without ``thresholds`` have today's.
     """
-    return {topic: figures(table, topic, cuts.get(topic)) for topic in table.topics}
+    return {topic: figures(table, topic, thresholds.get(topic)) for topic in table.topics}
 
 
 def total(figures: Iterable[Figures]) -> Figures:
@@ -160,8 +164,10 @@ def total(figures: Iterable[Figures]) -> Figures:
     return _figures(**{name: sum(getattr(part, name) for part in parts) for name in _SUMMED})
 
 
-def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit: int = FLIPS_LIMIT) -> Flips:
-    """The decisions that other cuts treat differently.
+def flips(
+    table: DecisionTable, topic: str, before: Thresholds, after: Thresholds, *, limit: int = FLIPS_LIMIT
+) -> Flips:
+    """The decisions that other thresholds treat differently.
 
     At most ``limit`` rows are given; the counts are of all.
 
@@ -211,7 +217,7 @@ def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit:
 
 
 def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
-    """How the labelled decisions of a topic that cuts are about lie between 0 and 1.
+    """How the labelled decisions of a topic that thresholds are about lie between 0 and 1.
 
     A score of 1 is in the last bin.
     """

@@ -1,4 +1,4 @@
-"""A topic's labelled decisions: what cuts are fitted to, in folds that share no message (spec 5.5)."""
+"""A topic's labelled decisions: what thresholds are fitted to, in folds that share no message (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kind = Literal["both", "noise", "useful"]
 class Samples:
     """Labelled decisions of one topic, by match and score."""
 
-    scores: Numbers  # the deciding score; −∞ for what no cut activates, ∞ for what none holds back
+    scores: Numbers  # the deciding score; −∞ for what no threshold activates, ∞ for what none holds back
     useful: Truths  # noise otherwise
     yes: Numbers  # the probability that the gate says yes, 0 to 1
     answered: Truths  # whether the gate did say something
@@ -55,12 +55,12 @@ class Samples:
 
     @property
     def moved(self) -> Truths:
-        """Which of them cuts decide about."""
+        """Which of them thresholds decide about."""
         return np.isfinite(self.scores)
 
     @property
     def kind(self) -> Kind:
-        """Which labels those have that cuts decide about."""
+        """Which labels those have that thresholds decide about."""
         useful = self.useful[self.moved]
         return "noise" if not useful.any() else "useful" if useful.all() else "both"
 
@@ -69,7 +69,7 @@ class Samples:
         return Samples(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def messages_of(self, *, useful: bool) -> int:
-        """How many different messages the useful ones, or the noise, are about, where cuts decide."""
+        """How many different messages the useful ones, or the noise, are about, where thresholds decide."""
         return len(set(self.messages[self.moved & (self.useful == useful)]))
 
     def folds(self, count: int) -> list[Truths]:

@@ -1,4 +1,4 @@
-"""Running totals over sorted decisions: what makes the figures of a moved cut two look-ups (design 4).
+"""Running totals over sorted decisions: what makes the figures of a moved threshold two look-ups (design 4).
 
 Asked about a decision that it was never asked about, the gate is expected to answer as reliably as it did
 where a person has judged its answers. So figures are expected counts, and need not be whole.

@@ -1,4 +1,4 @@
-"""The decision log as numpy columns: what replaying it under other cuts needs (spec 5.5, design 4)."""
+"""The decision log as numpy columns: what replaying it under other thresholds needs (spec 5.5, design 4)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from engine.activation import policy
 from engine.activation.decision import LABELLERS, Decision
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
 from engine.activation.signals import CALIBRATED
-from engine.activation.tuning.own import own_cuts, today
+from engine.activation.tuning.own import own_thresholds, today
 from engine.activation.tuning.sums import Reliability, Sums, expected_yes
 from engine.topics.model import PRIORITY_ORDER, Topic
 
@@ -42,7 +42,7 @@ _LEAST_SCORE = 5e-324
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Decisions of one topic that the same two cuts are about, in the table's sorted columns."""
+    """Decisions of one topic that the same two thresholds are about, in the table's sorted columns."""
 
     start: int
     end: int  # behind the last
@@ -53,12 +53,12 @@ class DecisionTable:
     """The part of the decision log that can be replayed under today's preset, in its order, oldest first.
 
     A decision is left out when the signal that decides today was not logged with it: a raw cosine says
-    nothing about cuts of a probability. One thread may label while others read: what they see is from before
-    or after. To make the columns of 100,000 decisions takes about half a second.
+    nothing about thresholds of a probability. One thread may label while others read: what they see is from
+    before or after. To make the columns of 100,000 decisions takes about half a second.
 
     Args:
         decisions: The log, oldest first; rows are numbered in this order.
-        topics: Today's topics: they say which cuts hold, and what no cut moves.
+        topics: Today's topics: they say which thresholds hold, and what no threshold moves.
         provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
             calculated, what another one would have said is expected as reliable as what it did say.
         proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
@@ -74,7 +74,7 @@ class DecisionTable:
         answers: Per row: what the gate said, 1 yes, 0 no, -1 nothing.
         scores: Per row: the deciding score, 0 to 1.
         order: Row numbers sorted by topic, match and ``sorted_scores``.
-        sorted_scores: The scores in that order; −∞ for what no cut activates, ∞ for what none holds back.
+        sorted_scores: The scores in that order; −∞ for what no threshold activates, ∞ for what none bars.
     """
 
     def __init__(
@@ -115,11 +115,11 @@ class DecisionTable:
         self._yes: Numbers | None = None
         self._counts: Rows | None = None
 
-    def today(self, topic: str) -> Cuts:
-        """The cuts that hold now for a topic without a match, from its file and the table.
+    def today(self, topic: str) -> Thresholds:
+        """The thresholds that hold now for a topic without a match, from its file and the table.
 
         With the ``spec`` preset the upper one is about matched messages only. A topic without a file has the
-        table's cuts, by the priority it last had.
+        table's thresholds, by the priority it last had.
 
         Raises:
             KeyError: The table does not know the topic.
@@ -179,16 +179,16 @@ class DecisionTable:
         self.labellers[index] = LABELLERS.index(who)
         self._sums = self._yes = self._counts = None
 
-    def limits(self, topic: str, cuts: Cuts | None, *, matched: bool) -> tuple[float, float]:
+    def limits(self, topic: str, thresholds: Thresholds | None, *, matched: bool) -> tuple[float, float]:
         """The scores from which the policy asks about and activates some decisions of a topic; ∞ is never.
 
         Args:
-            cuts: The pair that its file would stand for; ``None``: as it is.
+            thresholds: The pair that its file would stand for; ``None``: as it is.
             matched: Whether one of its triggers had fired.
         """
-        known = self.with_cuts(topic, cuts)
-        found = policy.cuts_of(known, self._settings, matched=matched)
-        found = found if matched else policy.alone_cuts(found, self.alone(known))
+        known = self.with_thresholds(topic, thresholds)
+        found = policy.thresholds_of(known, self._settings, matched=matched)
+        found = found if matched else policy.alone_thresholds(found, self.alone(known))
         activate = math.inf if found.activate is None else found.activate
         gate = math.inf if found.gate is None else found.gate
         if self._settings.preset == "spec" and not matched:
@@ -196,10 +196,10 @@ class DecisionTable:
             gate = max(gate, _LEAST_SCORE)
         return min(gate, activate), activate
 
-    def with_cuts(self, name: str, cuts: Cuts | None) -> Topic:
-        """A topic with other cuts in its file; ``None``: as it is."""
+    def with_thresholds(self, name: str, thresholds: Thresholds | None) -> Topic:
+        """A topic with other thresholds in its file; ``None``: as it is."""
         known = self._topics[name]
-        return known if cuts is None else own_cuts(known, self._settings, cuts).on(known)
+        return known if thresholds is None else own_thresholds(known, self._settings, thresholds).on(known)
 
     def alone(self, topic: Topic) -> Alone:
         """What a score may do for a topic where no trigger fired."""
@@ -209,9 +209,9 @@ class DecisionTable:
         return policy.alone_of(topic, self._settings, proof, provider=self._provider, is_input=True)
 
     def decides_alone(self, name: str) -> bool:
-        """Whether a score at any cut can let a topic in where no trigger fired.
+        """Whether a score at any threshold can let a topic in where no trigger fired.
 
-        Labels that are too few prove nothing at any cut, and the local gate lets nothing in by itself.
+        Labels that are too few prove nothing at any threshold, and the local gate lets nothing in by itself.
         """
         alone = self.alone(self._topics[name])
         return alone.asks or alone.activates or bool(self._proofs.get(name, NO_PROOF).held)
@@ -274,7 +274,7 @@ class DecisionTable:
             self._segments[name] = tuple(segment for segment in both if segment.end > segment.start)
 
     def _fixed(self, decision: Decision, score: float) -> float:
-        """∞ for what is active whatever the cuts are, −∞ for what never is, 0 where they decide."""
+        """∞ for what is active whatever the thresholds are, −∞ for what never is, 0 where they decide."""
         topic = self._topics[decision.topic]
         if topic.forced is not None:
             return math.inf if topic.forced else -math.inf

@@ -1,4 +1,4 @@
-"""Tuning topics: the log under other cuts, and cuts written into topics' files (spec 5.5, design 4)."""
+"""Tuning topics: the log under other thresholds, and writing them into topics' files (spec 5.5, design 4)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from engine.activation.decision_reading import uncollected
 from engine.activation.numbers import limit
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from engine.activation.proof import Proofs
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.journal import Change, TuningJournal
 from engine.activation.tuning.own import (
-    OwnCuts,
-    cuts_in,
+    OwnThresholds,
     digest_of,
     header_of,
-    own_cuts,
+    own_thresholds,
     rounded,
+    thresholds_in,
     today,
-    with_cuts,
+    with_thresholds,
 )
 from engine.activation.tuning.table import DecisionTable
 from engine.errors import AutopoiesisError, TopicError
@@ -43,12 +43,12 @@ _COMMAND = "autopoiesis tune"
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Cuts that were written into a topic's file."""
+    """Thresholds that were written into a topic's file."""
 
     topic: str
     path: str
-    before: Cuts
-    after: Cuts
+    before: Thresholds
+    after: Thresholds
     commit: str  # object name; empty where none was made
     why: str = ""  # why none was made
 
@@ -115,31 +115,33 @@ class Tuning:
             raise _unknown(topic)
         return propose(table, topic, folds=folds)
 
-    def apply(self, topic: str, cuts: Cuts) -> Applied:
-        """Writes cuts into a topic's file, keeping everything else in it, and commits the file.
+    def apply(self, topic: str, thresholds: Thresholds) -> Applied:
+        """Writes thresholds into a topic's file, keeping everything else in it, and commits the file.
 
-        Numbers get two to four digits. A cut that the policy table gives by itself loses its line; “never”,
-        where the table has a number, is written as 1. The cuts are 0 ≤ gate ≤ activate ≤ 1.
+        Numbers get two to four digits. A threshold that the policy table gives by itself loses its line;
+        “never”, where the table has a number, is written as 1. The thresholds are 0 ≤ gate ≤ activate ≤ 1.
 
         Raises:
             TopicError: There is no such topic, its file was changed since it was read, or it names these
-                cuts already.
-            AutopoiesisError: The cuts are not valid.
+                thresholds already.
+            AutopoiesisError: The thresholds are not valid.
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
         known = self._library.get(topic)
         if known is None:
             raise _unknown(topic)
-        cuts = _checked(cuts)
+        thresholds = _checked(thresholds)
         settings = self._config().watchers
-        wanted = own_cuts(known, settings, cuts)
+        wanted = own_thresholds(known, settings, thresholds)
         message = f"tune {shown(topic)}"
-        if wanted == OwnCuts.of(known):
+        if wanted == OwnThresholds.of(known):
             made = self._uncommitted(known, wanted)
             if made is not None:
                 return self._done(known, wanted, message, before=made.before)
-            raise TopicError(f"has these cuts already: {_said(today(known, settings))}", where=known.path)
+            raise TopicError(
+                f"has these thresholds already: {_said(today(known, settings))}", where=known.path
+            )
         with self._guard, self._files.lock():
             self._write(known, wanted)
         return self._done(known, wanted, message)
@@ -147,20 +149,20 @@ class Tuning:
     def undo(self) -> Applied:
         """Takes the last change back that ``apply`` made, whenever that was.
 
-        A file that has not changed since gets every byte back; another only the cuts.
+        A file that has not changed since gets every byte back; another only the thresholds.
 
         Raises:
-            TopicError: There is no such change, or the file names other cuts since.
+            TopicError: There is no such change, or the file names other thresholds since.
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
         with self._guard, self._files.lock():
             change = self._journal.last()
             if change is None:
-                raise TopicError("no change of cuts is left to take back")
+                raise TopicError("no change of thresholds is left to take back")
             topic = self._library.get(change.topic)
             if topic is None or topic.path != change.path:
-                raise TopicError("is gone, so its cuts cannot be taken back", where=change.path)
+                raise TopicError("is gone, so its thresholds cannot be taken back", where=change.path)
             self._files.update(change.path, lambda data: self._begun(change, topic, data))
             # Only a change that is taken back in the history too is closed: the next one to take back is the
             # one before, and not this one once more.
@@ -186,25 +188,25 @@ class Tuning:
             if is_current:
                 self._stamp = self._log.stamp()
 
-    def _write(self, topic: Topic, cuts: OwnCuts) -> None:
-        """Writes cuts into a topic's file, whose journal says so first."""
+    def _write(self, topic: Topic, thresholds: OwnThresholds) -> None:
+        """Writes thresholds into a topic's file, whose journal says so first."""
         recorded: dict[str, str] = {}
 
         def change(data: bytes | None) -> bytes:
             if data is None or digest_of(data) != topic.digest:
                 self._edited(topic.path)
                 raise TopicError(
-                    "was changed since its cuts were read" if data is not None else "is gone",
+                    "was changed since its thresholds were read" if data is not None else "is gone",
                     where=topic.path,
                     cure="look at it again, then apply again",
                 )
-            new = with_cuts(data, topic, cuts)
+            new = with_thresholds(data, topic, thresholds)
             digest = digest_of(new)
             name = self._journal.record(
                 topic.name,
                 topic.path,
-                OwnCuts.of(topic),
-                cuts,
+                OwnThresholds.of(topic),
+                thresholds,
                 header=header_of(data, topic.path),
                 digest=digest,
             )
@@ -229,30 +231,34 @@ class Tuning:
         return restored
 
     def _restored(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
-        """A topic's file with its cuts of before a change."""
+        """A topic's file with its thresholds of before a change."""
         if data is None:
-            raise TopicError("is gone, so its cuts cannot be taken back", where=change.path)
-        now = cuts_in(data, change.path)
+            raise TopicError("is gone, so its thresholds cannot be taken back", where=change.path)
+        now = thresholds_in(data, change.path)
         if now != change.after:
             if now == change.before:
                 if self._journal.is_begun(change.id) and self._is_changed(change.path):
                     return data  # by a run that was interrupted before its commit
                 self._journal.close(change.id)
-                raise TopicError("its last change of cuts was taken back already", where=change.path)
+                raise TopicError("its last change of thresholds was taken back already", where=change.path)
             names = _said(today(now.on(topic), self._config().watchers))
             raise TopicError(
-                f"names other cuts since ({names}), so the last change stays",
+                f"names other thresholds since ({names}), so the last change stays",
                 where=change.path,
                 cure=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
             )
         if digest_of(data) == change.digest:
             return change.header.encode("latin-1") + data[len(header_of(data, change.path)) :]
-        return with_cuts(data, topic, change.before)
+        return with_thresholds(data, topic, change.before)
 
-    def _uncommitted(self, topic: Topic, cuts: OwnCuts) -> Change | None:
-        """The last change where it gave a topic these cuts and was interrupted before its commit."""
+    def _uncommitted(self, topic: Topic, thresholds: OwnThresholds) -> Change | None:
+        """The last change where it gave a topic these thresholds and was interrupted before its commit."""
         change = self._journal.last()
-        if change is None or (change.path, change.after, change.digest) != (topic.path, cuts, topic.digest):
+        if change is None or (change.path, change.after, change.digest) != (
+            topic.path,
+            thresholds,
+            topic.digest,
+        ):
             return None
         return change if self._is_changed(topic.path) else None
 
@@ -265,7 +271,9 @@ class Tuning:
         except AutopoiesisError:
             return False
 
-    def _done(self, topic: Topic, own: OwnCuts, message: str, before: OwnCuts | None = None) -> Applied:
+    def _done(
+        self, topic: Topic, own: OwnThresholds, message: str, before: OwnThresholds | None = None
+    ) -> Applied:
         """Reads the topic again, commits its file, and says what was done."""
         self._edited(topic.path)
         settings = self._config().watchers
@@ -282,25 +290,30 @@ class Tuning:
         return Applied(topic.name, topic.path, old, new, commit, why)
 
 
-def _checked(cuts: Cuts) -> Cuts:
-    """Cuts as they are written.
+def _checked(thresholds: Thresholds) -> Thresholds:
+    """Thresholds as they are written.
 
     Raises:
         AutopoiesisError: They are not valid.
     """
-    if not all(cut is None or 0 <= cut <= 1 for cut in (cuts.gate, cuts.activate)):
-        raise AutopoiesisError(f"{_said(cuts)}: a cut is a number from 0 to 1")
-    found = Cuts(rounded(cuts.gate), rounded(cuts.activate))
+    if not all(
+        threshold is None or 0 <= threshold <= 1 for threshold in (thresholds.gate, thresholds.activate)
+    ):
+        raise AutopoiesisError(f"{_said(thresholds)}: a threshold is a number from 0 to 1")
+    found = Thresholds(rounded(thresholds.gate), rounded(thresholds.activate))
     if found.gate is not None and found.activate is not None and found.gate > found.activate:
         raise AutopoiesisError(
-            f"{_said(found)}: the gate's cut lies above the other",
+            f"{_said(found)}: the gate's threshold lies above the other",
             cure="use the same number for both where nothing is to be asked",
         )
     return found
 
 
-def _said(cuts: Cuts) -> str:
-    gate, activate = ("never" if cut is None else limit(cut) for cut in (cuts.gate, cuts.activate))
+def _said(thresholds: Thresholds) -> str:
+    gate, activate = (
+        "never" if threshold is None else limit(threshold)
+        for threshold in (thresholds.gate, thresholds.activate)
+    )
     return f"gate {gate}, active {activate}"
 
 

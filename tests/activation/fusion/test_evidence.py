@@ -9,7 +9,7 @@ import pytest
 
 from engine.activation.fusion.combiner import MOST_LOGIT, probability_of
 from engine.activation.fusion.evidence import REFUSED, held_against, with_hits
-from engine.activation.policy import cuts_of
+from engine.activation.policy import thresholds_of
 from engine.activation.signals import content_words
 from engine.activation.trace import TriggerHit
 from engine.settings.model import WatcherSettings
@@ -59,30 +59,30 @@ def test_with_a_hit_similarity_still_counts(hit: TriggerHit) -> None:
 @each_case("priority", ["critical", "high", "medium", "low"])
 @each_case("hit", HITS)
 def test_a_hit_lifts_an_unlike_topic_to_the_gate(hit: TriggerHit, priority: str) -> None:
-    cuts = cuts_of(billing(priority), CALIBRATED, matched=True)
-    assert cuts.gate is not None
-    assert probability(hit) >= cuts.gate
+    thresholds = thresholds_of(billing(priority), CALIBRATED, matched=True)
+    assert thresholds.gate is not None
+    assert probability(hit) >= thresholds.gate
 
 
 def test_one_word_of_a_long_message_does_not_activate() -> None:
-    cuts = cuts_of(billing(), CALIBRATED, matched=True)
-    assert cuts.activate is not None
-    assert probability(KEYWORD) < cuts.activate
+    thresholds = thresholds_of(billing(), CALIBRATED, matched=True)
+    assert thresholds.activate is not None
+    assert probability(KEYWORD) < thresholds.activate
 
 
 @each_case("hit", [LANGUAGE, WATCHED])
 @each_case("priority", ["high", "medium", "low"])
 def test_a_fact_about_the_whole_message_activates(hit: TriggerHit, priority: str) -> None:
-    cuts = cuts_of(billing(priority), CALIBRATED, matched=True)
-    assert cuts.activate is not None
-    assert probability(hit) >= cuts.activate
+    thresholds = thresholds_of(billing(priority), CALIBRATED, matched=True)
+    assert thresholds.activate is not None
+    assert probability(hit) >= thresholds.activate
 
 
 @pytest.mark.parametrize("priority", ["high", "medium", "low"])
 def test_a_message_that_consists_of_the_hit_activates(priority: str) -> None:
-    cuts = cuts_of(billing(priority), CALIBRATED, matched=True)
-    assert cuts.activate is not None
-    assert probability(KEYWORD, text="Refund?") >= cuts.activate
+    thresholds = thresholds_of(billing(priority), CALIBRATED, matched=True)
+    assert thresholds.activate is not None
+    assert probability(KEYWORD, text="Refund?") >= thresholds.activate
 
 
 def test_a_message_without_content_words_is_covered_by_its_hit() -> None:

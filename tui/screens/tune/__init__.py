@@ -1,1 +1,1 @@
-"""Topics, their cuts, and what moving these changes."""
+"""Topics, their thresholds, and what moving these changes."""

@@ -1,4 +1,4 @@
-"""What moving the cuts changes: today's figures beside those of the cuts as they stand now."""
+"""What moving the thresholds changes: today's figures beside those of the thresholds as they stand now."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, wrap
 from tui.render.figures import count, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.tune.cuts import CutName, cut_text
+from tui.screens.tune.thresholds import ThresholdName, threshold_text
 from tui.screens.tune.topics import a_day, per_day, rate_text
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ _MOST_WARNED = 5
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is compared: cuts and figures as they are, and as they would be."""
+    """What is compared: thresholds and figures as they are, and as they would be."""
 
-    today: Cuts
-    now: Cuts
-    held: CutName
-    """Which of the cuts the keys move."""
+    today: Thresholds
+    now: Thresholds
+    held: ThresholdName
+    """Which of the thresholds the keys move."""
     before: Figures
     after: Figures | None = None
     """``None`` where nothing is moved."""
@@ -49,9 +49,9 @@ class Changes:
     problem: str = ""
     """Why it failed."""
     caution: str = ""
-    """What to know before the cuts as they stand are applied; empty where there is nothing."""
+    """What to know before the thresholds as they stand are applied; empty where there is nothing."""
     alone: str = ""
-    """What a score may do without a trigger hit; empty where it may do what the cuts say."""
+    """What a score may do without a trigger hit; empty where it may do what the thresholds say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,12 @@ def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
 
 
 def _lines(view: Changes, roomy: bool) -> tuple[_Line, ...]:
-    """The cuts and what they cost, then how well they do."""
+    """The thresholds and what they cost, then how well they do."""
     words = _WORDS[roomy]
     room = 99 if roomy else 8
     return (
-        _cut(words[0], view, "activate"),
-        _cut(words[1], view, "gate"),
+        _threshold(words[0], view, "activate"),
+        _threshold(words[1], view, "gate"),
         _amount(words[2], view, "gate_calls_per_day", per_day, room),
         _amount(words[3], view, "cost_usd_per_day", a_day, room),
         _rate(words[4], view, "precision"),
@@ -131,13 +131,19 @@ def _lines(view: Changes, roomy: bool) -> tuple[_Line, ...]:
     )
 
 
-def _cut(name: str, view: Changes, which: CutName) -> _Line:
+def _threshold(name: str, view: Changes, which: ThresholdName) -> _Line:
     today, now = getattr(view.today, which), getattr(view.now, which)
     held = view.held == which
     if view.after is None:
-        return _Line(name, cut_text(today), held=held)
+        return _Line(name, threshold_text(today), held=held)
     apart = today != now and today is not None and now is not None
-    return _Line(name, cut_text(today), cut_text(now), signed(now - today, _bare) if apart else "", held=held)
+    return _Line(
+        name,
+        threshold_text(today),
+        threshold_text(now),
+        signed(now - today, _bare) if apart else "",
+        held=held,
+    )
 
 
 def _rate(name: str, view: Changes, figure: str) -> _Line:
@@ -183,19 +189,19 @@ def notes(view: Changes, width: int, roles: Roles) -> list[Row]:
 
 def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
     if view.fitting:
-        return [Row(("fitting the cuts to the labels …", roles.faint))]
+        return [Row(("fitting the thresholds to the labels …", roles.faint))]
     if view.problem:
         return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
     proposal = view.proposal
     if proposal is None:
         return wrap([(view.alone, roles.muted)], width, indent=2) if view.alone else []
-    if proposal.cuts is None:
+    if proposal.thresholds is None:
         pieces = [("! no proposal: ", roles.gate), (first_line(proposal.refused), roles.normal)]
         return wrap(pieces, width, indent=2)
-    gate, activate = cut_text(proposal.cuts.gate), cut_text(proposal.cuts.activate)
-    if proposal.cuts != view.now or proposal.held_out is None:
+    gate, activate = threshold_text(proposal.thresholds.gate), threshold_text(proposal.thresholds.activate)
+    if proposal.thresholds != view.now or proposal.held_out is None:
         pieces = [("fit ", roles.strong), (f"gate {gate}, active {activate}", roles.normal)]
-        if proposal.cuts != view.now:
+        if proposal.thresholds != view.now:
             pieces.append((" · f shows it", roles.muted))
         return wrap(pieces, width, indent=4)
     lead, (effect, *others) = "fit ", str(proposal.held_out).split("; ")
@@ -216,7 +222,7 @@ def _most(rows: list[Row], width: int, most: int) -> list[Row]:
 
 
 class ChangesPanel(LinesPanel, can_focus=False):
-    """Today's figures beside those of the moved cuts; as high as it has to be."""
+    """Today's figures beside those of the moved thresholds; as high as it has to be."""
 
     name_of = "scores"
     words = "what changes"

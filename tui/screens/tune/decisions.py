@@ -12,7 +12,7 @@ from tui.render.draw import Row, clip, joined_within, labelled, wrap
 from tui.render.figures import count, day_of, dollars, milliseconds, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
-from tui.screens.tune.cuts import cut_text
+from tui.screens.tune.thresholds import threshold_text
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
@@ -41,7 +41,7 @@ class DecisionItem:
     score: float
     """The score that decides."""
     before: Outcome
-    """What happens with today's cuts."""
+    """What happens with today's thresholds."""
     after: Outcome
     """With the moved ones; the same where nothing is moved."""
     kind: FlipKind | Literal[""] = ""
@@ -118,13 +118,15 @@ def decision_detail(decision: Decision, item: DecisionItem, width: int, roles: R
     rows.append(Row())
     label = "nobody has said" if item.useful is None else f"{text} · said by {BY.get(item.by, item.by)}"
     outcome = (
-        item.before if not item.kind else f"{item.before} with today's cuts, {item.after} with the moved ones"
+        item.before
+        if not item.kind
+        else f"{item.before} with today's thresholds, {item.after} with the moved ones"
     )
     lines: list[tuple[str, str, Style]] = [
         ("label", label, style),
-        ("cuts", outcome, roles.normal),
-        ("score", f"{score(item.score)} · asked from {cut_text(decision.gate_at)}, active from "
-                  f"{cut_text(decision.activate_at)} when it was decided", roles.normal),
+        ("thresholds", outcome, roles.normal),
+        ("score", f"{score(item.score)} · asked from {threshold_text(decision.gate_at)}, active from "
+                  f"{threshold_text(decision.activate_at)} when it was decided", roles.normal),
         ("then", f"{decision.verdict} · {decision.rule}", roles.normal),
     ]  # fmt: skip
     if decision.hits:
@@ -157,14 +159,14 @@ def _gate(decision: Decision) -> str:
 
 
 class DecisionsPanel(KeyedRows[DecisionItem]):
-    """Flips, newest first, or the decisions nearest to the cuts, those without a label first."""
+    """Flips, newest first, or the decisions nearest to the thresholds, those without a label first."""
 
     name_of = "decisions"
     number = "3"
     words = "decisions"
     always_lit = True
     signs = (
-        ("+", "fixed: decided wrongly with today's cuts, rightly with the moved ones"),
+        ("+", "fixed: decided wrongly with today's thresholds, rightly with the moved ones"),
         ("−", "lost: the reverse"),
         ("~", "changed: nobody has said what is right, or it comes out the same"),
         ("?", "nobody has said whether the topic was useful"),
@@ -179,7 +181,7 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
 
         Args:
             note: Why there are none.
-            standing: Topic and cuts, if no other panel shows them.
+            standing: Topic and thresholds, if no other panel shows them.
         """
         afresh = topic != self._of or (self.listing.flips is None) is not (listing.flips is None)
         self.listing, self.standing, self._of = listing, standing, topic
@@ -207,7 +209,7 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
                 room = self.size.width - len(self.words) - len(beside) - 8
                 beside += f": {words if len(words) <= room else signs}"
         else:
-            beside = "nearest to the cuts" if shown else ""
+            beside = "nearest to the thresholds" if shown else ""
         parts = [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
         if shown:
             parts += ["y useful", "n noise", "o open"]

@@ -1,4 +1,4 @@
-"""The tune screen: how well topics do, their scores, two cuts, and what moving these changes (design 8)."""
+"""The tune screen: how well topics do, their scores, two thresholds, and what moving them does (design 8)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.screens.tune.changes import Changes, ChangesPanel
-from tui.screens.tune.cuts import cuts_text
 from tui.screens.tune.decisions import DecisionsPanel
 from tui.screens.tune.log import LogRead, read_log
 from tui.screens.tune.plot import Scores, ScoresPanel
 from tui.screens.tune.state import TuneState
+from tui.screens.tune.thresholds import thresholds_text
 from tui.screens.tune.topics import TopicsPanel, a_day, per_day, rate_text
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 PATIENCE = 4.0
 """How many times as long as reading the log takes the screen waits before it reads it once more."""
-KEYS = ("← → .01", "H L .05", "c other cut", "f fit", "z undo")
+KEYS = ("← → .01", "H L .05", "c other threshold", "f fit", "z undo")
 LOW = 20
 """Lines below which the comparison is a line in the frame."""
 
 
 class TuneLayout(FullScreen):
-    """The screen on one topic and its cuts.
+    """The screen on one topic and its thresholds.
 
     Args:
         topic: The topic to begin with; where it is unknown, the worst one.
@@ -119,13 +119,13 @@ class TuneLayout(FullScreen):
         if not state.known or state.table is None:
             return ""
         if state.moved:
-            return "No logged decision would have gone otherwise with these cuts."
+            return "No logged decision would have gone otherwise with these thresholds."
         left_out = state.table.left_out_of(state.topic)
         if left_out:
             return f"{left_out:,} decisions were logged under another preset and cannot be replayed."
         if state.overview[state.topic].decisions:
             return (
-                "No cut moves what was decided about this topic: "
+                "No threshold moves what was decided about this topic: "
                 "its triggers, a schedule or a person settled it."
             )
         return (
@@ -197,15 +197,15 @@ class TuneLayout(FullScreen):
             if status is not None and status.read_only:
                 return "read-only: cannot be applied · esc discards"
             return f"enter {'asks first' if state.caution else 'applies and commits'} · esc discards"
-        return "← → moves a cut"
+        return "← → moves a threshold"
 
     def standing(self) -> str:
-        """The topic and its cuts, where the panel that shows them is out of sight."""
+        """The topic and its thresholds, where the panel that shows them is out of sight."""
         state = self.state
         if not state.known or self.scores.display:
             return ""
-        moved = f" ▸ {cuts_text(state.now)}" if state.moved else ""
-        return f"{state.topic} · {cuts_text(state.today)}{moved}"
+        moved = f" ▸ {thresholds_text(state.now)}" if state.moved else ""
+        return f"{state.topic} · {thresholds_text(state.today)}{moved}"
 
     def summary(self, changes: Changes | None) -> tuple[str, ...]:
         """The comparison in one line, where there is no room for its panel."""

@@ -1,4 +1,4 @@
-"""Which decisions are listed: those that moved cuts treat otherwise, else those nearest to the cuts."""
+"""Which decisions are listed: those that moved thresholds flip, else those nearest to the thresholds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from engine.activation.decision import LABELLERS
 from tui.screens.tune.decisions import DecisionItem, Listing
 
 if TYPE_CHECKING:
-    from engine.activation.policy import Cuts
+    from engine.activation.policy import Thresholds
     from engine.activation.tuning.replay import FlipKind, Flips, Outcome
     from engine.activation.tuning.table import DecisionTable
 
 LISTED = 200
 """Rows that are listed; how many there are is always said."""
 _NEVER = 1.01
-"""Where a cut that is never reached lies, as far as nearness goes."""
+"""Where a threshold that is never reached lies, as far as nearness goes."""
 _BEHIND = 10.0
 _OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
 
@@ -31,14 +31,16 @@ def flipped(table: DecisionTable, flips: Flips, saving: Labels) -> Listing:
     return Listing(items, flips.fixed + flips.lost + flips.changed, flips)
 
 
-def nearest(table: DecisionTable, topic: str, cuts: Cuts, saving: Labels, *, limit: int = LISTED) -> Listing:
-    """A topic's decisions that cuts decide about: without a label first, then nearest to a cut first."""
+def nearest(
+    table: DecisionTable, topic: str, thresholds: Thresholds, saving: Labels, *, limit: int = LISTED
+) -> Listing:
+    """A topic's decisions that thresholds settle: without a label first, then nearest to a threshold."""
     import numpy as np  # noqa: PLC0415 — only this screen needs it
 
     total = 0
     found: list[tuple[float, int, Outcome]] = []
     for part in table.segments(topic):
-        asked, active = table.limits(topic, cuts, matched=part.matched)
+        asked, active = table.limits(topic, thresholds, matched=part.matched)
         scores = table.sorted_scores[part.start : part.end]
         low = int(np.searchsorted(scores, -np.inf, side="right"))
         high = int(np.searchsorted(scores, np.inf, side="left"))

@@ -1,4 +1,4 @@
-"""The decision log as the tune screen reads it, and what that screen writes: labels, and cuts."""
+"""The decision log as the tune screen reads it, and what that screen writes: labels, and thresholds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
-    from engine.activation.policy import Cuts
+    from engine.activation.policy import Thresholds
     from engine.activation.tuning.replay import Figures
     from engine.activation.tuning.table import DecisionTable
     from engine.activation.tuning.tuning import Applied, Tuning
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LogRead:
-    """The log, and how well its topics do with their cuts of today."""
+    """The log, and how well its topics do with their thresholds of today."""
 
     table: DecisionTable
     overview: Mapping[str, Figures]
@@ -48,14 +48,14 @@ class NewLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class NewCuts:
-    """Cuts to write; without any, the last change is taken back."""
+class NewThresholds:
+    """Thresholds to write; without any, the last change is taken back."""
 
     topic: str
-    cuts: Cuts | None
+    thresholds: Thresholds | None
 
 
-Change = NewLabel | NewCuts
+Change = NewLabel | NewThresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,13 @@ def read_log(tuning: Tuning) -> LogRead:
 def write_all(
     tuning: Tuning,
     changes: tuple[Change, ...],
-    applied: Callable[[NewCuts, Applied], None],
+    applied: Callable[[NewThresholds, Applied], None],
     refused: Callable[[str], None],
 ) -> Written:
     """Writes one after the other, then reads the log; one that is refused holds up none behind it.
 
     Args:
-        applied: Called with cuts once they are written.
+        applied: Called with thresholds once they are written.
         refused: Called with the reason where they could not be.
     """
     tried: list[str] = []
@@ -101,10 +101,10 @@ def write_all(
                 tried.append(change.id)
                 change.record(tuning)
                 labelled = True
-            elif change.cuts is None:
+            elif change.thresholds is None:
                 applied(change, tuning.undo())
             else:
-                applied(change, tuning.apply(change.topic, change.cuts))
+                applied(change, tuning.apply(change.topic, change.thresholds))
         except (AutopoiesisError, OSError) as error:
             if isinstance(change, NewLabel):
                 problem = str(error)  # said once, however many of them are refused

@@ -1,4 +1,4 @@
-"""Panel 2 of the tune screen: the scores of a topic's labelled decisions, and two cuts across.
+"""Panel 2 of the tune screen: the scores of a topic's labelled decisions, and two thresholds across.
 
 What was useful stands above the axis, noise below it.
 """
@@ -15,13 +15,13 @@ from statistics import median_low
 from rich.cells import cell_len
 from rich.style import Style
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from tui.kit.panel import LinesPanel
 from tui.render.draw import NO_STYLE, Piece, Row, clip, joined_within, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.tune.cuts import CutName, cut_text
+from tui.screens.tune.thresholds import ThresholdName, threshold_text
 
 RISING = " ▁▂▃▄▅▆▇█"
 """Eighths of a cell from below; drawn in reverse they are eighths from above."""
@@ -40,14 +40,14 @@ _Mark = tuple[int, str, Style]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What is drawn: decisions by equal bins over 0 to 1, and the cuts as they are and as they would be."""
+    """What is drawn: decisions in equal bins over 0 to 1, and the thresholds of now and those proposed."""
 
     useful: tuple[int, ...]
     noise: tuple[int, ...]
-    today: Cuts
-    now: Cuts
-    held: CutName
-    """Which of the cuts the keys move."""
+    today: Thresholds
+    now: Thresholds
+    held: ThresholdName
+    """Which of the thresholds the keys move."""
     note: str = ""
     """Words across the upper side, where there is little or nothing to see."""
 
@@ -189,19 +189,19 @@ def _gutter(numbers: Sequence[int], line: int, lines: int, below: bool, roles: R
 
 
 def _marks(plot: Plot, span: int, roles: Roles) -> list[_Mark]:
-    """The lines across: today's where a cut is moved, then both cuts, the one that is held on top."""
+    """The lines across: today's where a threshold is moved, then both, the one that is held on top."""
     marks = [
-        (column(cut, span), "┊", roles.muted)
-        for cut, now in ((plot.today.gate, plot.now.gate), (plot.today.activate, plot.now.activate))
-        if cut != now
+        (column(threshold, span), "┊", roles.muted)
+        for threshold, now in ((plot.today.gate, plot.now.gate), (plot.today.activate, plot.now.activate))
+        if threshold != now
     ]
-    for _word, cut, style, held in _pair(plot, roles):
-        marks.append((column(cut, span), "┃" if held else "│", style + Style(bold=held)))
+    for _word, threshold, style, held in _pair(plot, roles):
+        marks.append((column(threshold, span), "┃" if held else "│", style + Style(bold=held)))
     return marks
 
 
 def _pair(plot: Plot, roles: Roles) -> list[tuple[str, float | None, Style, bool]]:
-    """Both cuts with their words and styles, and whether the keys move them: that one comes last."""
+    """Both thresholds with their words and styles, and whether the keys move them: that one comes last."""
     pair = [
         ("gate", plot.now.gate, roles.gate, plot.held == "gate"),
         ("active", plot.now.activate, roles.active, plot.held == "activate"),
@@ -209,13 +209,13 @@ def _pair(plot: Plot, roles: Roles) -> list[tuple[str, float | None, Style, bool
     return sorted(pair, key=itemgetter(3))
 
 
-def column(cut: float | None, span: int) -> int:
+def column(threshold: float | None, span: int) -> int:
     """The cell of a score; never is the one behind the last."""
-    return span if cut is None else max(0, min(span - 1, int(cut * span + 1e-9)))
+    return span if threshold is None else max(0, min(span - 1, int(threshold * span + 1e-9)))
 
 
 def _axis(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles) -> Row:
-    """The line between the sides, heavy where both have decisions: no cut keeps these apart."""
+    """The line between the sides, heavy where both have decisions: no threshold keeps these apart."""
     apart, mixed = ("─", roles.faint), ("━", roles.p3)
     both = [bool(useful and noise) for useful, noise in zip(plot.useful, plot.noise, strict=True)]
     pieces = [piece for each in both for piece in [mixed if each else apart] * shape.cells]
@@ -226,7 +226,7 @@ def _axis(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles) -> Ro
 
 
 def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
-    """What happens between the cuts, in words."""
+    """What happens between the thresholds, in words."""
     span = shape.span
     activate = column(plot.now.activate, span)
     gate = min(column(plot.now.gate, span), activate)
@@ -244,12 +244,12 @@ def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
 
 
 def _labels(plot: Plot, span: int, roles: Roles) -> Row:
-    """The cuts by name below their lines, the held one between arrows; 0 and 1 where there is room."""
+    """The thresholds by name below their lines, the held one between arrows; 0 and 1 where there is room."""
     labels = [
-        (column(cut, span), f"◂ {word} {cut_text(cut)} ▸" if held else f"{word} {cut_text(cut)}",
-         style + Style(bold=held))
-        for word, cut, style, held in sorted(_pair(plot, roles), reverse=True)
-    ]  # fmt: skip
+        (column(at, span), f"◂ {name} ▸" if held else name, style + Style(bold=held))
+        for word, at, style, held in sorted(_pair(plot, roles), reverse=True)
+        for name in [f"{word} {threshold_text(at)}"]
+    ]
     labels.sort(key=itemgetter(0))
     starts = _apart([(at, len(text)) for at, text, _style in labels], span + 1)
     row = Row().gap(GUTTER)
@@ -285,7 +285,7 @@ class Scores:
     topic: str = ""
     """Empty while none is chosen."""
     labelled: int = 0
-    """Its labelled decisions that cuts decide about."""
+    """Its labelled decisions that thresholds decide about."""
     plot: Binned | None = None
     """``None`` where there is nothing to draw."""
     note: str = "reading the decision log …"
@@ -300,9 +300,9 @@ class ScoresPanel(LinesPanel):
     number = "2"
     words = "scores"
     signs = (
-        ("┃", "the cut that the keys move; │ the other one; ┊ where a moved one stands today"),
+        ("┃", "the threshold that the keys move; │ the other one; ┊ where a moved one stands today"),
         ("█", "above the axis what was useful, below it noise, by score"),
-        ("━", "both at the same score: no cut keeps these apart"),
+        ("━", "both at the same score: no threshold keeps these apart"),
         ("√", "bars are as tall as the square root of their number, because a few tower above the others"),
     )
     view = Scores()

@@ -14,10 +14,10 @@ from tui.kit.full_screen import committed
 from tui.kit.panel import Motion
 from tui.render.roles import PLAIN
 from tui.screens.tune.changes import notes
-from tui.screens.tune.cuts import FAST, STEP, cuts_text
 from tui.screens.tune.decisions import decision_detail, label_text
 from tui.screens.tune.layout import TuneLayout
-from tui.screens.tune.log import Change, NewCuts, NewLabel, Written, write_all
+from tui.screens.tune.log import Change, NewLabel, NewThresholds, Written, write_all
+from tui.screens.tune.thresholds import FAST, STEP, thresholds_text
 from tui.screens.tune.topics import SORTED_BY
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class TuneSituation(Situation):
     """What the commands of this screen depend on."""
 
     moved: bool = False
-    """A cut stands elsewhere than it does today."""
+    """A threshold stands elsewhere than it does today."""
     fitting: bool = False
     """A fit is under way."""
     loading: bool = False
@@ -47,7 +47,7 @@ class TuneSituation(Situation):
 THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
 A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no decision is selected")
 A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
-CUTS = (THE_LOG, A_TOPIC)
+THRESHOLDS = (THE_LOG, A_TOPIC)
 DECISION = (THE_LOG, A_TOPIC, A_DECISION)
 
 
@@ -61,7 +61,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self._labels: list[tuple[str, str, bool | None]] = []
         """What was labelled here: the decision, its topic, and what a person had said before."""
         self._applied: Applied | None = None
-        """The last change of cuts, if it was made here."""
+        """The last change of thresholds, if it was made here."""
         self._fits = self.lane(
             lambda name: bench.engine.tuning.propose(name),
             self._take_fit,
@@ -108,74 +108,81 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         """Narrow the topics to those whose name holds what is typed, while it is typed."""
         self.open_line("filter", "filter", self.state.query, "topics")
 
-    # Cuts
+    # Thresholds
 
-    def _move_cut(self, steps: int) -> None:
-        """Moves the held cut by hundredths."""
+    def _move_threshold(self, steps: int) -> None:
+        """Moves the held threshold by hundredths."""
         if self.state.move(steps):
             self.show()
 
-    @command("left", "h", title="Move the cut down by .01", footer="move the cut", rank=0, needs=CUTS)
-    def cut_left(self) -> None:
-        """Move the chosen cut down by .01; nothing is written before you apply it."""
-        self._move_cut(-STEP)
+    @command(
+        "left", "h", title="Move the threshold down by .01", footer="threshold", rank=0, needs=THRESHOLDS
+    )
+    def threshold_left(self) -> None:
+        """Move the chosen threshold down by .01; nothing is written before you apply it."""
+        self._move_threshold(-STEP)
 
-    @command("right", "l", title="Move the cut up by .01", footer="move the cut", rank=0, needs=CUTS)
-    def cut_right(self) -> None:
-        """Move the chosen cut up by .01; beyond 1 it is never reached."""
-        self._move_cut(STEP)
+    @command("right", "l", title="Move the threshold up by .01", footer="threshold", rank=0, needs=THRESHOLDS)
+    def threshold_right(self) -> None:
+        """Move the chosen threshold up by .01; beyond 1 it is never reached."""
+        self._move_threshold(STEP)
 
     @command(
         "H", "shift+left", "less_than_sign",
-        title="Move the cut down by .05", footer="by .05", rank=6,
-        needs=CUTS,
+        title="Move the threshold down by .05", footer="by .05", rank=6,
+        needs=THRESHOLDS,
     )  # fmt: skip
-    def cut_left_fast(self) -> None:
-        """Move the chosen cut down by .05."""
-        self._move_cut(-FAST)
+    def threshold_left_fast(self) -> None:
+        """Move the chosen threshold down by .05."""
+        self._move_threshold(-FAST)
 
     @command(
         "L", "shift+right", "greater_than_sign",
-        title="Move the cut up by .05", footer="by .05", rank=6,
-        needs=CUTS,
+        title="Move the threshold up by .05", footer="by .05", rank=6,
+        needs=THRESHOLDS,
     )  # fmt: skip
-    def cut_right_fast(self) -> None:
-        """Move the chosen cut up by .05."""
-        self._move_cut(FAST)
+    def threshold_right_fast(self) -> None:
+        """Move the chosen threshold up by .05."""
+        self._move_threshold(FAST)
 
-    @command("c", title="Choose the other cut", footer="other cut", rank=1, needs=CUTS)
-    def other_cut(self) -> None:
-        """Choose the other cut: from the lower one the gate is asked, from the upper one the topic
+    @command("c", title="Choose the other threshold", footer="other one", rank=1, needs=THRESHOLDS)
+    def other_threshold(self) -> None:
+        """Choose the other threshold: from the lower one the gate is asked, from the upper one the topic
         is active.
         """
         self.state.hold_other()
         self.show()
 
     @command(
-        "escape", title="Discard the move", footer="discard", rank=4, when=lambda here: here.moved, needs=CUTS
+        "escape",
+        title="Discard the move",
+        footer="discard",
+        rank=4,
+        when=lambda here: here.moved,
+        needs=THRESHOLDS,
     )
     def discard(self) -> None:
-        """Put the cuts back to where they stand today; nothing was written."""
+        """Put the thresholds back to where they stand today; nothing was written."""
         self.state.discard()
         self.show()
 
     @command(
         "enter",
-        title="Apply the cuts and commit", footer="apply", rank=2,
+        title="Apply the thresholds and commit", footer="apply", rank=2,
         needs=[
-            *CUTS, Need(lambda here: here.moved, "no cut is moved"), WRITABLE,
+            *THRESHOLDS, Need(lambda here: here.moved, "no threshold is moved"), WRITABLE,
             Need(lambda here: here.file, "the topic has no file any more"),
         ],
     )  # fmt: skip
     def apply(self) -> None:
-        """Write the moved cuts into the header of the topic's file, which keeps its comments, and commit it.
-        Asks first where a fit warned of such cuts.
+        """Write the moved thresholds into the header of the topic's file, comments kept, and commit it.
+        Asks first where a fit warned of such thresholds.
         """
         state = self.state
-        write = partial(self._writes.ask, (NewCuts(state.topic, state.now),))
+        write = partial(self._writes.ask, (NewThresholds(state.topic, state.now),))
         if state.caution:
             question = (
-                f"{state.topic}: {cuts_text(state.today)} ▸ {cuts_text(state.now)}\n"
+                f"{state.topic}: {thresholds_text(state.today)} ▸ {thresholds_text(state.now)}\n"
                 f"{state.caution[:1].upper()}{state.caution[1:]}."
             )
             self.ask("apply", question, "Apply it", write)
@@ -184,11 +191,11 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @command(
         "f",
-        title="Fit the cuts to the labels", footer="fit", rank=8,
-        needs=[*CUTS, Need(lambda here: not here.fitting, "a fit is under way")],
+        title="Fit the thresholds to the labels", footer="fit", rank=8,
+        needs=[*THRESHOLDS, Need(lambda here: not here.fitting, "a fit is under way")],
     )  # fmt: skip
     def fit(self) -> None:
-        """Show the cuts that fit the labels best, measured on decisions held out; once more takes
+        """Show the thresholds that fit the labels best, measured on decisions held out; once more takes
         them away.
         """
         state = self.state
@@ -202,7 +209,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self.show()
 
     def _take_fit(self, topic: str, proposal: Proposal | None, problem: str = "") -> None:
-        """Fitting is done: puts the cuts there, unless the person has gone on to something else."""
+        """Fitting is done: puts the thresholds there, unless the person has gone on to something else."""
         state = self.state
         if state.fitting == topic:
             state.fitting = ""
@@ -223,30 +230,30 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @command("z", title="Undo the last applied change", footer="undo", rank=16, needs=[WRITABLE])
     def undo(self) -> None:
-        """Take the last applied change of cuts back, also one of an earlier day; asks first."""
+        """Take the last applied change of thresholds back, also one of an earlier day; asks first."""
         last = self._applied
         if last is None:
-            question = "Take the change of cuts back that was applied last in this workspace?"
+            question = "Take the change of thresholds back that was applied last in this workspace?"
         else:
-            back = f"{cuts_text(last.after)} ▸ {cuts_text(last.before)}"
+            back = f"{thresholds_text(last.after)} ▸ {thresholds_text(last.before)}"
             question = f"Take back what was applied last?\n{last.topic}: {back}"
-        self.ask("undo", question, "Take it back", partial(self._writes.ask, (NewCuts("", None),)))
+        self.ask("undo", question, "Take it back", partial(self._writes.ask, (NewThresholds("", None),)))
 
     def _write(self, changes: tuple[Change, ...]) -> Written:
-        """Writes labels and cuts, off the screen's thread."""
-        told = partial(self.later, self._cuts_written), partial(self.tell, trouble=True)
+        """Writes labels and thresholds, off the screen's thread."""
+        told = partial(self.later, self._thresholds_written), partial(self.tell, trouble=True)
         return write_all(self.bench.engine.tuning, changes, *told)
 
-    def _cuts_written(self, wanted: NewCuts, applied: Applied) -> None:
+    def _thresholds_written(self, wanted: NewThresholds, applied: Applied) -> None:
         """Says what was written, with the commit."""
         state = self.state
-        undone = wanted.cuts is None
+        undone = wanted.thresholds is None
         self._applied = None if undone else applied
-        if state.moves.get(applied.topic) == wanted.cuts:  # else it was moved on meanwhile
+        if state.moves.get(applied.topic) == wanted.thresholds:  # else it was moved on meanwhile
             state.moves.pop(applied.topic, None)
         commit = committed(applied.commit, applied.why)
         done, more = ("taken back", "") if undone else ("applied", " · z takes it back")
-        self.say(f"{applied.topic}: {done}, {cuts_text(applied.after)} · {commit}{more}")
+        self.say(f"{applied.topic}: {done}, {thresholds_text(applied.after)} · {commit}{more}")
 
     def _take_written(self, _changes: tuple[Change, ...], written: Written) -> None:
         for name in written.tried:
@@ -283,7 +290,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         """Label the selected decision: the topic was noise for this message; then go to the next one."""
         self._label(False)
 
-    @command("u", title="Take the last label back", needs=CUTS)
+    @command("u", title="Take the last label back", needs=THRESHOLDS)
     def unlabel(self) -> None:
         """Take the last label back and go to its decision; a label you gave it before is there again."""
         state = self.state
@@ -350,7 +357,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     # Panels
 
     focus_topics = goes_to(
-        "topics", "1", "the topics", ": how well each does with its cuts of today, worst first", rank=30
+        "topics", "1", "the topics", ": how well each does with its thresholds of today, worst first", rank=30
     )
     focus_scores = goes_to(
         "scores", "2", "the scores",
@@ -358,14 +365,14 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     focus_decisions = goes_to(
         "decisions", "3", "the decisions",
-        ": those that flip when a cut is moved, else those nearest to the cuts", rank=30,
+        ": those that flip when a threshold is moved, else those nearest to the thresholds", rank=30,
     )  # fmt: skip
 
     # What the keys depend on
 
     @property
     def glance(self) -> TuneSituation:
-        """While a cut is moved, esc discards the move."""
+        """While a threshold is moved, esc discards the move."""
         before = super().glance
         return TuneSituation(panel=before.panel, question=before.question, moved=self.state.moved)
 

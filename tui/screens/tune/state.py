@@ -1,6 +1,6 @@
-"""What the tune screen knows: the log as a table, the chosen topic, where its cuts stand, what fitting said.
+"""What the tune screen knows: the log as a table, the chosen topic, its thresholds, what fitting said.
 
-Nothing here touches a widget or waits for anything: a moved cut is a few binary searches in the table.
+Nothing here touches a widget or waits for anything: a moved threshold is a few binary searches in the table.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.activation.policy import Cuts
+from engine.activation.policy import Thresholds
 from tui.screens.tune.changes import Changes
-from tui.screens.tune.cuts import CutName, first_held, moved
 from tui.screens.tune.decisions import Listing
 from tui.screens.tune.listing import LISTED, flipped, labelled_anew, nearest
 from tui.screens.tune.log import LogRead
 from tui.screens.tune.plot import Plot
+from tui.screens.tune.thresholds import ThresholdName, first_held, moved
 from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.activation.tuning.replay import Figures, Histogram
     from engine.activation.tuning.table import DecisionTable
 
-NOWHERE = Cuts(None, None)
+NOWHERE = Thresholds(None, None)
 
 
 class TuneState:
@@ -38,16 +38,16 @@ class TuneState:
         self.query = ""
         self.names: tuple[str, ...] = ()
         self.topic = topic
-        self.held: CutName = "activate"
-        self.moves: dict[str, Cuts] = {}
+        self.held: ThresholdName = "activate"
+        self.moves: dict[str, Thresholds] = {}
         self.proposals: dict[str, Proposal] = {}
-        self.before_fit: dict[str, Cuts] = {}
+        self.before_fit: dict[str, Thresholds] = {}
         self._warned: dict[str, Proposal] = {}
         self.fitting = ""
         self.fit_problem: dict[str, str] = {}
         self.saving: dict[str, bool] = {}
         self.listing = Listing()
-        self._listed: tuple[str, Cuts] | None = None
+        self._listed: tuple[str, Thresholds] | None = None
         self._relabelled = False
         self._binned: dict[tuple[str, int], Histogram] = {}
 
@@ -75,7 +75,9 @@ class TuneState:
             return
         self.table, self.overview, self.total, self.problem = table, overview, log.total, ""
         self.moves = {
-            name: cuts for name, cuts in self.moves.items() if name in overview and cuts != table.today(name)
+            name: thresholds
+            for name, thresholds in self.moves.items()
+            if name in overview and thresholds != table.today(name)
         }
         self.proposals.clear()
         self.fit_problem.clear()
@@ -102,7 +104,7 @@ class TuneState:
         self.query = query
         self.sort()
 
-    # The topic and its cuts.
+    # The topic and its thresholds.
 
     def choose(self, topic: str) -> None:
         """Goes to another topic."""
@@ -114,57 +116,57 @@ class TuneState:
         self.held = first_held(self.today)
 
     @property
-    def today(self) -> Cuts:
-        """The cuts of the chosen topic as they are."""
+    def today(self) -> Thresholds:
+        """The thresholds of the chosen topic as they are."""
         return self.table.today(self.topic) if self.table is not None and self.known else NOWHERE
 
     @property
-    def now(self) -> Cuts:
-        """The cuts as they would be."""
+    def now(self) -> Thresholds:
+        """The thresholds as they would be."""
         return self.moves.get(self.topic, self.today)
 
     @property
     def moved(self) -> bool:
-        """Whether a cut stands elsewhere than today."""
+        """Whether a threshold stands elsewhere than today."""
         return self.topic in self.moves
 
-    def set(self, cuts: Cuts) -> None:
-        """Puts the cuts somewhere."""
-        if cuts == self.today:
+    def set(self, thresholds: Thresholds) -> None:
+        """Puts the thresholds somewhere."""
+        if thresholds == self.today:
             self.moves.pop(self.topic, None)
         else:
-            self.moves[self.topic] = cuts
+            self.moves[self.topic] = thresholds
 
     def move(self, steps: int) -> bool:
-        """Moves the held cut by hundredths; ``False`` where it cannot go any further."""
-        cuts = moved(self.now, self.held, steps)
-        if cuts == self.now:
+        """Moves the held threshold by hundredths; ``False`` where it cannot go any further."""
+        thresholds = moved(self.now, self.held, steps)
+        if thresholds == self.now:
             return False
-        self.set(cuts)
+        self.set(thresholds)
         return True
 
     def hold_other(self) -> None:
-        """Lets the keys move the other cut."""
+        """Lets the keys move the other threshold."""
         self.held = "activate" if self.held == "gate" else "gate"
 
     def discard(self) -> None:
-        """Puts the cuts back."""
+        """Puts the thresholds back."""
         self.moves.pop(self.topic, None)
 
     @property
     def at_proposal(self) -> bool:
-        """Whether the cuts stand where fitting would put them."""
+        """Whether the thresholds stand where fitting would put them."""
         proposal = self.proposals.get(self.topic)
-        return proposal is not None and proposal.cuts is not None and proposal.cuts == self.now
+        return proposal is not None and proposal.thresholds is not None and proposal.thresholds == self.now
 
     @property
     def caution(self) -> str:
-        """What a fit warned of, while the cuts stand where that is true; it outlives the proposal."""
+        """What a fit warned of, while the thresholds stand where that is true; it outlives the proposal."""
         warned = self._warned.get(self.topic)
-        return replace(warned, cuts=self.now).caution if warned is not None and self.moved else ""
+        return replace(warned, thresholds=self.now).caution if warned is not None and self.moved else ""
 
     def take_fit(self, proposal: Proposal) -> None:
-        """Takes over what fitting says; puts the cuts there where its topic is the chosen one."""
+        """Takes over what fitting says; puts the thresholds there where its topic is the chosen one."""
         self.proposals[proposal.topic] = proposal
         if proposal.caution:
             self._warned[proposal.topic] = proposal
@@ -172,15 +174,15 @@ class TuneState:
             self.show_fit()
 
     def show_fit(self) -> None:
-        """Puts the cuts where fitting would put them, or back to where they were before that."""
+        """Puts the thresholds where fitting would put them, or back to where they were before that."""
         proposal = self.proposals[self.topic]
-        if proposal.cuts is None:
+        if proposal.thresholds is None:
             return
         if self.at_proposal:
             self.set(self.before_fit.pop(self.topic, self.today))
         else:
             self.before_fit[self.topic] = self.now
-            self.set(proposal.cuts)
+            self.set(proposal.thresholds)
 
     # What is shown of it.
 
@@ -200,7 +202,7 @@ class TuneState:
         )
 
     def plot(self, bins: int) -> Plot:
-        """The scores in a number of bins, and where the cuts stand."""
+        """The scores in a number of bins, and where the thresholds stand."""
         from engine.activation.tuning.replay import histogram  # noqa: PLC0415 — brings numpy
 
         key = (self.topic, bins)
@@ -215,11 +217,11 @@ class TuneState:
         if drawn:
             return ""
         if figures.labelled:
-            return "no cut moves its decisions"
+            return "no threshold moves its decisions"
         return "no labels yet: y and n give them" if figures.decisions else "no decisions yet"
 
     def changes(self) -> Changes | None:
-        """The comparison of today's cuts with the moved ones."""
+        """The comparison of today's thresholds with the moved ones."""
         from engine.activation.tuning.replay import alone_text, figures  # noqa: PLC0415 — likewise
 
         if self.table is None or not self.known:
@@ -238,7 +240,7 @@ class TuneState:
         )
 
     def list_decisions(self) -> Listing:
-        """The decisions that flip, or those nearest to the cuts; in the same order while labels come in."""
+        """The decisions that flip, or those nearest to a threshold; in one order while labels come in."""
         from engine.activation.tuning.replay import flips  # noqa: PLC0415 — likewise
 
         if self.table is None or not self.known:

@@ -51,7 +51,7 @@ class TopicList:
 
     names: tuple[str, ...] = ()
     figures: Mapping[str, Figures] = field(default_factory=dict)
-    """How each does with its cuts of today."""
+    """How each does with its thresholds of today."""
     total: Figures | None = None
     """All topics as one; ``None`` while nothing is known."""
     moved: frozenset[str] = frozenset()
@@ -244,7 +244,7 @@ class TopicsPanel(LinesPanel):
     number = "1"
     words = "topics"
     signs = (
-        ("◂▸", "a cut of this topic is moved and not applied"),
+        ("◂▸", "a threshold of this topic is moved and not applied"),
         (".99", "dimmed: fewer than 20 labels, so the figures say little"),
         ("–", "nothing to judge: no labels, or nothing would be active"),
     )
@@ -264,7 +264,7 @@ class TopicsPanel(LinesPanel):
         return len(self.view.names)
 
     def show(self, view: TopicList, standing: str = "") -> None:
-        """Shows another state; ``standing`` is where the cuts are, if no other panel shows it."""
+        """Shows another state; ``standing`` is where the thresholds are, if no other panel shows it."""
         if (view, standing) != (self.view, self.standing):
             self.view, self.standing = view, standing
             self.summarise()

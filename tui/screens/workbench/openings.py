@@ -35,7 +35,7 @@ class Opening:
 OPENINGS = (
     Opening(
         command="open_tune", key="t", title="Tune the topics", footer="tune", rank=16,
-        help="Tune the topics: how well each does, and for one of them what other cuts would have changed.",
+        help="Tune the topics: how well each does, and for one of them what other thresholds would change.",
         screen="tui.screens.tune.screen:TuneScreen",
     ),
     Opening(
