@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, get_args
 
 from engine.errors import RepositoryError
+from engine.store.faults import reach
 from engine.store.git import Git
 from engine.store.paths import shown
 from engine.store.repository import commit_of
@@ -156,4 +157,5 @@ def _commit_of(git: Git, tag: str) -> str | None:
 
 def _put(git: Git, tag: str, revision: str, old: str) -> None:
     before = old or "0" * len(revision)
+    reach("tag:reference")
     git.run("update-ref", f"refs/tags/{tag}", revision, before, reading=False)

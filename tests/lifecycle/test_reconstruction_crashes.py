@@ -9,14 +9,14 @@ import pytest
 from tests.crash_sweep import reached_by
 
 SWEEPS = [
-    pytest.param(400, ("replace:rename", "commit:reference"), id="some"),
+    pytest.param(400, ("replace:rename", "commit:reference", "tag:reference"), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
 """Every so many-th hit is disturbed, of which points; no point named means all of them."""
 POINTS = {
     "folder:create", "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename",
     "replace:folder-fsync", "append:open", "append:write", "append:fsync", "remove:unlink", "commit:blobs",
-    "commit:tree", "commit:object", "commit:reference",
+    "commit:tree", "commit:object", "commit:reference", "tag:reference",
 }  # fmt: skip
 BATCH_SWEEPS = [
     pytest.param(400, ("batch:note",), id="some"),

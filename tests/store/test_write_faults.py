@@ -84,9 +84,9 @@ def test_every_fault_point_is_reached_by_the_cases_here(tmp_path: Path, git_home
             operation.run(files)
     for name, points in STEPS.items():
         assert set(points) <= reached[name]
-    # Those between the steps of a sync or a batch are of no single write; tests.sync and tests.lifecycle
+    # Those of a sync, a batch or a tag are of no single write to a file; tests.sync and tests.lifecycle
     # reach them.
-    disk = {point for point in FAULT_POINTS if not point.startswith(("sync:", "batch:"))}
+    disk = {point for point in FAULT_POINTS if not point.startswith(("sync:", "batch:", "tag:"))}
     assert set().union(*STEPS.values()) == disk
     assert set().union(*reached.values()) == disk
 
