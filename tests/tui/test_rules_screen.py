@@ -220,6 +220,69 @@ async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root:
     ]  # fmt: skip
 
 
+async def test_where_alone_a_rule_holds_is_typed(root: Path) -> None:
+    async with opened(root, SIZES["80x24"]) as driven:
+        squash = await driven.choose(SQUASH)
+        await driven.press("P")
+        assert "where alone the rule holds: everywhere" in driven.text
+        await driven.type("project=gauges tool=Bash path=tests/,*.tsx for")
+        assert "for: give project=…, agent=…, tool=… or path=…" in driven.text
+        await driven.press("enter")
+        assert "nothing is changed" in driven.said and not book(root)[squash.id].where
+        await driven.press("P", "up", *["backspace"] * 4)
+        assert "where alone the rule holds: gauges Bash tests/,*.tsx" in driven.text
+        await driven.press("enter")
+        await driven.done("holds only for gauges Bash tests/,*.tsx")
+        rule = book(root)[squash.id]
+        assert (rule.project, rule.agent, rule.tool, rule.path) == ("gauges", "", "Bash", "tests/,*.tsx")
+        await driven.choose(SQUASH)
+        await driven.press("P", "home", *["delete"] * len("project=gauges "))
+        await driven.press("enter")
+        await driven.done("holds only for Bash tests/,*.tsx")
+        await driven.choose(SQUASH)
+        await driven.press("P", "ctrl+u", "enter")
+        await driven.done("holds everywhere")
+        assert not book(root)[squash.id].where
+
+
+async def test_rules_that_nobody_needed_are_shown_and_laid_to_rest(root: Path) -> None:
+    async with opened(root, SIZES["80x24"]) as driven:
+        await driven.press("F", "ctrl+u")
+        await driven.type("soon")
+        await driven.press("enter")
+        assert "that is no number of days" in driven.said
+        await driven.press("F", "ctrl+u", "4", "enter")
+        await driven.until(lambda: "not needed for 4 days" in driven.text)
+        assert "2026-05-19  make sure every fix" in driven.text and "a has them rest" in driven.text
+        assert "draft PR" not in driven.text  # said yesterday
+        await driven.press("a")
+        await driven.done("at rest: ")
+        resting = [rule for rule in book(root).values() if rule.state == "resting"]
+        assert "make sure every fix comes with a test" in " ".join(rule.text for rule in resting)
+        await driven.press("F", "ctrl+u", "9", "9", "enter")
+        await driven.until(lambda: "0 rules not needed for 99 days" in driven.text)
+        assert "has them rest" not in driven.text
+
+
+async def test_a_pattern_of_ones_own_is_watched_for(root: Path) -> None:
+    async with opened(root, SIZES["80x24"]) as driven:
+        branch = await driven.choose(BRANCH)
+        topic = root / f"topics/rule-{branch.id}.md"
+        await driven.press("T")
+        await driven.type("(")
+        await driven.press("enter")
+        await driven.until(lambda: "pattern" in driven.said)
+        assert not topic.exists()
+        await driven.press("T", "ctrl+u")
+        await driven.type("git push .*main")
+        await driven.press("enter")
+        await driven.until(lambda: "it sees git push .*main" in driven.text)
+        assert not topic.exists()
+        await driven.press("a")
+        await driven.done("watched for: git push .*main")
+        assert "git push .*main" in topic.read_text()
+
+
 async def test_a_rule_of_ones_own_is_added_and_the_last_change_taken_back(root: Path) -> None:
     async with opened(root) as driven:
         await driven.press("i")
@@ -346,7 +409,7 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
         await driven.choose(BRANCH)
         await driven.settle()
         await driven.press("t")
-        assert "its words do not tell what breaks it" in driven.said
+        assert "its words do not tell what breaks it; T asks you for a pattern" in driven.said
         amend = await driven.choose("amend")
         await driven.until(lambda: "t has agents watched for: git commit --amend" in driven.flat())
         await driven.press("t")
@@ -362,7 +425,7 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
 
 async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> None:
     async with opened(root, read_only=True) as driven:
-        await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X")
+        await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X", "P", "T", "F")
         assert set(driven.said.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
         assert len(driven.listed()) == 8
     (root / PATH).unlink()

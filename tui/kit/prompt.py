@@ -29,6 +29,9 @@ Mode = Literal[
     "wording",
     "often",
     "export",
+    "where",
+    "pattern",
+    "days",
 ]
 
 HISTORY = 200
@@ -85,6 +88,17 @@ _MODES: dict[Mode, _Words] = {
     "export": _Words(
         "export accepted rules to:", "▸", "CLAUDE.md or AGENTS.md of a project, or ~/.claude/CLAUDE.md",
         "enter shows what changes in it · esc leaves",
+    ),
+    "where": _Words(
+        "where alone the rule holds:", "▸", "project=gauges agent=codex tool=Bash path=tests/,*.tsx",
+        "enter has it hold there · nothing typed means everywhere · esc leaves",
+    ),
+    "pattern": _Words(
+        "what breaks it:", "▸", "a regular expression, such as \\bTODO\\b",
+        "enter shows what watches for it · esc leaves",
+    ),
+    "days": _Words(
+        "rules that nobody needed for so many days:", "▸", "a number", "enter shows them · esc leaves"
     ),
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.lifecycle.rules.since import DAYS
 from tui.kit.bench import Bench
 from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE
@@ -14,13 +15,14 @@ from tui.kit.full_screen import committed
 from tui.kit.lanes import Lane
 from tui.kit.page import Offer
 from tui.render.figures import home, plural
-from tui.screens.rules.layout import RulesLayout
+from tui.screens.rules.layout import RulesLayout, named
 from tui.screens.rules.needs import A_RULE
-from tui.screens.rules.pages import export_page, known_page, watcher_page, worth_page
+from tui.screens.rules.pages import export_page, known_page, unneeded_page, watcher_page, worth_page
 
 if TYPE_CHECKING:
     from engine.lifecycle.rules.elsewhere import Elsewhere, Export
     from engine.lifecycle.rules.kept import KeptRules
+    from engine.lifecycle.rules.since import Fading
     from engine.lifecycle.rules.watched import Watcher
     from engine.lifecycle.rules.worth import Worth
 
@@ -34,6 +36,8 @@ class ElsewhereCommands(RulesLayout):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         kept = bench.engine.kept_rules
+        self._watched = ""
+        """The id of the rule that the pattern typed into the line is for."""
         self._knowns: Lane[None, Elsewhere] = self.lane(
             lambda _none: kept.known_elsewhere(), lambda _none, found: self._show_known(found)
         )
@@ -42,7 +46,12 @@ class ElsewhereCommands(RulesLayout):
             lambda _none, found: self.page("what rules were worth", worth_page(found), full=True),
         )
         self._exports: Lane[Path, Export] = self.lane(lambda path: kept.export((), path), self._show_export)
-        self._watches: Lane[str, Watcher] = self.lane(kept.watch, self._show_watcher)
+        self._watches: Lane[tuple[str, str], Watcher] = self.lane(
+            lambda asked: kept.watch(*asked), self._show_watcher
+        )
+        self._fadings: Lane[int, Fading] = self.lane(
+            lambda days: kept.fading(days), lambda _days, found: self._show_unneeded(found)
+        )
         self._writes: Lane[Write, str] = self.lane(
             lambda write: write(kept), lambda _write, said: self._written(said), in_turn=True, finish=True
         )
@@ -93,7 +102,7 @@ class ElsewhereCommands(RulesLayout):
             Need(lambda here: not here.watched, "it is watched for already"),
             Need(
                 lambda here: here.seen,
-                "its words do not tell what breaks it; give it: autopoiesis rules trigger RULE --pattern …",
+                "its words do not tell what breaks it; T asks you for a pattern of that",
             ),
             WRITABLE,
         ],
@@ -104,18 +113,65 @@ class ElsewhereCommands(RulesLayout):
         """
         rule = self.selected()
         if rule is not None:
-            self._watches.ask(rule.id)
+            self._watches.ask((rule.id, ""))
 
-    def _show_watcher(self, name: str, made: Watcher) -> None:
+    @command(
+        "T", title="Have agents watched for a pattern of your own",
+        needs=[A_RULE, Need(lambda here: not here.watched, "it is watched for already"), WRITABLE],
+    )  # fmt: skip
+    def watch_pattern(self) -> None:
+        """Type a regular expression of what breaks the selected rule: the topic that watches for it is shown
+        first, and a there turns it on.
+        """
+        rule = self.selected()
+        if rule is not None:
+            self._watched = rule.id
+            self.open_line("words", "pattern", about=named(rule))
+
+    def show_pattern(self, pattern: str) -> None:
+        """Shows the topic that would watch for a pattern."""
+        self._watches.ask((self._watched, pattern))
+
+    def _show_watcher(self, asked: tuple[str, str], made: Watcher) -> None:
+        name, pattern = asked
+        seen = ", ".join(made.sees) or pattern
+
         def write(kept: KeptRules) -> str:
-            done = kept.watch(name, apply=True)
-            after = committed(done.commit.revision, done.commit.why)
-            return f"watched for: {', '.join(done.sees)} · {after}"
+            done = kept.watch(name, pattern, apply=True)
+            return f"watched for: {seen} · {committed(done.commit.revision, done.commit.why)}"
 
         offer = Offer("turns it on", partial(self._writes.ask, write))
-        self.page(f"watch for the rule {name}", watcher_page(made), full=True, offer=offer)
+        self.page(f"watch for the rule {name}", watcher_page(made, seen), full=True, offer=offer)
+
+    @command("F", title="Show what nobody needed for some time", needs=[WRITABLE])
+    def unneeded(self) -> None:
+        """Type a number of days: the rules in prompts that you did not say and that no message called for in
+        so long are shown, and a there has them rest.
+        """
+        self.open_line("words", "days", str(DAYS))
+
+    def show_unneeded(self, typed: str) -> None:
+        """Shows the rules that nobody needed for as many days as were typed."""
+        if days := number(typed):
+            self._fadings.ask(days)
+        else:
+            self.say("that is no number of days")
+
+    def _show_unneeded(self, found: Fading) -> None:
+        def write(kept: KeptRules) -> str:
+            done = kept.rules.rest([rule.id for rule, _ in found.rules])
+            after = committed(done.commit.revision, done.commit.why)
+            return f"at rest: {plural(len(done.rules), 'rule')} · {after}"
+
+        offer = Offer("has them rest", partial(self._writes.ask, write)) if found.rules else None
+        self.page("what nobody needed", unneeded_page(found), full=True, offer=offer)
 
     def _written(self, said: str) -> None:
         self.say(said)
         self.known = {}
         self.look()
+
+
+def number(typed: str) -> int:
+    """A number from 1; 0 for anything else."""
+    return int(typed) if typed.strip().isdecimal() and len(typed) < 10 else 0

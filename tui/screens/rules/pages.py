@@ -16,6 +16,7 @@ from tui.screens.context.text import diff_lines
 
 if TYPE_CHECKING:
     from engine.lifecycle.rules.elsewhere import Elsewhere, Export
+    from engine.lifecycle.rules.since import Fading
     from engine.lifecycle.rules.watched import Watcher
     from engine.lifecycle.rules.worth import Rate, Worth
 
@@ -69,18 +70,39 @@ def export_page(made: Export) -> Builder:
     return build
 
 
-def watcher_page(made: Watcher) -> Builder:
-    """What is watched for, and the topic that does it."""
+def watcher_page(made: Watcher, seen: str) -> Builder:
+    """What is watched for, and the topic that does it.
+
+    Args:
+        seen: What it looks for, in words or as the expression that was typed.
+    """
 
     def build(width: int, roles: Roles) -> list[Row]:
         does = "When an agent writes or runs it, the next prompt has the agent correct it."
-        seen = [("it sees ", roles.muted), (first_line(", ".join(made.sees)), roles.strong)]
-        rows = [*wrap(seen, width), *wrap([(does, roles.muted)], width), Row()]
+        sees = [("it sees ", roles.muted), (first_line(seen), roles.strong)]
+        rows = [*wrap(sees, width), *wrap([(does, roles.muted)], width), Row()]
         rows.append(Row((made.path, roles.accent)))
         for line in visible_lines(made.text):
             text = line.lstrip(" ")
             indent = min(len(line) - len(text), width // 2)
             rows += [Row().gap(indent).extend(row) for row in wrap([(text, roles.normal)], width - indent)]
+        return rows
+
+    return build
+
+
+def unneeded_page(found: Fading) -> Builder:
+    """Which rules nobody needed for some time, each with the last day on which somebody did."""
+
+    def build(width: int, roles: Roles) -> list[Row]:
+        told = f"{plural(len(found.rules), 'rule')} not needed for {plural(found.days, 'day')}"
+        rows = [Row((told, roles.strong))]
+        if not found.prompts:
+            said = "no prompt was recorded in these days, so only what you said counts"
+            rows += wrap([(said, roles.muted)], width)
+        rows.append(Row())
+        for rule, day in found.rules:
+            rows += wrap([(f"{day}  ", roles.muted), (first_line(rule.text), roles.normal)], width, indent=12)
         return rows
 
     return build

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -12,36 +9,21 @@ from textual import on
 from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
-from tui.kit.full_screen import committed
 from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
 from tui.render.figures import count, plural
-from tui.render.safe import first_line
-from tui.screens.rules.elsewhere import ElsewhereCommands
-from tui.screens.rules.layout import KEPT, named
-from tui.screens.rules.needs import A_RULE, NOT_ACCEPTED, RulesSituation
+from tui.screens.rules.deciding import DecidingCommands, Wish
+from tui.screens.rules.layout import KEPT
+from tui.screens.rules.needs import A_RULE, RulesSituation
 from tui.screens.rules.rows import standing
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.lifecycle.rules.rules import Change, Learning, Rules
-    from engine.rules.rulebook import Rule
-    from engine.store.repository import Commit
+    from engine.lifecycle.rules.rules import Change, Learning
     from tui.kit.bench import Bench
 
-OFTEN = 3
-"""Sessions from which what was said may well be meant: offered where that holds for any."""
 
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A decision on the rules, and the words for it."""
-
-    do: Callable[[Rules], Change]
-    what: str
-
-
-class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
+class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
     """The rules screen, with its commands."""
 
     def __init__(self, bench: Bench) -> None:
@@ -49,13 +31,7 @@ class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
         rules = bench.engine.rules
         self._about = ""
         """The id of the rule that is worded anew in the line; empty for one that is added."""
-        self._wishes: Lane[Wish, Change] = self.lane(
-            lambda wish: wish.do(rules), self._changed, in_turn=True, finish=True
-        )
-        self._worded: Lane[Wish, Change] = self.lane(lambda wish: wish.do(rules), self._changed)
-        self._last: Lane[None, Commit] = self.lane(
-            lambda _none: rules.last_change(), lambda _none, commit: self._ask_undo(commit)
-        )
+        self._worded: Lane[Wish, Change] = self.lane(lambda wish: wish.do(rules), self.changed)
         self._learning: Lane[None, Learning] = self.lane(
             lambda _none: self._learn(bench.engine),
             lambda _none, done: self._learned(done),
@@ -113,62 +89,7 @@ class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
         self.query_text = query
         self.show()
 
-    # Deciding
-
-    def _wish(self, do: Callable[[Rules], Change], what: str) -> None:
-        """Has the rules changed, after what was wished before."""
-        self._wishes.ask(Wish(do, what))
-
-    def _decide(self, do: Callable[[Rules, Rule], Change], what: str) -> None:
-        """Decides on the selected rule, and goes on to the next that waits."""
-        rule = self.selected()
-        if rule is not None:
-            after = self.rules.next_waiting()
-            self._wish(lambda rules: do(rules, rule), what)
-            if after:
-                self.rules.select_key(after)
-
-    @command(
-        "a", title="Accept the rule", footer="accept", rank=0,
-        needs=[A_RULE, NOT_ACCEPTED, WRITABLE],
-    )  # fmt: skip
-    def accept(self) -> None:
-        """Put the selected rule in force, also one that was turned down, replaced, or rests."""
-        self._decide(lambda rules, rule: rules.accept([rule.id]), "accepted")
-
-    @command(
-        "A", title="Accept all that you said often", footer="accept often", rank=2,
-        needs=[Need(lambda here: here.acceptable, "all that is in prompts is accepted"), WRITABLE],
-    )  # fmt: skip
-    def accept_often(self) -> None:
-        """Accept all that you said in so many sessions or more: type how many; how many rules that is stands
-        above.
-        """
-        often = next((least for least in (OFTEN, 2) if self._acceptable(least)), 1)
-        self.open_line("words", "often", str(often), self._how_many(str(often)))
-
-    def _acceptable(self, least: int) -> int:
-        return len(self.table.book.acceptable(least))
-
-    def _how_many(self, typed: str) -> str:
-        least = _number(typed)
-        return f"{plural(self._acceptable(least), 'rule')}" if least else "type a number"
-
-    @command(
-        "x", "delete", title="Turn the rule down", footer="turn down", rank=4,
-        needs=[A_RULE, Need(lambda here: here.standing != "turned down", "it is turned down"), WRITABLE],
-    )  # fmt: skip
-    def turn_down(self) -> None:
-        """Take the selected rule out of prompts for good; it stays in the file, and a puts it in force."""
-        self._decide(lambda rules, rule: rules.turn_down([rule.id]), "turned down")
-
-    @command(
-        "r", title="Let the rule rest",
-        needs=[A_RULE, Need(lambda here: here.standing != "resting", "it rests already"), WRITABLE],
-    )  # fmt: skip
-    def rest(self) -> None:
-        """Take the selected rule out of prompts until you say it again, or accept it."""
-        self._decide(lambda rules, rule: rules.rest([rule.id]), "rests")
+    # Wording
 
     @command("E", title="Word the rule anew", footer="reword", rank=6, needs=[A_RULE, WRITABLE])
     def reword(self) -> None:
@@ -198,90 +119,31 @@ class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
         self._about = ""
         self.open_line("words", "wording")
 
-    @command(
-        "p", title="Only in its project, or everywhere", footer="project", rank=20,
-        needs=[
-            A_RULE,
-            Need(lambda here: here.project, "it is not known in which project you said it"),
-            WRITABLE,
-        ],
-    )  # fmt: skip
-    def narrow_rule(self) -> None:
-        """Have the rule hold only in the project of the selected saying, or of most; once more everywhere."""
-        rule = self.selected()
-        if rule is not None:
-            project = "" if rule.project else self._project(rule)
-            self._wish(
-                lambda rules: rules.narrow(rule.id, project=project),
-                f"holds in {first_line(project)} only" if project else "holds everywhere",
-            )
-
-    def _project(self, rule: Rule) -> str:
-        """The project in which a rule holds; otherwise of the selected saying, else of most."""
-        view, told = self.why.view, self.why.told
-        if rule.project or view is None or view.rule.id != rule.id:
-            return rule.project
-        if told is not None and self.panel_in_use == "why" and told.session.project:
-            return told.session.project
-        found = Counter(filter(None, (each.told.session.project for each in view.sayings or ())))
-        return next((project for project, _ in found.most_common(1)), "")
-
-    @command("m", title="Merge the rule with another", footer="merge", rank=21, needs=[A_RULE, WRITABLE])
-    def merge(self) -> None:
-        """Mark the rule; m on another makes them one, in the words of that other; m on itself lets it be."""
-        rule, mark = self.selected(), self.marked
-        if rule is None:
-            return
-        self.marked = "" if mark else rule.id
-        if mark and mark != rule.id:
-            self._wish(lambda rules: rules.merge(mark, rule.id), "merged")
-        self.show()
-
     @on(PromptLine.Edited)
     def _typed(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "often":
-            self.prompt.tell(self._how_many(edited.value))
+            self.prompt.tell(self.how_many(edited.value))
+        elif edited.mode == "where":
+            self.prompt.tell(self.placing(edited.value))
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
-        text, least, about = entered.value.strip(), _number(entered.value), self._about
+        text = entered.value.strip()
         self.leave_line()
-        if entered.mode == "often" and not self._acceptable(least or 1):
-            self.say("nothing that waits was said so often")
-        elif entered.mode == "often" and least:
-            self._wish(lambda rules: rules.accept(told=least), "accepted")
-        elif entered.mode == "wording" and text and about:
-            self._wish(lambda rules: rules.reword(about, text), "in force")
-        elif entered.mode == "wording" and text:
-            self._wish(lambda rules: rules.add(text), "in force")
-        elif entered.mode == "export" and text:
-            self.show_export(text)
-        elif entered.mode != "filter":
+        if entered.mode == "filter":
+            return
+        if not text and entered.mode != "where":
             self.say("nothing was typed; nothing is changed")
+            return
+        {
+            "often": self.accept_told, "where": self.place, "wording": self._reword,
+            "pattern": self.show_pattern, "days": self.show_unneeded, "export": self.show_export,
+        }[entered.mode](text)  # fmt: skip
 
-    @command("z", title="Undo the last change", footer="undo", rank=10, needs=[WRITABLE])
-    def undo(self) -> None:
-        """Take the last change of the rules back, from git; again: the one before it. Asks first."""
-        self._last.ask(None)
-
-    def _ask_undo(self, commit: Commit) -> None:
-        gone = "\nWhat is new in it goes, and is not learned again." if "learned" in commit.subject else ""
-        question = f"{first_line(commit.subject)}\nThe rules become what they were before.{gone}"
-        self.ask(
-            "undo the last change",
-            question,
-            "Undo",
-            lambda: self._wish(lambda rules: rules.undo(), "as before"),
-        )
-
-    def _changed(self, wish: Wish, change: Change) -> None:
-        after = committed(change.commit.revision, change.commit.why)
-        rules = change.rules
-        # Of a merge the first is the one that stays.
-        what = named(rules[0]) if rules and (len(rules) == 1 or wish.what == "merged") else ""
-        self.wanted = rules[0].id if what and wish.what in ("in force", "merged") else ""
-        self.say(f"{wish.what}: {what or plural(len(rules), 'rule')} · {after}")
-        self.look()
+    def _reword(self, text: str) -> None:
+        """Puts a rule in force in the words that were typed: the one they are about, or a new one."""
+        about = self._about
+        self.wish(lambda rules: rules.reword(about, text) if about else rules.add(text), "in force")
 
     # Learning
 
@@ -360,15 +222,10 @@ class RulesScreen(ElsewhereCommands, panels=("rules", "why"), lines=("words",)):
             file=self._file(),
             rule=rule.id if rule is not None else "",
             standing=standing(rule) if rule is not None else "",
-            project=self._project(rule) if rule is not None else "",
-            acceptable=self._acceptable(1),
+            project=self.project_of(rule) if rule is not None else "",
+            acceptable=self.acceptable(1),
             model=self.bench.engine.config.rules.provider != "none",
             reading=bool(self.reading),
             seen=view is not None and bool(view.sees),
             watched=view is not None and view.watched,
         )
-
-
-def _number(typed: str) -> int:
-    """A number from 1; 0 for anything else."""
-    return int(typed) if typed.strip().isdecimal() and len(typed) < 10 else 0
