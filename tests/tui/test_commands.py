@@ -357,7 +357,7 @@ def test_the_footer_of_the_workbench() -> None:
 
 
 def test_the_footer_of_tune() -> None:
-    assert TUNE.footer(SCORES)[0] == ("← →", "move the threshold")
+    assert TUNE.footer(SCORES)[0] == ("← →", "threshold")
     assert ("enter", "apply") not in TUNE.footer(SCORES)
     moved = TUNE.footer(replace(SCORES, moved=True))
     assert ("enter", "apply") in moved[:4] and ("esc", "discard") in moved[:4]

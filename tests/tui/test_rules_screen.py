@@ -268,12 +268,12 @@ async def test_a_pattern_of_ones_own_is_watched_for(root: Path) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         branch = await driven.choose(BRANCH)
         topic = root / f"topics/rule-{branch.id}.md"
-        await driven.press("T")
+        await driven.press("b")
         await driven.type("(")
         await driven.press("enter")
         await driven.until(lambda: "pattern" in driven.said)
         assert not topic.exists()
-        await driven.press("T", "ctrl+u")
+        await driven.press("b", "ctrl+u")
         await driven.type("git push .*main")
         await driven.press("enter")
         await driven.until(lambda: "it sees git push .*main" in driven.text)
@@ -409,7 +409,7 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
         await driven.choose(BRANCH)
         await driven.settle()
         await driven.press("t")
-        assert "its words do not tell what breaks it; T asks you for a pattern" in driven.said
+        assert "its words do not tell what breaks it; b asks you for a pattern" in driven.said
         amend = await driven.choose("amend")
         await driven.until(lambda: "t has agents watched for: git commit --amend" in driven.flat())
         await driven.press("t")
@@ -425,7 +425,7 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
 
 async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> None:
     async with opened(root, read_only=True) as driven:
-        await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X", "P", "T", "F")
+        await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X", "P", "b", "F")
         assert set(driven.said.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
         assert len(driven.listed()) == 8
     (root / PATH).unlink()

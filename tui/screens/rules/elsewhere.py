@@ -102,7 +102,7 @@ class ElsewhereCommands(RulesLayout):
             Need(lambda here: not here.watched, "it is watched for already"),
             Need(
                 lambda here: here.seen,
-                "its words do not tell what breaks it; T asks you for a pattern of that",
+                "its words do not tell what breaks it; b asks you for a pattern of that",
             ),
             WRITABLE,
         ],
@@ -116,7 +116,7 @@ class ElsewhereCommands(RulesLayout):
             self._watches.ask((rule.id, ""))
 
     @command(
-        "T", title="Have agents watched for a pattern of your own",
+        "b", title="Have agents watched for a pattern of your own",
         needs=[A_RULE, Need(lambda here: not here.watched, "it is watched for already"), WRITABLE],
     )  # fmt: skip
     def watch_pattern(self) -> None:
