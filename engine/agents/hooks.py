@@ -89,7 +89,8 @@ class Hooks:
                 run, text = self._told(call, run, started)
                 answer = call.contract.answer(call.event.name, text)
             else:
-                self._later(partial(self._capture, call))
+                self._goes_on(call)
+                self._later(partial(self._capture, call, run))
                 return answer
         except (AutopoiesisError, OSError) as error:
             run = replace(run, said=str(error), failed=True)
@@ -105,6 +106,12 @@ class Hooks:
             is_again = bool(call.session_id) and asked in self._lately
             self._lately.setdefault(asked, now)
         return is_again
+
+    def _goes_on(self, call: HookCall) -> None:
+        """What a session asks from now on it has not asked yet: who resumes one does so at once."""
+        with self._guard:
+            lately = self._lately.items()
+            self._lately = {asked: at for asked, at in lately if asked[1] != call.session_id}
 
     def _catch_up(self, started: float) -> bool:
         """Brings the index up to date as far as there is time; whether it is."""
@@ -154,8 +161,10 @@ class Hooks:
     def _beside(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         """What is worth knowing for a message."""
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
+        call = replace(call, prompt=_words_of(call))
         if not budget or not call.prompt.strip():
-            return replace(run, said="hooks.prompt_tokens is 0" if not budget else "an empty prompt"), ""
+            why = "no words of a person's" if budget else "hooks.prompt_tokens is 0"
+            return replace(run, said=why), ""
         known = self.log.known(call.session_id)
         message, before = self._message(call)
         # Nobody sits at the workbench to answer while an agent waits; what a model decides is worth the time.
@@ -217,10 +226,9 @@ class Hooks:
 
     # What is taken in.
 
-    def _capture(self, call: HookCall) -> None:
+    def _capture(self, call: HookCall, run: HookRun) -> None:
         """Takes the session in, as far as the agent has written it down; commits it at its end."""
         started = time.monotonic()
-        run = self._run(call)
         try:
             said, line = self._captured(call)
             run = replace(run, said=said, line=line)
@@ -346,6 +354,15 @@ class Hooks:
 def _with(run: HookRun, made: Compiled) -> HookRun:
     labels = tuple(dict.fromkeys(section.label for section in made.sections))
     return replace(run, tokens=made.tokens, labels=labels)
+
+
+def _words_of(call: HookCall) -> str:
+    """What the person said: Claude Code sends what a task in the background ends with as a prompt too."""
+    if call.contract.agent != "claude-code" or not call.prompt.lstrip().startswith("<"):
+        return call.prompt
+    from engine.transcripts.importers.claude_said import typed_of  # noqa: PLC0415 — for few prompts
+
+    return typed_of(call.prompt)
 
 
 def _parent_of(call: HookCall) -> str:

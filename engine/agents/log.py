@@ -74,16 +74,19 @@ class HookLog:
 
     def known(self, session_id: str) -> Known:
         """What the agent of a session holds of what it was told."""
-        known, own = Known(), session_id
+        known, own, compacted = Known(), session_id, ""
         for run in self.backwards(_LOOKED_BACK) if session_id else ():
             if run.session_id != session_id:
                 continue
+            if run.at < compacted:
+                return known
             if run.moment == "pre_compact" and run.line:
-                line = run.line if session_id == own else 0  # another's line is of another transcript
-                return replace(known, since=known.since or run.at, line=line)
-            if (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
-                if not known.since:
-                    known = Known(run.at, 0, run.rules, frozenset(run.told))
+                # Noted when its notes were taken: what was told since may stand before it.
+                compacted, line = run.at, run.line if session_id == own else 0  # another's is of another's
+                known = replace(known, since=known.since or run.at, line=line)
+            elif (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
+                if run.at > known.since:
+                    known = replace(known, since=run.at, rules=run.rules, told=frozenset(run.told))
                 if run.source != "compact":
                     return known
             elif run.parent:  # what that one was told until then, this one holds
