@@ -30,6 +30,7 @@ from engine.conversations.turns import Before
 from engine.errors import AutopoiesisError, ImportFailed, TranscriptError
 from engine.events import AgentTold
 from engine.store.user_folder import cache_folder, write_own
+from engine.transcripts.injected import strip_injected
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
@@ -357,12 +358,14 @@ def _with(run: HookRun, made: Compiled) -> HookRun:
 
 
 def _words_of(call: HookCall) -> str:
-    """What the person said: Claude Code sends what a task in the background ends with as a prompt too."""
-    if call.contract.agent != "claude-code" or not call.prompt.lstrip().startswith("<"):
-        return call.prompt
+    """What the person said: Gemini puts what hooks have added before a session's first prompt, and Claude
+    Code sends what a task in the background ended with as a prompt too."""
+    prompt = strip_injected(call.prompt)
+    if call.contract.agent != "claude-code" or not prompt.lstrip().startswith("<"):
+        return prompt
     from engine.transcripts.importers.claude_said import typed_of  # noqa: PLC0415 — for few prompts
 
-    return typed_of(call.prompt)
+    return typed_of(prompt)
 
 
 def _parent_of(call: HookCall) -> str:

@@ -15,6 +15,7 @@ from engine.agents.switches import Switches
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
 from engine.events import AgentTold, Trouble
+from engine.injections.model import message_hash
 from tests.agents.agent import INJECTED, Agent
 from tests.cases import each_case
 from tests.engine.conftest import Witness
@@ -301,6 +302,15 @@ def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engi
     assert Hooks(engine).answer("gemini", json.dumps(event).encode()) == "{}"
     assert texts(engine) == ["fix it", "Fixed."]
     assert engine.files.read(captured(engine).path).decode().count("# fix it\n") == 1
+
+
+def test_gemini_repeats_what_hooks_added_and_that_is_not_the_prompt(engine: Engine, hooks: Hooks) -> None:
+    """As version 0.61 sends a session's first prompt."""
+    told = f"<hook_context>{BLOCK.replace('never mind the tests', REVIEW)}</hook_context>"
+    event = {"hook_event_name": "BeforeAgent", "session_id": SESSION}
+    assert hooks.answer("gemini", json.dumps({**event, "prompt": f"{told}\n\nok, do it"}).encode()) == "{}"
+    hooks.answer("gemini", json.dumps({**event, "prompt": f"{told}\n\n{REVIEW}"}).encode())
+    assert engine.injections.log.last(1)[0].message_hash == message_hash(REVIEW), "by which it is found again"
 
 
 def test_gemini_says_at_every_call_of_its_model_that_it_might_compress(hooks: Hooks) -> None:
