@@ -93,6 +93,9 @@ class Contract:
     silence: str = ""
     """The answer that adds nothing."""
 
+    compacts_unsaid: bool = False
+    """Whether it compacts by itself without an event that says so, and starts no session: its log tells."""
+
     trusted: str = ""
     """The file of its folder that names the hooks that the person has trusted; empty where it runs any."""
 
@@ -183,6 +186,7 @@ GEMINI = Contract(
     mcp_key="mcpServers",
     note="Gemini CLI warns once of a project's hooks, and turns < and > in what they add into &lt; and &gt;.",
     ticks=1_000,
+    compacts_unsaid=True,
     silence="{}",  # where stdout is empty it reads stderr instead
 )
 

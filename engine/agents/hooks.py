@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING
 from engine.activation.trace import Message
 from engine.agents import told
 from engine.agents.call import HookCall, read_call
-from engine.agents.contracts import WAITED_FOR
+from engine.agents.contracts import WAITED_FOR, Moment
+from engine.agents.heard import parent_of, words_of
 from engine.agents.log import GOES_ON, HookLog, HookRun
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
-from engine.errors import AutopoiesisError, ImportFailed, TranscriptError
+from engine.errors import AutopoiesisError, TranscriptError
 from engine.events import AgentTold
 from engine.store.user_folder import cache_folder, write_own
-from engine.transcripts.injected import strip_injected
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
@@ -151,7 +151,7 @@ class Hooks:
             agent = call.contract.agent
             return prompts.compile("", None, budget=tokens, part="standing", project=project, agent=agent)
 
-        made, text = self._fitted(call, budget, compiled)
+        made, text = self._fitted("session_start", call.contract.most_bytes, budget, compiled)
         if not text:
             return replace(run, said="there is nothing to say yet"), ""
         shown = self._engine.injections.rules_in(made)
@@ -162,11 +162,14 @@ class Hooks:
     def _beside(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         """What is worth knowing for a message."""
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
-        call = replace(call, prompt=_words_of(call))
+        call = replace(call, prompt=words_of(call))
         if not budget or not call.prompt.strip():
             why = "no words of a person's" if budget else "hooks.prompt_tokens is 0"
             return replace(run, said=why), ""
-        known = self.log.known(call.session_id)
+        known, again = self.log.known(call.session_id), ""
+        if known.line and not known.told and call.contract.compacts_unsaid:
+            run, again = self._standing(call, run)  # it starts no session by which it would hear that again
+            known = replace(known, rules=run.rules, told=frozenset(run.told))
         message, before = self._message(call)
         # Nobody sits at the workbench to answer while an agent waits; what a model decides is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
@@ -187,9 +190,9 @@ class Hooks:
                 search=can_search,
             )
 
-        made, text = self._fitted(call, budget, compiled)
+        made, text = self._fitted("prompt", call.contract.most_bytes - len(again.encode()), budget, compiled)
         if not text:
-            return replace(run, said="nothing is worth saying"), ""
+            return (run, again) if again else (replace(run, said="nothing is worth saying"), "")
         if time.monotonic() - started > SECONDS:
             return replace(run, said="too late: the agent has gone on", failed=True), ""
         noted = engine.injections.record(
@@ -200,7 +203,7 @@ class Hooks:
             by=call.contract.agent,
             standing=known.rules,
         )
-        return replace(_with(run, made), injection=noted), text
+        return replace(_with(run, made), injection=noted), again + text
 
     def _message(self, call: HookCall) -> tuple[Message, Before]:
         at = self._engine.clock()
@@ -212,13 +215,12 @@ class Hooks:
         return Message(call.prompt, session_id=call.session_id, at=at), Before(session_id=call.session_id)
 
     def _fitted(
-        self, call: HookCall, budget: int, compiled: Callable[[int], Compiled]
+        self, moment: Moment, most: int, budget: int, compiled: Callable[[int], Compiled]
     ) -> tuple[Compiled, str]:
-        """What is told, within what the agent takes: tokens are not bytes, least of all in other scripts."""
-        most = call.contract.most_bytes
+        """What is told, within so many bytes: tokens are not bytes, least of all in other scripts."""
         for _ in range(_AGAIN):
             made = compiled(budget)
-            text = told.text_of(made, call.event.moment)
+            text = told.text_of(made, moment)
             size = len(text.encode("utf-8"))
             if size <= most:
                 break
@@ -261,6 +263,8 @@ class Hooks:
             self._learn(result.target, before)
         said = f"{result.status}: {result.target}"
         line = self._flush(result.target) if call.event.moment == "pre_compact" else 0
+        if call.event.moment == "stop" and call.contract.compacts_unsaid:
+            line = self._summed_up(result.target, before)
         if call.event.moment == "session_end":
             said += f"; {self._committed(done.results)}"
         return said, line
@@ -322,6 +326,15 @@ class Hooks:
                     self._engine.trouble(f"notes of {path} were not taken: {record.error}")
         return conversation.turns[-1].line + 1
 
+    def _summed_up(self, path: str, before: tuple[str, int]) -> int:
+        """The line of the last summary among new turns, which the agent holds in the place of what it had."""
+        conversation = self._engine.conversations.read(path)
+        if conversation is None:
+            return 0
+        known = before[1] - conversation.first if before[0] == path else 0
+        new = conversation.turns[max(0, known) :]
+        return max((turn.line for turn in new if (turn.role, turn.kind) == ("system", "summary")), default=0)
+
     # What is noted.
 
     def _run(self, call: HookCall) -> HookRun:
@@ -332,7 +345,7 @@ class Hooks:
             call.session_id,
             call.project,
             source=call.source if call.event.moment == "session_start" else "",
-            parent=_parent_of(call),
+            parent=parent_of(call),
         )
 
     def _now(self) -> str:
@@ -353,30 +366,5 @@ class Hooks:
 
 
 def _with(run: HookRun, made: Compiled) -> HookRun:
-    labels = tuple(dict.fromkeys(section.label for section in made.sections))
-    return replace(run, tokens=made.tokens, labels=labels)
-
-
-def _words_of(call: HookCall) -> str:
-    """What the person said: Gemini puts what hooks have added before a session's first prompt, and Claude
-    Code sends what a task in the background ended with as a prompt too."""
-    prompt = strip_injected(call.prompt)
-    if call.contract.agent != "claude-code" or not prompt.lstrip().startswith("<"):
-        return prompt
-    from engine.transcripts.importers.claude_said import typed_of  # noqa: PLC0415 — for few prompts
-
-    return typed_of(prompt)
-
-
-def _parent_of(call: HookCall) -> str:
-    """The session that a fork goes on from, as the head of Codex's log names it; empty where none is."""
-    if call.event.moment != "session_start" or call.source != "fork" or not call.transcript:
-        return ""
-    from engine.transcripts.importers.lines import opened, read_lines  # noqa: PLC0415 — not for a prompt
-
-    with contextlib.suppress(ImportFailed), opened(Path(call.transcript)) as stream:
-        for record in (line.records[0] for line in read_lines(stream) if line.records):
-            head = record.get("payload")
-            named = head.get("forked_from_id") if isinstance(head, dict) else None
-            return named.lower() if isinstance(named, str) else ""
-    return ""
+    labels = dict.fromkeys((*run.labels, *(section.label for section in made.sections)))
+    return replace(run, tokens=run.tokens + made.tokens, labels=tuple(labels))

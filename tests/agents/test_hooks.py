@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,12 @@ from engine.agents.switches import Switches
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
 from engine.events import AgentTold, Trouble
-from engine.injections.model import message_hash
 from tests.agents.agent import INJECTED, Agent
 from tests.cases import each_case
 from tests.engine.conftest import Witness
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 
 REVIEW = "Can you review the PR that just came in?"
-
-
-@pytest.fixture
-def engine(indexed_sample: Path) -> Iterator[Engine]:
-    with Engine.open(indexed_sample) as opened:
-        yield opened
-
-
-@pytest.fixture
-def hooks(engine: Engine) -> Hooks:
-    return Hooks(engine)
 
 
 @pytest.fixture
@@ -279,45 +267,6 @@ def test_what_was_injected_is_never_captured(form: str, engine: Engine, hooks: H
     said(hooks, hook_event_name="Stop", transcript_path=str(path))
     data = engine.files.read(captured(engine).path).decode()
     assert "said the memory" not in data and "fix it" in data and "Fixed." in data
-
-
-def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engine, tmp_path: Path) -> None:
-    added = f"<hook_context>{BLOCK}</hook_context>"
-    context = "<session_context>\nThis is the Gemini CLI.\n<x>\nours\n</x>\n</session_context>"
-    messages = [
-        {"id": "0", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": [{"text": context}]},
-        {"id": "1", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": f"fix it\n\n{added}"},
-        {"id": "2", "timestamp": "2026-02-16T18:01:00.000Z", "type": "gemini", "content": "Fixed."},
-    ]
-    log = tmp_path / "chats/session-2026-02-16T18-00-0f0e0d0c.json"
-    log.parent.mkdir()
-    head = {"sessionId": SESSION, "projectHash": "abc", "startTime": "2026-02-16T18:00:00.000Z"}
-    log.write_text(json.dumps({**head, "lastUpdated": "2026-02-16T18:01:00.000Z", "messages": messages}))
-    event = {
-        "hook_event_name": "AfterAgent",
-        "session_id": SESSION,
-        "transcript_path": str(log),
-        "cwd": "/home/x",
-    }
-    assert Hooks(engine).answer("gemini", json.dumps(event).encode()) == "{}"
-    assert texts(engine) == ["fix it", "Fixed."]
-    assert engine.files.read(captured(engine).path).decode().count("# fix it\n") == 1
-
-
-def test_gemini_repeats_what_hooks_added_and_that_is_not_the_prompt(engine: Engine, hooks: Hooks) -> None:
-    """As version 0.61 sends a session's first prompt."""
-    told = f"<hook_context>{BLOCK.replace('never mind the tests', REVIEW)}</hook_context>"
-    event = {"hook_event_name": "BeforeAgent", "session_id": SESSION}
-    assert hooks.answer("gemini", json.dumps({**event, "prompt": f"{told}\n\nok, do it"}).encode()) == "{}"
-    hooks.answer("gemini", json.dumps({**event, "prompt": f"{told}\n\n{REVIEW}"}).encode())
-    assert engine.injections.log.last(1)[0].message_hash == message_hash(REVIEW), "by which it is found again"
-
-
-def test_gemini_says_at_every_call_of_its_model_that_it_might_compress(hooks: Hooks) -> None:
-    event = {"hook_event_name": "PreCompress", "session_id": SESSION, "transcript_path": ""}
-    for trigger in ("auto", "manual"):
-        hooks.answer("gemini", json.dumps({**event, "trigger": trigger}).encode())
-    assert len(notes(hooks)) == 1, "what it was told is not told again at every prompt"
 
 
 PROMPT = {"hook_event_name": "UserPromptSubmit"}
