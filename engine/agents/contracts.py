@@ -93,6 +93,15 @@ class Contract:
     silence: str = ""
     """The answer that adds nothing."""
 
+    compacts_unsaid: bool = False
+    """Whether it compacts by itself without an event that says so, and starts no session: its log tells."""
+
+    trusted: str = ""
+    """The file of its folder that names the hooks that the person has trusted; empty where it runs any."""
+
+    trust: str = ""
+    """How the person trusts them."""
+
     def event(self, name: str) -> Event | None:
         """The event that the agent calls so; ``None`` for one that we do not know."""
         return next((each for each in self.events if each.name == name), None)
@@ -130,6 +139,8 @@ CLAUDE_CODE = Contract(
     note="Sessions that run already take the hooks up when they are started again.",
 )
 
+_TRUST_CODEX = "start codex, which asks, or type /hooks there"
+
 CODEX = Contract(
     agent="codex",
     title="Codex",
@@ -147,11 +158,13 @@ CODEX = Contract(
     mcp=Place("config.toml", ".codex/config.toml"),
     mcp_key="mcp_servers",
     note=(
-        "Codex runs a new or changed hook only after you have trusted it: start codex, which asks, or type "
-        "/hooks there. Until then it runs none, and `codex exec` says nothing of it. Versions before May "
+        f"Codex runs a new or changed hook only after you have trusted it: {_TRUST_CODEX}. "
+        "Until then it runs none, and `codex exec` says nothing of it. Versions before May "
         "2026 need `codex_hooks = true` under [features] in config.toml. AUTOPOIESIS_HOOKS=off may not reach "
         "the hooks of its screen, which run in a process of their own: use `autopoiesis hook off`."
     ),
+    trusted="config.toml",
+    trust=_TRUST_CODEX,
 )
 
 GEMINI = Contract(
@@ -173,6 +186,7 @@ GEMINI = Contract(
     mcp_key="mcpServers",
     note="Gemini CLI warns once of a project's hooks, and turns < and > in what they add into &lt; and &gt;.",
     ticks=1_000,
+    compacts_unsaid=True,
     silence="{}",  # where stdout is empty it reads stderr instead
 )
 

@@ -174,6 +174,13 @@ def _held(root: Node) -> Iterator[tuple[str, list[tuple[Node, Node]]]]:
                     yield name, [(root, hooks), (hooks, event), (event, group), (handlers, handler)]
 
 
+def hooks_in(text: str) -> Iterator[tuple[str, int, int, dict[str, Any]]]:
+    """Each hook of ours: its event, the number of its group there and its own in that, and the group."""
+    for name, held in _held(_root(text)):
+        (event, group), (handlers, handler) = held[2:]
+        yield name, event.children.index(group), handlers.children.index(handler), group.value
+
+
 def _our_hooks(text: str) -> Entries:
     found: dict[str, Any] = {}
     for event, held in _held(_root(text)):

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 from engine.activation.trace import Message
 from engine.agents import told
 from engine.agents.call import HookCall, read_call
-from engine.agents.contracts import WAITED_FOR
+from engine.agents.contracts import WAITED_FOR, Moment
+from engine.agents.heard import parent_of, words_of
 from engine.agents.log import GOES_ON, HookLog, HookRun
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.conversations.turns import Before
-from engine.errors import AutopoiesisError, ImportFailed, TranscriptError
+from engine.errors import AutopoiesisError, TranscriptError
 from engine.events import AgentTold
 from engine.store.user_folder import cache_folder, write_own
 
@@ -89,7 +90,8 @@ class Hooks:
                 run, text = self._told(call, run, started)
                 answer = call.contract.answer(call.event.name, text)
             else:
-                self._later(partial(self._capture, call))
+                self._goes_on(call)
+                self._later(partial(self._capture, call, run))
                 return answer
         except (AutopoiesisError, OSError) as error:
             run = replace(run, said=str(error), failed=True)
@@ -105,6 +107,12 @@ class Hooks:
             is_again = bool(call.session_id) and asked in self._lately
             self._lately.setdefault(asked, now)
         return is_again
+
+    def _goes_on(self, call: HookCall) -> None:
+        """What a session asks from now on it has not asked yet: who resumes one does so at once."""
+        with self._guard:
+            lately = self._lately.items()
+            self._lately = {asked: at for asked, at in lately if asked[1] != call.session_id}
 
     def _catch_up(self, started: float) -> bool:
         """Brings the index up to date as far as there is time; whether it is."""
@@ -143,7 +151,7 @@ class Hooks:
             agent = call.contract.agent
             return prompts.compile("", None, budget=tokens, part="standing", project=project, agent=agent)
 
-        made, text = self._fitted(call, budget, compiled)
+        made, text = self._fitted("session_start", call.contract.most_bytes, budget, compiled)
         if not text:
             return replace(run, said="there is nothing to say yet"), ""
         shown = self._engine.injections.rules_in(made)
@@ -154,9 +162,14 @@ class Hooks:
     def _beside(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         """What is worth knowing for a message."""
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
+        call = replace(call, prompt=words_of(call))
         if not budget or not call.prompt.strip():
-            return replace(run, said="hooks.prompt_tokens is 0" if not budget else "an empty prompt"), ""
-        known = self.log.known(call.session_id)
+            why = "no words of a person's" if budget else "hooks.prompt_tokens is 0"
+            return replace(run, said=why), ""
+        known, again = self.log.known(call.session_id), ""
+        if known.line and not known.told and call.contract.compacts_unsaid:
+            run, again = self._standing(call, run)  # it starts no session by which it would hear that again
+            known = replace(known, rules=run.rules, told=frozenset(run.told))
         message, before = self._message(call)
         # Nobody sits at the workbench to answer while an agent waits; what a model decides is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
@@ -177,9 +190,9 @@ class Hooks:
                 search=can_search,
             )
 
-        made, text = self._fitted(call, budget, compiled)
+        made, text = self._fitted("prompt", call.contract.most_bytes - len(again.encode()), budget, compiled)
         if not text:
-            return replace(run, said="nothing is worth saying"), ""
+            return (run, again) if again else (replace(run, said="nothing is worth saying"), "")
         if time.monotonic() - started > SECONDS:
             return replace(run, said="too late: the agent has gone on", failed=True), ""
         noted = engine.injections.record(
@@ -190,7 +203,7 @@ class Hooks:
             by=call.contract.agent,
             standing=known.rules,
         )
-        return replace(_with(run, made), injection=noted), text
+        return replace(_with(run, made), injection=noted), again + text
 
     def _message(self, call: HookCall) -> tuple[Message, Before]:
         at = self._engine.clock()
@@ -202,13 +215,12 @@ class Hooks:
         return Message(call.prompt, session_id=call.session_id, at=at), Before(session_id=call.session_id)
 
     def _fitted(
-        self, call: HookCall, budget: int, compiled: Callable[[int], Compiled]
+        self, moment: Moment, most: int, budget: int, compiled: Callable[[int], Compiled]
     ) -> tuple[Compiled, str]:
-        """What is told, within what the agent takes: tokens are not bytes, least of all in other scripts."""
-        most = call.contract.most_bytes
+        """What is told, within so many bytes: tokens are not bytes, least of all in other scripts."""
         for _ in range(_AGAIN):
             made = compiled(budget)
-            text = told.text_of(made, call.event.moment)
+            text = told.text_of(made, moment)
             size = len(text.encode("utf-8"))
             if size <= most:
                 break
@@ -217,10 +229,9 @@ class Hooks:
 
     # What is taken in.
 
-    def _capture(self, call: HookCall) -> None:
+    def _capture(self, call: HookCall, run: HookRun) -> None:
         """Takes the session in, as far as the agent has written it down; commits it at its end."""
         started = time.monotonic()
-        run = self._run(call)
         try:
             said, line = self._captured(call)
             run = replace(run, said=said, line=line)
@@ -252,6 +263,8 @@ class Hooks:
             self._learn(result.target, before)
         said = f"{result.status}: {result.target}"
         line = self._flush(result.target) if call.event.moment == "pre_compact" else 0
+        if call.event.moment == "stop" and call.contract.compacts_unsaid:
+            line = self._summed_up(result.target, before)
         if call.event.moment == "session_end":
             said += f"; {self._committed(done.results)}"
         return said, line
@@ -313,6 +326,15 @@ class Hooks:
                     self._engine.trouble(f"notes of {path} were not taken: {record.error}")
         return conversation.turns[-1].line + 1
 
+    def _summed_up(self, path: str, before: tuple[str, int]) -> int:
+        """The line of the last summary among new turns, which the agent holds in the place of what it had."""
+        conversation = self._engine.conversations.read(path)
+        if conversation is None:
+            return 0
+        known = before[1] - conversation.first if before[0] == path else 0
+        new = conversation.turns[max(0, known) :]
+        return max((turn.line for turn in new if (turn.role, turn.kind) == ("system", "summary")), default=0)
+
     # What is noted.
 
     def _run(self, call: HookCall) -> HookRun:
@@ -323,7 +345,7 @@ class Hooks:
             call.session_id,
             call.project,
             source=call.source if call.event.moment == "session_start" else "",
-            parent=_parent_of(call),
+            parent=parent_of(call),
         )
 
     def _now(self) -> str:
@@ -344,19 +366,5 @@ class Hooks:
 
 
 def _with(run: HookRun, made: Compiled) -> HookRun:
-    labels = tuple(dict.fromkeys(section.label for section in made.sections))
-    return replace(run, tokens=made.tokens, labels=labels)
-
-
-def _parent_of(call: HookCall) -> str:
-    """The session that a fork goes on from, as the head of Codex's log names it; empty where none is."""
-    if call.event.moment != "session_start" or call.source != "fork" or not call.transcript:
-        return ""
-    from engine.transcripts.importers.lines import opened, read_lines  # noqa: PLC0415 — not for a prompt
-
-    with contextlib.suppress(ImportFailed), opened(Path(call.transcript)) as stream:
-        for record in (line.records[0] for line in read_lines(stream) if line.records):
-            head = record.get("payload")
-            named = head.get("forked_from_id") if isinstance(head, dict) else None
-            return named.lower() if isinstance(named, str) else ""
-    return ""
+    labels = dict.fromkeys((*run.labels, *(section.label for section in made.sections)))
+    return replace(run, tokens=run.tokens + made.tokens, labels=tuple(labels))

@@ -13,7 +13,7 @@ import os
 import stat
 import sysconfig
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -30,6 +30,7 @@ from engine.agents.entries import (
     with_entries,
 )
 from engine.agents.jsonc import JsonError
+from engine.agents.trusted import untrusted
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
 from engine.store.named_file import NamedFile, make_folder_of, read_named, remove_named, replace_named
 from engine.store.paths import shown
@@ -150,7 +151,7 @@ class Change:
             remove_named(self.spent)
 
 
-State = Literal["installed", "differs", "stale", "no", "unreadable"]
+State = Literal["installed", "untrusted", "differs", "stale", "no", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ class Standing:
     state: State
     path: str = ""  # of the file
     why: str = ""  # with the file's name where it is about a file
+    cure: str = ""  # where another installation is none
 
 
 def installation(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -> list[Change]:
@@ -216,8 +218,9 @@ def standing(contract: Contract, where: Where, programs: Programs | None) -> tup
     """
     now = (None, None) if programs is None else wanted(contract, programs.folder, programs.workspace)
     hooks, server = sections(contract)
+    stands = _standing(contract, where, contract.hooks, hooks, now[0])
     return (
-        _standing(contract, where, contract.hooks, hooks, now[0]),
+        _trusted(contract, where, stands) if stands.state == "installed" and contract.trusted else stands,
         _standing(contract, where, contract.mcp, server, now[1]),
     )
 
@@ -243,6 +246,21 @@ def _standing(
     if now is not None and ours != now:
         return Standing("differs", path, f"{shown(path)}: runs {', '.join(programs_in(ours))}")
     return Standing("installed", path)
+
+
+def _trusted(contract: Contract, where: Where, stands: Standing) -> Standing:
+    """The same, or that its hooks stand there and are not run."""
+    try:
+        texts = [_text(_read(Path(os.path.realpath(each)), writes=False))[1]
+                 for each in (stands.path, where.folder(contract) / contract.trusted)]  # fmt: skip
+    except AutopoiesisError:
+        return stands  # nothing is known of it
+    waiting, number = untrusted(Path(stands.path), *texts)
+    if not waiting:
+        return stands
+    those = "none of these hooks" if waiting == number else f"only {number - waiting} of these {number} hooks"
+    why = f"{shown(stands.path)}: {contract.title} runs {those} until you have trusted them"
+    return replace(stands, state="untrusted", why=why, cure=contract.trust)
 
 
 def _files(

@@ -38,7 +38,7 @@ class HookRun:
     rules: tuple[str, ...] = ()  # ids of the rules among them
     told: tuple[tuple[str, str], ...] = ()  # of a ``session_start``: path and lines of what it was told
     injection: str = ""  # id in the injection log
-    line: int = 0  # of a ``pre_compact``: the first line of the transcript that the agent will still hold
+    line: int = 0  # after a compaction: the first line of the transcript that the agent holds from then on
     said: str = ""  # in one clause: why nothing was said, or what was captured
     failed: bool = False
 
@@ -75,16 +75,24 @@ class HookLog:
     def known(self, session_id: str) -> Known:
         """What the agent of a session holds of what it was told."""
         known, own = Known(), session_id
+        compacted: HookRun | None = None
         for run in self.backwards(_LOOKED_BACK) if session_id else ():
             if run.session_id != session_id:
                 continue
-            if run.moment == "pre_compact" and run.line:
-                line = run.line if session_id == own else 0  # another's line is of another transcript
-                return replace(known, since=known.since or run.at, line=line)
-            if (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
-                if not known.since:
-                    known = Known(run.at, 0, run.rules, frozenset(run.told))
-                if run.source != "compact":
+            if compacted is not None and run.at < compacted.at:
+                # Where a log told of it afterwards, what the last prompt brought stands behind the summary.
+                is_late = compacted.moment == "stop" and known.since == compacted.at
+                if is_late and run.moment != "prompt":
+                    continue
+                return replace(known, since=run.at) if is_late else known
+            if run.line:
+                # Noted when it was captured: what was told since may stand before it.
+                compacted, line = run, run.line if session_id == own else 0  # another's is of another's
+                known = replace(known, since=known.since or run.at, line=line)
+            elif (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
+                if run.at > known.since:
+                    known = replace(known, since=run.at, rules=run.rules, told=frozenset(run.told))
+                if run.moment == "session_start" and run.source != "compact":
                     return known
             elif run.parent:  # what that one was told until then, this one holds
                 session_id = run.parent

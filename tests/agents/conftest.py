@@ -1,12 +1,27 @@
-"""What agents are switched off for stays with the test that does it."""
+"""A memory that agents are told of; what they are switched off for stays with the test that does it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from engine.agents.hooks import Hooks
+from engine.engine import Engine
 
 
 @pytest.fixture(autouse=True)
 def own_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.agents.switches.settings_folder", lambda: tmp_path / "settings")
+
+
+@pytest.fixture
+def engine(indexed_sample: Path) -> Iterator[Engine]:
+    with Engine.open(indexed_sample) as opened:
+        yield opened
+
+
+@pytest.fixture
+def hooks(engine: Engine) -> Hooks:
+    return Hooks(engine)

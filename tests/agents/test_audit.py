@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,6 @@ from tests.transcripts.logs import SESSION
 
 REVIEW = "Can you review the PR that just came in?"
 TOPIC, PROCEDURE = "github-pr-review", "knowledge/procedures/code-review.md"
-
-
-@pytest.fixture
-def engine(indexed_sample: Path) -> Iterator[Engine]:
-    with Engine.open(indexed_sample) as opened:
-        yield opened
 
 
 @pytest.fixture

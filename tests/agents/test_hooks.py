@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,6 @@ from tests.engine.conftest import Witness
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 
 REVIEW = "Can you review the PR that just came in?"
-
-
-@pytest.fixture
-def engine(indexed_sample: Path) -> Iterator[Engine]:
-    with Engine.open(indexed_sample) as opened:
-        yield opened
-
-
-@pytest.fixture
-def hooks(engine: Engine) -> Hooks:
-    return Hooks(engine)
 
 
 @pytest.fixture
@@ -106,6 +95,33 @@ def test_a_session_that_goes_on_is_not_told_twice(hooks: Hooks, agent: Agent) ->
     assert agent.starts("clear") != ""
 
 
+def test_who_resumes_at_once_asks_no_second_time(hooks: Hooks, agent: Agent) -> None:
+    agent.starts()
+    agent.hears(REVIEW)
+    for _ in range(2):
+        assert agent.starts("resume") == ""
+        assert notes(hooks)[-1][1].startswith("the session goes on")
+        agent.ends()
+
+
+def test_what_was_told_after_a_compaction_is_held_although_its_notes_took_longer(
+    engine: Engine, hooks: Hooks, tmp_path: Path
+) -> None:
+    (rule,) = engine.rules.add("Open pull requests as drafts, never as ready.").rules
+    waiting: list[Callable[[], None]] = []
+    agent = Agent(Hooks(engine, waiting.append).answer, tmp_path / "claude")
+    agent.starts()
+    agent.hears(REVIEW)
+    waiting.pop()()
+    agent.fires("PreCompact", trigger="auto")
+    agent.starts("compact")
+    waiting.pop()()
+    assert [moment for moment, _ in notes(hooks)][-2:] == ["session_start", "pre_compact"]
+    known = hooks.log.known(SESSION)
+    assert rule.id in known.rules and known.told and known.line > 1
+    assert "topic:github-pr-review" in agent.hears(REVIEW), "that was forgotten"
+
+
 def test_a_fork_holds_what_the_session_was_told(hooks: Hooks, tmp_path: Path) -> None:
     first = Agent(hooks.answer, tmp_path, name="codex")
     fork = Agent(hooks.answer, tmp_path, name="codex", session_id=SESSION.replace("4", "5"))
@@ -157,6 +173,15 @@ def test_a_sub_agents_task_is_not_the_persons_words(hooks: Hooks, tmp_path: Path
     assert agent.fires("UserPromptSubmit", **fields) == ""
     assert "topic:github-pr-review" in agent.hears(REVIEW), "the one that gave the task has not heard it"
     assert [moment for moment, _ in notes(hooks)] == ["session_start", "prompt", "stop"]
+
+
+def test_what_a_task_in_the_background_ends_with_is_not_the_persons_words(hooks: Hooks, agent: Agent) -> None:
+    """As Claude Code 2.1 sends it to the hook of a prompt."""
+    agent.starts()
+    ended = "<task-notification>\n<task-id>a1947a9</task-id>\n<result>{}</result>\n</task-notification>"
+    assert agent.fires("UserPromptSubmit", prompt=ended.format(REVIEW)) == ""
+    assert notes(hooks)[-1] == ("prompt", "no words of a person's")
+    assert "topic:github-pr-review" in agent.fires("UserPromptSubmit", prompt=f"<b> {REVIEW}")
 
 
 def test_corrections_of_what_the_agent_wrote_come_with_the_next_prompt(engine: Engine, agent: Agent) -> None:
@@ -242,36 +267,6 @@ def test_what_was_injected_is_never_captured(form: str, engine: Engine, hooks: H
     said(hooks, hook_event_name="Stop", transcript_path=str(path))
     data = engine.files.read(captured(engine).path).decode()
     assert "said the memory" not in data and "fix it" in data and "Fixed." in data
-
-
-def test_gemini_keeps_what_hooks_add_with_the_message_and_we_do_not(engine: Engine, tmp_path: Path) -> None:
-    added = f"<hook_context>{BLOCK}</hook_context>"
-    context = "<session_context>\nThis is the Gemini CLI.\n<x>\nours\n</x>\n</session_context>"
-    messages = [
-        {"id": "0", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": [{"text": context}]},
-        {"id": "1", "timestamp": "2026-02-16T18:00:00.000Z", "type": "user", "content": f"fix it\n\n{added}"},
-        {"id": "2", "timestamp": "2026-02-16T18:01:00.000Z", "type": "gemini", "content": "Fixed."},
-    ]
-    log = tmp_path / "chats/session-2026-02-16T18-00-0f0e0d0c.json"
-    log.parent.mkdir()
-    head = {"sessionId": SESSION, "projectHash": "abc", "startTime": "2026-02-16T18:00:00.000Z"}
-    log.write_text(json.dumps({**head, "lastUpdated": "2026-02-16T18:01:00.000Z", "messages": messages}))
-    event = {
-        "hook_event_name": "AfterAgent",
-        "session_id": SESSION,
-        "transcript_path": str(log),
-        "cwd": "/home/x",
-    }
-    assert Hooks(engine).answer("gemini", json.dumps(event).encode()) == "{}"
-    assert texts(engine) == ["fix it", "Fixed."]
-    assert engine.files.read(captured(engine).path).decode().count("# fix it\n") == 1
-
-
-def test_gemini_says_at_every_call_of_its_model_that_it_might_compress(hooks: Hooks) -> None:
-    event = {"hook_event_name": "PreCompress", "session_id": SESSION, "transcript_path": ""}
-    for trigger in ("auto", "manual"):
-        hooks.answer("gemini", json.dumps({**event, "trigger": trigger}).encode())
-    assert len(notes(hooks)) == 1, "what it was told is not told again at every prompt"
 
 
 PROMPT = {"hook_event_name": "UserPromptSubmit"}

@@ -153,7 +153,8 @@ def test_whatever_somebody_wrote_stays(
 def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, programs: Programs) -> None:
     assert [each.state for each in standing(contract, where, programs)] == ["no", "no"]
     files = [change.file.path for change in put(contract, where, programs, mcp=True)]
-    assert [each.state for each in standing(contract, where, programs)] == ["installed", "installed"]
+    hooks = "untrusted" if contract.trusted else "installed"
+    assert [each.state for each in standing(contract, where, programs)] == [hooks, "installed"]
     text = files[-1].read_text()
     tree = tomllib.loads(text) if files[-1].suffix == ".toml" else json.loads(text)
     server = tree[contract.mcp_key]["autopoiesis"]
@@ -211,7 +212,8 @@ def test_what_codex_writes_beside_ours_stays(where: Where, programs: Programs) -
     trusted = f'\n[hooks.state]\n\n[hooks.state."{key}"]\ntrusted_hash = "sha256:00"\n'
     allowed = '\n[mcp_servers.autopoiesis.tools.remember]\napproval_mode = "approve"\n'
     path.write_text(path.read_text() + trusted + allowed)
-    assert [each.state for each in standing(CODEX, where, programs)] == ["installed", "installed"]
+    hooks, server = standing(CODEX, where, programs)
+    assert (hooks.state, server.state) == ("untrusted", "installed") and "/hooks" in hooks.cure
     assert all(each.is_none for each in installation(CODEX, where, programs, mcp=True))
     take(CODEX, where, mcp=True)
     assert path.read_text() == trusted

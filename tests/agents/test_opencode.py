@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,6 @@ needs_javascript = pytest.mark.skipif(NODE is None, reason="no JavaScript here")
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def engine(indexed_sample: Path) -> Iterator[Engine]:
-    with Engine.open(indexed_sample) as opened:
-        yield opened
 
 
 def conversation(engine: Engine) -> Conversation:

@@ -385,6 +385,32 @@ GEMINI_LINES = "\n".join(
     )
 )  # fmt: skip
 
+GEMINI_COMPRESSED = "\n".join(
+    json.dumps(each)
+    for each in (
+        {"sessionId": "11112222-3333-4444-8555-666677778888", "projectHash": "abc"},
+        {"id": "1", "timestamp": "2026-02-16T10:00:00Z", "type": "user", "content": [{"text": "p1"}]},
+        {"id": "2", "timestamp": "2026-02-16T10:00:05Z", "type": "gemini", "content": "Here."},
+        {"id": "3", "timestamp": "2026-02-16T10:01:00Z", "type": "user",
+         "content": [{"text": "p2 @a --- long"}], "displayContent": [{"text": "p2"}]},
+        {"id": "4", "timestamp": "2026-02-16T10:01:05Z", "type": "gemini", "content": "There."},
+        {"$set": {"messages": [
+            {"id": "a", "timestamp": "2026-02-16T10:02:00Z", "type": "user",
+             "content": [{"text": "Hm.\n<state_snapshot>planted</state_snapshot>"}]},
+            {"id": "b", "timestamp": "2026-02-16T10:02:00Z", "type": "gemini",
+             "content": [{"text": "Got it. Thanks for the additional context!"}]},
+            {"id": "c", "timestamp": "2026-02-16T10:02:00Z", "type": "user",
+             "content": [{"text": "p2 @a --- long"}, {"text": "<hook_context>{autopoiesis}</hook_context>"}]},
+            {"id": "d", "timestamp": "2026-02-16T10:02:00Z", "type": "gemini",
+             "content": [{"text": "There."}]},
+            {"id": "e", "timestamp": "2026-02-16T10:02:00Z", "type": "user", "content": [{"text": "p3"}]},
+        ]}},
+        {"id": "5", "timestamp": "2026-02-16T10:02:00Z", "type": "info", "content": "Context compressed."},
+        {"id": "6", "timestamp": "2026-02-16T10:02:01Z", "type": "user", "content": [{"text": "p4"}]},
+    )
+)  # fmt: skip
+"""As version 0.61 writes a compression; p3 it has never written so."""
+
 ROLES = "\n".join(
     json.dumps(each)
     for each in (
@@ -481,6 +507,7 @@ SAMPLES = {
     "export.txt": EXPORT,
     "session-1.json": GEMINI,
     "session-2.jsonl": GEMINI_LINES,
+    "session-3.jsonl": GEMINI_COMPRESSED,
     "roles.jsonl": ROLES,
     "senders.json": SENDERS,
     "conversations.json": CLAUDE_AI,
@@ -505,8 +532,9 @@ def test_every_word_of_the_person_arrives_in_order(name: str) -> None:
     turns = read(name, SAMPLES[name]).turns
     arrived = persons(turn.text for turn in turns if turn.role == "user")
     wanted = sorted(said, key=lambda word: int(word[1:])) if name == "chatgpt.json" else said
-    # One sample tells the same message twice: as it was typed, and as it was sent.
-    assert arrived == (list(dict.fromkeys(wanted)) if name == "session-1.json" else wanted)
+    # Two samples tell the same message twice: as it was typed, and as it was sent.
+    twice = name in ("session-1.json", "session-3.jsonl")
+    assert arrived == (list(dict.fromkeys(wanted)) if twice else wanted)
 
 
 @each_case("name", SAMPLES)
@@ -523,6 +551,15 @@ def test_the_person_says_nothing_else(name: str) -> None:
 def test_crlf_makes_no_difference(name: str) -> None:
     turns = read(name, SAMPLES[name]).turns
     assert read(name, SAMPLES[name].replace("\n", "\r\n")).turns == turns
+
+
+def test_what_gemini_repeats_behind_a_summary_is_said_once() -> None:
+    turns = read("session-3.jsonl", GEMINI_COMPRESSED).turns
+    assert [(turn.role, turn.kind) for turn in turns[:6]] == [
+        ("user", ""), ("agent", ""), ("user", ""), ("agent", ""), ("system", "summary"), ("user", ""),
+    ]  # fmt: skip
+    assert [turn.text for turn in turns if turn.role == "agent"] == ["Here.", "There."]
+    assert turns[4].text == "Hm.\n<state_snapshot>planted</state_snapshot>"
 
 
 def test_specstory_knows_session_days_and_tools() -> None:

@@ -56,6 +56,7 @@ for _agent, _contract in CONTRACTS.items():
 def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bool) -> None:
     """Show what agents were told at which event, why nothing was, and what failed, newest first."""
     from engine.agents.log import HookLog  # noqa: PLC0415 — not for `--help`
+    from tui.cli.install import agents_found  # noqa: PLC0415 — not for `--help`
 
     runs: Iterable[HookRun] = HookLog(engine.files, engine.clock).backwards()
     found = list(
@@ -65,6 +66,12 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
     )
     if as_json:
         emit_json(found)
+        return
+    standing = agents_found()
+    if not found and (failed or session):
+        emit("no such run of a hook")
+    elif not found and standing:
+        emit("no hook has run yet; agents take up new ones when they are started again")
     elif not found:
         emit("no hook has run yet: `autopoiesis install` sets them up")
     else:
@@ -81,6 +88,9 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
             for run in found
         ]
         table(rows, ["when", "agent", "event", "project", "tokens", "took", "what"])
+    for each in standing:
+        if each.level == "warning":
+            emit(f"{each.text}: {each.cure}")
 
 
 @hook.verb("off", "autopoiesis hook off", "autopoiesis hook off --project ~/src/shop")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,12 @@ from tui.cli.base import emit, emit_json, invocation, table, verb
 
 if TYPE_CHECKING:
     from engine.agents.contracts import Contract
-    from engine.agents.install import Change, Programs, Where
+    from engine.agents.install import Change, Programs, Standing, Where
     from engine.workspace.finding import Finding
 
 SAID = {
     "installed": "installed",
+    "untrusted": "not trusted yet",
     "differs": "installed otherwise",
     "stale": "stale",
     "no": "not installed",
@@ -44,7 +46,13 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
     opencode, a plugin) the agent's sessions begin with what you told it before, and come into the memory.
     """
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
-    from engine.agents.install import Where, installation, is_on_this_machine, removal  # noqa: PLC0415 — as above
+    from engine.agents.install import (  # noqa: PLC0415 — as above
+        Where,
+        installation,
+        is_on_this_machine,
+        removal,
+        standing,
+    )
 
     folder = None if project is None else project.absolute()
     where = Where(Path.home(), os.environ, folder)
@@ -73,6 +81,7 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
             _advise(contract, where, is_here)
     elif not changes:
         emit(f"{contract.title}: {'nothing of ours is there' if uninstall else 'installed already'}")
+        _say_why(() if uninstall else standing(contract, where, None))
     elif not dry_run:
         if not sys.stdin.isatty():
             emit("write it with --yes")
@@ -143,9 +152,13 @@ def _list(where: Where, as_json: bool) -> int:
         for name, (hooks, server) in found.items()
     ]
     table(rows, ["agent", "on this machine", "hooks", "MCP server"])
-    for each in dict.fromkeys(each for standings in found.values() for each in standings if each.why):
-        emit(each.why)
+    _say_why(each for standings in found.values() for each in standings)
     return 0
+
+
+def _say_why(standings: Iterable[Standing]) -> None:
+    for each in dict.fromkeys(each for each in standings if each.why):
+        emit(f"{each.why}: {each.cure}" if each.cure else each.why)
 
 
 def agents_without() -> list[tuple[str, str]]:
@@ -170,8 +183,8 @@ def agents_found() -> list[Finding]:
     found = []
     for name, contract in CONTRACTS.items():
         for each in standing(contract, Where(Path.home(), os.environ), None):
-            if each.state in ("stale", "unreadable"):
-                cure = f"run: autopoiesis install {name}"
+            if each.state in ("stale", "unreadable", "untrusted"):
+                cure = each.cure or f"run: autopoiesis install {name}"
                 found.append(Finding("warning", f"{contract.title}: {each.why}", cure))
             elif each.state == "installed":
                 found.append(Finding("ok", f"{contract.title} has this memory by {each.path}"))

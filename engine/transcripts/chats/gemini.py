@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,8 +13,11 @@ from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import list_of, object_of, text_of
 from engine.transcripts.importers.tools import result_of, summary_of
+from engine.transcripts.injected import strip_injected
 
 NAME = "gemini"
+_SUMMARY = "<state_snapshot>"
+_REPLY = "Got it. Thanks for the additional context!"
 
 
 def is_session(record: Record) -> bool:
@@ -30,10 +34,12 @@ def read(records: Iterable[Record]) -> Chat:
     """The conversation in the records of a session.
 
     A message that is written again replaces the earlier one. What the person took back by rewinding was said
-    all the same, and stays. The records are the lines of the file, or the one object it is.
+    all the same, and stays, as does what a compression put a summary in the place of. The records are the
+    lines of the file, or the one object it is.
     """
     chat = ChatBuilder()
     messages: dict[str, Record] = {}
+    summaries: set[str] = set()
     for record in records:
         about = object_of(record, "$set") or record
         chat.session_id = chat.session_id or text_of(about, "sessionId")
@@ -41,12 +47,41 @@ def read(records: Iterable[Record]) -> Chat:
         folders = list_of(about, "directories")
         if not chat.cwd and folders and isinstance(folders[0], str):
             chat.cwd = folders[0]
-        for message in list_of(about, "messages") if "messages" in about else [record]:
-            if isinstance(message, dict) and "type" in message:
-                messages[text_of(message, "id") or f"#{len(messages)}"] = message
-    for message in messages.values():
-        _message(chat, message)
+        found = list_of(about, "messages") if "messages" in about else [record]
+        found = [each for each in found if isinstance(each, dict) and "type" in each]
+        at = _summary_in(found)
+        if at is not None:
+            summaries.add(text_of(found[at], "id"))
+            found[at + 1 :] = _new_in(found[at + 2 :], messages)
+        for message in found:
+            messages[text_of(message, "id") or f"#{len(messages)}"] = message
+    for name, message in messages.items():
+        if name in summaries:
+            chat.say("system", _said(message), stamp(message.get("timestamp")), kind="summary")
+        else:
+            _message(chat, message)
     return chat.chat(NAME)
+
+
+def _summary_in(found: list[Record]) -> int | None:
+    """Where a summary stands among messages: a reply that no model gave follows it."""
+    for at, (message, reply) in enumerate(itertools.pairwise(found)):
+        if text_of(message, "type") == "user" and _SUMMARY in _said(message) and _said(reply) == _REPLY:
+            return at
+    return None
+
+
+def _new_in(found: list[Record], known: Mapping[str, Record]) -> Iterator[Record]:
+    """The messages behind a summary without those that it repeats under new names."""
+    said = [(text_of(each, "type"), _said(each)) for each in known.values()]
+    for message in found:
+        kind, text = text_of(message, "type"), _said(message)
+        if text_of(message, "id") in known or not any(kind == each and text in words for each, words in said):
+            yield message
+
+
+def _said(message: Record) -> str:
+    return strip_injected("\n".join(_texts(message.get("content")))).strip()
 
 
 def read_log(records: Iterable[Record]) -> Iterator[Chat]:

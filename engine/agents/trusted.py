@@ -1,0 +1,53 @@
+"""Which of our hooks an agent runs: Codex runs one only once the person has trusted it as it stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from engine.agents.entries import hooks_in
+
+_KEY = re.compile(r"(?P<path>.+):(?P<place>\w+:\d+:\d+)", re.DOTALL)
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+_OURS = {"type", "command", "timeout"}
+
+
+def untrusted(hooks: Path, text: str, settings: str) -> tuple[int, int]:
+    """How many of our hooks the person has still to trust, and how many there are.
+
+    Args:
+        hooks: The file that holds them.
+        text: Its text, which was read as settings before.
+        settings: The text of the settings that name what was trusted, as ``[hooks.state]``. Where it cannot
+            be read, nothing is known: none counts.
+    """
+    try:
+        state = tomllib.loads(settings).get("hooks", {}).get("state", {})
+        kept = {
+            found["place"]: each.get("trusted_hash")
+            for key, each in state.items()
+            if (found := _KEY.fullmatch(key)) and os.path.realpath(found["path"]) == os.path.realpath(hooks)
+        }
+    except (tomllib.TOMLDecodeError, AttributeError):
+        return 0, 0
+    waiting = number = 0
+    for event, at, place, group in hooks_in(text):
+        label = _WORD.sub("_", event).lower()
+        hash_kept, hook = kept.get(f"{label}:{at}:{place}"), group["hooks"][place]
+        # What somebody has added to ours is in the hash in ways of its own.
+        is_known = group.keys() == {"hooks"} and hook.keys() == _OURS
+        waiting += hash_kept is None or (is_known and hash_kept != _hash_of(label, hook))
+        number += 1
+    return waiting, number
+
+
+def _hash_of(label: str, hook: dict[str, Any]) -> str:
+    """As Codex 0.169 makes it: of a hook with what is taken where nothing is said, as JSON in keys' order."""
+    identity = {"event_name": label, "hooks": [{**hook, "async": False}]}
+    text = json.dumps(identity, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
