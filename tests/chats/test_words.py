@@ -562,6 +562,17 @@ def test_what_gemini_repeats_behind_a_summary_is_said_once() -> None:
     assert turns[4].text == "Hm.\n<state_snapshot>planted</state_snapshot>"
 
 
+def test_a_call_without_words_behind_a_summary_of_gemini_is_kept() -> None:
+    call = {"id": "c9", "name": "read_file", "args": {"file_path": "tide.py"}, "result": []}
+    lines = GEMINI_COMPRESSED.splitlines()
+    number = next(at for at, line in enumerate(lines) if "planted" in line)
+    head = json.loads(lines[number])
+    head["$set"]["messages"].append({"id": "new", "type": "gemini", "content": "", "toolCalls": [call]})
+    lines[number] = json.dumps(head)
+    turns = read("session-3.jsonl", "\n".join(lines)).turns
+    assert [tool.name for turn in turns for tool in turn.tools] == ["read_file"]
+
+
 def test_specstory_knows_session_days_and_tools() -> None:
     found = read("x.md", SPECSTORY)
     assert (found.session_id, found.started) == (

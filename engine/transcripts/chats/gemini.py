@@ -76,7 +76,8 @@ def _new_in(found: list[Record], known: Mapping[str, Record]) -> Iterator[Record
     said = [(text_of(each, "type"), _said(each)) for each in known.values()]
     for message in found:
         kind, text = text_of(message, "type"), _said(message)
-        if text_of(message, "id") in known or not any(kind == each and text in words for each, words in said):
+        is_repeated = bool(text) and any(kind == each and text in words for each, words in said)
+        if text_of(message, "id") in known or not is_repeated:  # without a word it has tool calls alone
             yield message
 
 
