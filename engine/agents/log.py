@@ -84,7 +84,8 @@ class HookLog:
                 is_late = compacted.moment == "stop" and known.since == compacted.at
                 if is_late and run.moment != "prompt":
                     continue
-                return replace(known, since=run.at) if is_late else known
+                held = replace(known, since=run.at, rules=run.rules, told=frozenset(run.told))
+                return held if is_late else known
             if run.line:
                 # Noted when it was captured: what was told since may stand before it.
                 compacted, line = run, run.line if session_id == own else 0  # another's is of another's
