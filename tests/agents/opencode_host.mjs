@@ -1,12 +1,13 @@
 // Calls a plugin as opencode 1 or 2 does in a session, and prints what came of it.
-const [file, generation] = process.argv.slice(2)
+const [file, generation, created] = process.argv.slice(2)
 const { default: plugin } = await import(file)
 const id = "ses_4f2aB9"
 const prompt = "Can you review the PR that just came in?"
 const directory = "/home/robin/tidemark"
 const time = { created: 1771264800000 }
+const begun = { created: created ? Number(created) : Date.now() }
 const out = { stored: [], system: [] }
-const about = (each) => ({ id: each, parentID: each === id ? undefined : id, title: "New session - 1" })
+const about = (each) => ({ id: each, parentID: each === id ? undefined : id, title: "New session - 1", time: begun })
 const text = (said) => ({ type: "text", text: said })
 const state = { status: "completed", input: { filePath: "a.py" } }
 
