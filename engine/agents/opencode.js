@@ -8,6 +8,7 @@ const WAITED_MS = 8_000 // for which opencode waits at most
 const HOOK_MS = 6_000 // the program ends by itself within 5 seconds
 const QUIET_MS = 30 * 60_000 // after which a session counts as ended: opencode has no such event
 const SESSION_MOST = 5_000_000 // characters; the program reads no more than 16 MiB
+const OWN_TOOLS = new Set(["apply_patch", "plan_enter", "plan_exit"])
 const LOADED = Date.now()
 const FIRST_GENERATION = Symbol.for("autopoiesis.opencode.1")
 
@@ -64,7 +65,8 @@ const said = (message) => {
     if (part.type !== "tool") return []
     const { input, output, content = [], error } = part.state ?? {}
     const result = String(error?.message ?? error ?? output ?? content.map((each) => each.text ?? "").join("\n"))
-    const name = part.tool ?? part.name
+    const tool = part.tool ?? part.name ?? ""
+    const name = tool.includes("_") && !OWN_TOOLS.has(tool) ? `mcp__${tool}` : tool // of a server, whose name stands before
     const lines = name === "read" && !error && result.match(/^\d+[:|] .*$/gm) // of the file; more stands around them
     const told = (lines ? lines.join("\n") : result).slice(0, 65_536)
     return [{ type: "tool_use", name, input: short(input), output: told, is_error: !!error }]

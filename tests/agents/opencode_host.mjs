@@ -17,7 +17,7 @@ if (generation === "1") {
     { info: { role: "user", time }, parts: out.stored },
     { info: { role: "assistant", time }, parts: [{ type: "reasoning", text: "hm" }, text("I look."), tool] },
     { info: { role: "assistant", time, summary: true }, parts: [text("a summary")] },
-    { info: { role: "assistant", time }, parts: [text("Two remarks.")] },
+    { info: { role: "assistant", time }, parts: [{ ...tool, tool: "forge_read" }, text("Two remarks.")] },
   ]
   const session = {
     get: async ({ path }) => ({ data: { ...about(path.id), directory } }),
@@ -38,7 +38,7 @@ if (generation === "1") {
   await hooks.dispose()
 } else {
   const tool = { type: "tool", name: "read", state: { ...state, content: [text("1\n2")] } }
-  const content = [{ type: "reasoning", text: "hm" }, text("I look."), tool, text("Two remarks.")]
+  const content = [{ type: "reasoning", text: "hm" }, text("I look."), tool, { ...tool, name: "forge_read" }, text("Two remarks.")]
   const work = {}
   const events = new TransformStream()
   const writer = events.writable.getWriter()

@@ -17,6 +17,7 @@ from engine.agents.install import Programs, Where
 from engine.agents.listener import Listener
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
+from engine.provenance.tools import brings_outside
 from tests.agents.agent import INJECTED
 from tests.agents.test_install import put
 from tests.cases import each_case
@@ -82,6 +83,7 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
     kept = conversation(engine)
     assert [turn.text for turn in kept.turns] == [REVIEW, "I look.\n\nTwo remarks."]
     data = engine.files.read(kept.path).decode()
+    assert [brings_outside(call) for turn in kept.turns for call in turn.tools] == [False, True]
     assert INJECTED not in data and "a.py → 2 lines" in data and "channel: opencode" in data
     assert not engine.repository.changed(kept.path), "committed at the end"
     assert not [*(tmp_path / "cache").rglob("*.json")], "the session lay there only meanwhile"
