@@ -163,8 +163,9 @@ CODEX = Contract(
     note=(
         f"Codex runs a new or changed hook only after you have trusted it: {_TRUST_CODEX}. "
         "Until then it runs none, and `codex exec` says nothing of it. Versions before May "
-        "2026 need `codex_hooks = true` under [features] in config.toml. AUTOPOIESIS_HOOKS=off may not reach "
-        "the hooks of its screen, which run in a process of their own: use `autopoiesis hook off`."
+        "2026 need `codex_hooks = true` under [features] in config.toml. AUTOPOIESIS_HOOKS=off "
+        "reaches `codex exec` and `codex --no-daemon`; the hooks of its screen run in a process behind it, "
+        "which keeps the environment of the screen that started it, for later ones too: use `hook off`."
     ),
     trusted="config.toml",
     trust=_TRUST_CODEX,
