@@ -96,6 +96,9 @@ class Contract:
     compacts_unsaid: bool = False
     """Whether it compacts by itself without an event that says so, and starts no session: its log tells."""
 
+    told_each_start: bool = False
+    """Whether what holds throughout is to be said also to a session that goes on: no log of it holds that."""
+
     trusted: str = ""
     """The file of its folder that names the hooks that the person has trusted; empty where it runs any."""
 
@@ -160,8 +163,9 @@ CODEX = Contract(
     note=(
         f"Codex runs a new or changed hook only after you have trusted it: {_TRUST_CODEX}. "
         "Until then it runs none, and `codex exec` says nothing of it. Versions before May "
-        "2026 need `codex_hooks = true` under [features] in config.toml. AUTOPOIESIS_HOOKS=off may not reach "
-        "the hooks of its screen, which run in a process of their own: use `autopoiesis hook off`."
+        "2026 need `codex_hooks = true` under [features] in config.toml. AUTOPOIESIS_HOOKS=off "
+        "reaches `codex exec` and `codex --no-daemon`; the hooks of its screen run in a process behind it, "
+        "which keeps the environment of the screen that started it, for later ones too: use `hook off`."
     ),
     trusted="config.toml",
     trust=_TRUST_CODEX,
@@ -207,6 +211,7 @@ OPENCODE = Contract(
     hooks=Place("plugins/autopoiesis.js", ".opencode/plugins/autopoiesis.js"),
     mcp=Place("opencode.json", "opencode.json"),
     mcp_key="mcp",  # version 2 reads servers there as well as in ``mcp.servers``, version 1 nowhere else
+    told_each_start=True,
     note="opencode loads the plugin when it is started again; it must be version 1.18.29 or newer.",
 )
 

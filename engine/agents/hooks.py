@@ -140,7 +140,8 @@ class Hooks:
 
     def _standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
         """What holds throughout a session; an agent that goes on with one has heard it."""
-        if call.source in GOES_ON and self.log.known(run.parent or call.session_id).since:
+        goes_on = call.source in GOES_ON and not call.contract.told_each_start
+        if goes_on and self.log.known(run.parent or call.session_id).since:
             return replace(run, said="the session goes on, and holds what it was told"), ""
         budget = self._engine.config.hooks.session_tokens
         if not budget:

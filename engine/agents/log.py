@@ -74,7 +74,7 @@ class HookLog:
 
     def known(self, session_id: str) -> Known:
         """What the agent of a session holds of what it was told."""
-        known, own = Known(), session_id
+        known, own, resumed = Known(), session_id, ""
         compacted: HookRun | None = None
         for run in self.backwards(_LOOKED_BACK) if session_id else ():
             if run.session_id != session_id:
@@ -84,15 +84,19 @@ class HookLog:
                 is_late = compacted.moment == "stop" and known.since == compacted.at
                 if is_late and run.moment != "prompt":
                     continue
-                return replace(known, since=run.at) if is_late else known
+                held = replace(known, since=run.at, rules=run.rules, told=frozenset(run.told))
+                return held if is_late else known
             if run.line:
                 # Noted when it was captured: what was told since may stand before it.
                 compacted, line = run, run.line if session_id == own else 0  # another's is of another's
-                known = replace(known, since=known.since or run.at, line=line)
+                known = replace(known, since=run.at if known.since == resumed else known.since, line=line)
             elif (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
                 if run.at > known.since:
                     known = replace(known, since=run.at, rules=run.rules, told=frozenset(run.told))
-                if run.moment == "session_start" and run.source != "compact":
+                    resumed = run.at if run.source in GOES_ON else ""
+                elif known.since == resumed and run.source not in GOES_ON:
+                    known = replace(known, since=run.at)  # it went on, and holds what it was told before
+                if run.moment == "session_start" and run.source not in ("compact", *GOES_ON):
                     return known
             elif run.parent:  # what that one was told until then, this one holds
                 session_id = run.parent

@@ -8,6 +8,8 @@ const WAITED_MS = 8_000 // for which opencode waits at most
 const HOOK_MS = 6_000 // the program ends by itself within 5 seconds
 const QUIET_MS = 30 * 60_000 // after which a session counts as ended: opencode has no such event
 const SESSION_MOST = 5_000_000 // characters; the program reads no more than 16 MiB
+const OWN_TOOLS = new Set(["apply_patch", "plan_enter", "plan_exit"])
+const LOADED = Date.now()
 const FIRST_GENERATION = Symbol.for("autopoiesis.opencode.1")
 
 /** What a promise gives; nothing where it fails or takes too long. */
@@ -63,7 +65,8 @@ const said = (message) => {
     if (part.type !== "tool") return []
     const { input, output, content = [], error } = part.state ?? {}
     const result = String(error?.message ?? error ?? output ?? content.map((each) => each.text ?? "").join("\n"))
-    const name = part.tool ?? part.name
+    const tool = part.tool ?? part.name ?? ""
+    const name = tool.includes("_") && !OWN_TOOLS.has(tool) ? `mcp__${tool}` : tool // of a server, whose name stands before
     const lines = name === "read" && !error && result.match(/^\d+[:|] .*$/gm) // of the file; more stands around them
     const told = (lines ? lines.join("\n") : result).slice(0, 65_536)
     return [{ type: "tool_use", name, input: short(input), output: told, is_error: !!error }]
@@ -78,6 +81,7 @@ const memory = (ask) => {
   const standing = new Map() // by session, what holds throughout
   const open = new Map() // by session of a person's, its folder and the timer of its end
   const compacted = new Set()
+  const begun = new Set()
   const asked = async (name, id) => {
     const found = await ask[name](id)
     return found?.data ?? found
@@ -88,6 +92,8 @@ const memory = (ask) => {
     if (!about || about.parentID) return "" // a sub-agent's
     const payload = { hook_event_name, session_id: id, cwd: about.directory ?? about.location?.directory ?? "" }
     if (!open.has(id)) open.set(id, payload)
+    // Of one that another process began, all that it was told stands in it but what holds throughout.
+    if (more.source === "startup" && about.time?.created < LOADED) more = { ...more, source: "resume" }
     if (!more.messages) return run({ ...payload, ...more })
     let messages = (await more.messages(id)).flatMap(said)
     while (messages.length > 1 && JSON.stringify(messages).length > SESSION_MOST)
@@ -107,7 +113,8 @@ const memory = (ask) => {
 
   const throughout = async (id) => {
     if (!standing.has(id)) {
-      const source = compacted.delete(id) ? "compact" : "startup"
+      const source = compacted.delete(id) ? "compact" : begun.has(id) ? "resume" : "startup"
+      begun.add(id)
       standing.set(id, call("SessionStart", id, { source }).catch(() => ""))
     }
     return standing.get(id)

@@ -1,12 +1,13 @@
 // Calls a plugin as opencode 1 or 2 does in a session, and prints what came of it.
-const [file, generation] = process.argv.slice(2)
+const [file, generation, created] = process.argv.slice(2)
 const { default: plugin } = await import(file)
 const id = "ses_4f2aB9"
 const prompt = "Can you review the PR that just came in?"
 const directory = "/home/robin/tidemark"
 const time = { created: 1771264800000 }
+const begun = { created: created ? Number(created) : Date.now() }
 const out = { stored: [], system: [] }
-const about = (each) => ({ id: each, parentID: each === id ? undefined : id, title: "New session - 1" })
+const about = (each) => ({ id: each, parentID: each === id ? undefined : id, title: "New session - 1", time: begun })
 const text = (said) => ({ type: "text", text: said })
 const state = { status: "completed", input: { filePath: "a.py" } }
 
@@ -16,7 +17,7 @@ if (generation === "1") {
     { info: { role: "user", time }, parts: out.stored },
     { info: { role: "assistant", time }, parts: [{ type: "reasoning", text: "hm" }, text("I look."), tool] },
     { info: { role: "assistant", time, summary: true }, parts: [text("a summary")] },
-    { info: { role: "assistant", time }, parts: [text("Two remarks.")] },
+    { info: { role: "assistant", time }, parts: [{ ...tool, tool: "forge_read" }, text("Two remarks.")] },
   ]
   const session = {
     get: async ({ path }) => ({ data: { ...about(path.id), directory } }),
@@ -37,7 +38,7 @@ if (generation === "1") {
   await hooks.dispose()
 } else {
   const tool = { type: "tool", name: "read", state: { ...state, content: [text("1\n2")] } }
-  const content = [{ type: "reasoning", text: "hm" }, text("I look."), tool, text("Two remarks.")]
+  const content = [{ type: "reasoning", text: "hm" }, text("I look."), tool, { ...tool, name: "forge_read" }, text("Two remarks.")]
   const work = {}
   const events = new TransformStream()
   const writer = events.writable.getWriter()

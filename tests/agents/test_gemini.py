@@ -42,15 +42,18 @@ class Gemini:
         told: str = json.loads(answer or "{}").get("hookSpecificOutput", {}).get("additionalContext", "")
         return told
 
+    def compresses(self) -> None:
+        made = [
+            ("user", "<state_snapshot>s</state_snapshot>"),
+            ("gemini", "Got it. Thanks for the additional context!"),
+        ]
+        self._writes({"$set": {"messages": [self._message(*each) for each in made]}})
+
     def hears(self, text: str, *, compresses: bool = False) -> str:
         told = self.fires("BeforeAgent", prompt=text)
         self.fires("PreCompress", trigger="auto")
         if compresses:
-            made = [
-                ("user", "<state_snapshot>s</state_snapshot>"),
-                ("gemini", "Got it. Thanks for the additional context!"),
-            ]
-            self._writes({"$set": {"messages": [self._message(*each) for each in made]}})
+            self.compresses()
         self._writes(self._message("user", text), self._message("gemini", "Done."))
         self.fires("AfterAgent", prompt=text, prompt_response="Done.")
         return told
@@ -123,3 +126,17 @@ def test_what_came_with_the_prompt_at_which_gemini_compressed_is_held(hooks: Hoo
     assert "topic:github-pr-review" in gemini.hears(REVIEW, compresses=True)
     told = gemini.hears(REVIEW)
     assert "Marit Oksanen" in told and "topic:github-pr-review" not in told
+
+
+def test_what_was_told_after_compress_was_typed_is_not_told_a_second_time(
+    hooks: Hooks, tmp_path: Path
+) -> None:
+    gemini = Gemini(hooks, tmp_path)
+    gemini.fires("SessionStart", source="startup")
+    gemini.hears(REVIEW)
+    gemini.fires("PreCompress", trigger="manual")
+    gemini.compresses()
+    told = gemini.hears(REVIEW)
+    assert "Marit Oksanen" in told and "topic:github-pr-review" in told
+    told = gemini.hears(REVIEW)
+    assert "Marit Oksanen" not in told and "topic:github-pr-review" not in told

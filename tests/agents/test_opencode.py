@@ -17,6 +17,7 @@ from engine.agents.install import Programs, Where
 from engine.agents.listener import Listener
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
+from engine.provenance.tools import brings_outside
 from tests.agents.agent import INJECTED
 from tests.agents.test_install import put
 from tests.cases import each_case
@@ -39,7 +40,7 @@ def conversation(engine: Engine) -> Conversation:
 
 
 def hosted(
-    folder: Path, program: str, generation: str, workspace: Path, *, ms: int = 6_000
+    folder: Path, program: str, generation: str, workspace: Path, *, ms: int = 6_000, created: str = ""
 ) -> dict[str, Any]:
     """What opencode has after a session with the plugin, which runs a program and waits so long for it."""
     programs = folder / 'bin "; process.exit(1) '
@@ -51,7 +52,7 @@ def hosted(
     plugin = change.file.path
     assert "HOOK_MS = 6_000" in plugin.read_text()
     plugin.write_text(plugin.read_text().replace("HOOK_MS = 6_000", f"HOOK_MS = {ms}"))
-    command = [str(NODE), str(HOST), str(plugin), generation]
+    command = [str(NODE), str(HOST), str(plugin), generation, created]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -82,9 +83,38 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
     kept = conversation(engine)
     assert [turn.text for turn in kept.turns] == [REVIEW, "I look.\n\nTwo remarks."]
     data = engine.files.read(kept.path).decode()
+    assert [brings_outside(call) for turn in kept.turns for call in turn.tools] == [False, True]
     assert INJECTED not in data and "a.py → 2 lines" in data and "channel: opencode" in data
     assert not engine.repository.changed(kept.path), "committed at the end"
     assert not [*(tmp_path / "cache").rglob("*.json")], "the session lay there only meanwhile"
+
+
+@needs_javascript
+@pytest.mark.parametrize("generation", ["1", "2"])
+def test_a_session_of_another_process_goes_on(generation: str, tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    hosted(
+        tmp_path, f"cat >> {said}; echo >> {said}", generation, tmp_path, ms=60_000, created="1771264800000"
+    )
+    events = [json.loads(line) for line in said.read_text().splitlines()]
+    starts = [each["source"] for each in events if each["hook_event_name"] == "SessionStart"]
+    assert starts == ["resume", "compact"]
+
+
+def test_a_session_that_goes_on_is_told_only_what_holds_throughout(engine: Engine) -> None:
+    hooks = Hooks(engine)
+
+    def fires(event: str, **more: str) -> str:
+        payload = {"hook_event_name": event, "session_id": SESSION, "cwd": "/home/robin/tidemark", **more}
+        return hooks.answer("opencode", json.dumps(payload).encode())
+
+    for source in ("startup", "resume", "resume"):
+        assert "Marit Oksanen" in fires("SessionStart", source=source)
+        is_told = "topic:github-pr-review" in fires("UserPromptSubmit", prompt=REVIEW)
+        assert is_told is (source == "startup")
+        fires("Stop")
+    fires("SessionStart", source="startup")
+    assert "topic:github-pr-review" in fires("UserPromptSubmit", prompt=REVIEW)
 
 
 PROGRAMS = {"is gone": "", "says nonsense": "echo '{'", "hangs": "exec sleep 60", "fails": "exec false"}
