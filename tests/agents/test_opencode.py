@@ -93,9 +93,9 @@ def test_a_session_of_opencode(generation: str, engine: Engine, tmp_path: Path) 
 @pytest.mark.parametrize("generation", ["1", "2"])
 def test_a_session_of_another_process_goes_on(generation: str, tmp_path: Path) -> None:
     said = tmp_path / "said"
-    hosted(
-        tmp_path, f"cat >> {said}; echo >> {said}", generation, tmp_path, ms=60_000, created="1771264800000"
-    )
+    # Several run at once: a line is written as one.
+    program = f"line=$(cat); printf '%s\\n' \"$line\" >> {said}"
+    hosted(tmp_path, program, generation, tmp_path, ms=60_000, created="1771264800000")
     events = [json.loads(line) for line in said.read_text().splitlines()]
     starts = [each["source"] for each in events if each["hook_event_name"] == "SessionStart"]
     assert starts == ["resume", "compact"]
