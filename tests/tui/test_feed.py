@@ -148,7 +148,7 @@ async def test_the_filter_narrows_marks_and_goes_round(run: Run) -> None:
 
 
 async def test_a_trace_that_cannot_be_had_says_why_and_rows_of_other_days_show_theirs(
-    run: Run, engine: FakeEngine
+    run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.failing["trace_of"] = AutopoiesisError("is gone", where="a.md#3", cure="rescan")
     async with run((80, 24)) as driven:
@@ -159,6 +159,31 @@ async def test_a_trace_that_cannot_be_had_says_why_and_rows_of_other_days_show_t
         driven.bench.feed.show([yesterday, FeedEntry(NOW, "user", "now", key="b")])
         await driven.settle()
         assert f"{yesterday.at:%m-%d} ← before" in driven.text and f"{NOW:%H:%M} ← now" in driven.text, step
+
+        step = "a day begins with its first row, and an older one that comes late does not end it"
+        tomorrow = FeedEntry(NOW + timedelta(days=1), "user", "after", key="c")
+        late = FeedEntry(NOW - timedelta(days=2), "user", "late", key="d")
+        seen: list[int] = []
+        taken = driven.bench.feed.taken
+
+        def noted(start: int) -> None:
+            seen.append(start)
+            taken(start)
+
+        monkeypatch.setattr(driven.bench.feed, "taken", noted)
+        rows = [yesterday, FeedEntry(NOW, "user", "now", key="b")]
+        for more in (tomorrow, late):
+            rows = [*rows, more]
+            driven.bench.feed.show(rows)
+            await driven.settle()
+            assert f"{NOW:%m-%d} ← now" in driven.text and f"{tomorrow.at:%H:%M} ← after" in driven.text, step
+        assert f"{late.at:%m-%d} ← late" in driven.text, step
+        assert seen == [2, 3], "rows that were there before were looked at again"
+
+        step = "other content has a newest day of its own"
+        driven.bench.feed.show(rows[:2])
+        await driven.settle()
+        assert f"{NOW:%H:%M} ← now" in driven.text, step
 
 
 def test_every_kind_has_a_sign_and_a_meaning() -> None:

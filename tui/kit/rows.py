@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import eq
 from typing import ClassVar, Generic, TypeVar
 
 from rich.style import Style
@@ -91,10 +90,14 @@ class RowList(Panel, Generic[Item]):
         before, in_view = self.selected, self._in_view()
         start = len(self.items) if self._grown(items) else 0
         self.items = items
+        self.taken(start)
         if self.query_text:
             fresh = [at for at in range(start, len(items)) if self.finds(items[at], self.query_text)]
             self._found = [*(self._found or []), *fresh] if start else fresh
         self._settle(before, unseen=self._in_view() == in_view)
+
+    def taken(self, start: int) -> None:
+        """The content was replaced; the items before ``start`` are all the old ones, unmoved."""
 
     def filter(self, query: str) -> None:
         """Keeps only the rows that hold the words; an empty query shows all."""
@@ -129,7 +132,9 @@ class RowList(Panel, Generic[Item]):
 
     def _grown(self, items: Sequence[Item]) -> bool:
         """Whether the new content is the old one with more behind it."""
-        return len(self.items) <= len(items) and all(map(eq, self.items, items))
+        # Lists compare identical items without asking them, which a long feed depends on.
+        before = len(self.items)
+        return before <= len(items) and list(items[:before]) == list(self.items)
 
     def _in_view(self) -> tuple[int, list[Item]]:
         """The selected row, and the items that are drawn."""

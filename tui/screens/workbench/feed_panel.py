@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -102,6 +103,7 @@ class FeedPanel(RowList[FeedEntry]):
 
     following = True
     loaded = False
+    newest: datetime | None = None
     today = ""
 
     def row(self, item: FeedEntry, width: int, chosen: bool) -> Row:
@@ -140,13 +142,20 @@ class FeedPanel(RowList[FeedEntry]):
     def show(self, items: Sequence[FeedEntry]) -> None:
         """Replaces the content; when following, goes to the newest message."""
         self.loaded = True
-        today = day(max(item.at for item in items)) if items else ""
-        if today != self.today:
-            self.today = today
-            self.forget_drawn()
         super().show(items)
         if self.following:
             self.follow()
+
+    def taken(self, start: int) -> None:
+        """Looks for a newer day, among the new rows alone where the feed has only grown."""
+        times = [item.at for item in self.items[start:]]
+        if start and self.newest is not None:
+            times.append(self.newest)
+        self.newest = max(times, default=None)
+        today = day(self.newest) if self.newest is not None else ""
+        if today != self.today:
+            self.today = today
+            self.forget_drawn()
 
     def filter(self, query: str) -> None:
         """Keeps only the rows that hold the words; following goes on among them."""
