@@ -113,11 +113,11 @@ class Engine(Parts):
         for handler in handlers:
             handler(event)
 
-    def trouble(self, text: str) -> None:
+    def report_error(self, text: str) -> None:
         """Tells every face of something that failed without stopping the work."""
-        from engine.events import Trouble  # noqa: PLC0415 — most commands end without one
+        from engine.events import ErrorReported  # noqa: PLC0415 — most commands end without one
 
-        self.publish(Trouble(self.clock(), text))
+        self.publish(ErrorReported(self.clock(), text))
 
     @part
     def schedule(self) -> Schedule:
@@ -293,7 +293,7 @@ class Engine(Parts):
         try:
             self.refresh_index(progress)
         except AutopoiesisError as error:
-            self.trouble(f"{error}; meanwhile the files themselves are searched")
+            self.report_error(f"{error}; meanwhile the files themselves are searched")
 
     def seed_index(self, database: Path) -> None:
         """Begins the index, where there is none yet, with a copy of another workspace's."""
@@ -309,7 +309,7 @@ class Engine(Parts):
         """
         topic = self.library.get(name)
         if topic is None:
-            raise TopicError(f"there is no topic {name}", cure="see: autopoiesis topics list")
+            raise TopicError(f"there is no topic {name}", hint="see: autopoiesis topics list")
         return topic
 
     def reload_topics(self, paths: Iterable[str] | None = None) -> TopicsDelta:

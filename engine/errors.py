@@ -15,7 +15,7 @@ class AutopoiesisError(Exception):
     Args:
         what: The failure in one clause, without a full stop.
         where: The file, ``file:line`` or setting concerned; may be empty.
-        cure: What the person can do about it, in one clause; may be empty.
+        hint: What the person can do about it, in one clause; may be empty.
 
     Attributes:
         lasting: The same would fail again until a person changes a key, a setting or a budget: a caller with
@@ -24,11 +24,11 @@ class AutopoiesisError(Exception):
 
     lasting = False
 
-    def __init__(self, what: str, *, where: str = "", cure: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
-        self.cure = cure
+        self.hint = hint
 
     def until_changed(self) -> Self:
         """The error as a ``lasting`` one."""
@@ -37,7 +37,7 @@ class AutopoiesisError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text}; {self.cure}" if self.cure else text
+        return f"{text}; {self.hint}" if self.hint else text
 
 
 class WorkspaceError(AutopoiesisError):
@@ -107,8 +107,8 @@ class SendFailed(AutopoiesisError):
             not say.
     """
 
-    def __init__(self, what: str, *, where: str = "", cure: str = "", partial: str = "") -> None:
-        super().__init__(what, where=where, cure=cure)
+    def __init__(self, what: str, *, where: str = "", hint: str = "", partial: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
         self.partial = partial
         self.usage: Any = None
 
@@ -165,11 +165,11 @@ class Problem:
     """1-based line, or 0 where the whole file is meant."""
     what: str
     """What is wrong, in one clause."""
-    cure: str = ""
+    hint: str = ""
     """What to do about it, in one clause."""
     severity: Literal["error", "warning"] = "error"
     """``error`` keeps the file from working as meant; ``warning`` does not."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{place}: {self.what}" + (f"; {self.cure}" if self.cure else "")
+        return f"{place}: {self.what}" + (f"; {self.hint}" if self.hint else "")

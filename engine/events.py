@@ -188,7 +188,7 @@ class JobStarted:
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
-    """A job ended; ``said`` is what came of it. That it failed follows as a ``Trouble``."""
+    """A job ended; ``said`` is what came of it. That it failed follows as an ``ErrorReported``."""
 
     at: datetime
     job: str
@@ -197,7 +197,7 @@ class JobEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ErrorReported:
     """Something failed that the person should know of; the engine goes on."""
 
     at: datetime
@@ -223,5 +223,5 @@ EngineEvent = (
     | JobStarted
     | JobEnded
     | AgentTold
-    | Trouble
+    | ErrorReported
 )

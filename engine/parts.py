@@ -44,7 +44,7 @@ class Parts(BasicParts):
         try:
             self.history.undoing.recover()
         except (AutopoiesisError, OSError) as error:
-            self.trouble(f"an undo was cut short and cannot be finished now: {error}")
+            self.report_error(f"an undo was cut short and cannot be finished now: {error}")
 
     def publish(self, event: EngineEvent) -> None:
         """Tells whoever listens."""
@@ -96,7 +96,7 @@ class Parts(BasicParts):
         from engine.commits.commits import Commits  # noqa: PLC0415 — only where something is committed
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        return Commits(self, completer_for, lambda: self.costs, self.trouble, self.recover)
+        return Commits(self, completer_for, lambda: self.costs, self.report_error, self.recover)
 
     @part
     def history(self) -> History:
@@ -109,7 +109,7 @@ class Parts(BasicParts):
             lambda: self.knowledge,
             lambda: self.config.days.time_zone,
             self.clock,
-            self.trouble,
+            self.report_error,
         )
 
     @part
@@ -124,7 +124,7 @@ class Parts(BasicParts):
             lambda: self.config,
             lambda: self.costs,
             self.clock,
-            self.trouble,
+            self.report_error,
             model=completer_for,
         )
 
@@ -140,7 +140,7 @@ class Parts(BasicParts):
             lambda: self.extraction,
             lambda: read(self.files),
             self.clock,
-            self.trouble,
+            self.report_error,
         )
 
     @part
@@ -161,7 +161,7 @@ class Parts(BasicParts):
             lambda: self.repository,
             lambda: self.config,
             self.clock,
-            self.trouble,
+            self.report_error,
             lambda: self.costs,
             completer_for,
         )

@@ -105,7 +105,7 @@ def test_an_unknown_zone_is_told_and_the_machines_counts(name: str) -> None:
     assert config.days.time_zone == name
     (problem,) = odd
     assert (problem.path, problem.line, problem.severity) == ("memory-config.yaml", 4, "warning")
-    assert "there is no time zone" in problem.what and problem.cure
+    assert "there is no time zone" in problem.what and problem.hint
     set_zone("Asia/Tokyo")
     assert local_day(NIGHT, name) == date(2026, 6, 13)
 
@@ -116,7 +116,7 @@ def test_an_unknown_zone_is_told_and_the_machines_counts(name: str) -> None:
 )
 def test_a_misspelt_zone_has_a_hint(name: str, meant: str) -> None:
     _, odd = load(f"days:\n  time_zone: {name}\n".encode())
-    assert [problem.cure for problem in odd] == ([] if is_zone(name) else [f"did you mean {meant}?"])
+    assert [problem.hint for problem in odd] == ([] if is_zone(name) else [f"did you mean {meant}?"])
 
 
 def test_the_default_names_none() -> None:
@@ -179,7 +179,7 @@ def test_a_setting_that_is_no_zone_is_refused(engine: Engine) -> None:
     with engine:
         with pytest.raises(ConfigError, match="there is no time zone 'Europe/Berlln'") as caught:
             engine.configuration.change("days.time_zone", "Europe/Berlln")
-        assert caught.value.cure == "did you mean Europe/Berlin?"
+        assert caught.value.hint == "did you mean Europe/Berlin?"
         assert engine.config.days.time_zone == "Asia/Tokyo"
         engine.configuration.change("days.time_zone", None)
         assert engine.config.days.time_zone == ""

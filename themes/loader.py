@@ -1,4 +1,4 @@
-"""Reads theme files: every colour named, checked, and reported with file, line and cure when it is wrong."""
+"""Reads theme files: every colour named, checked, and reported with file, line and hint when it is wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUNDLED = Path(__file__).parent
 GROUPS: dict[str, tuple[str, ...]] = {
     "surfaces": ("background", "bar", "raised", "line", "selection"),
     "text": ("normal", "strong", "muted", "faint"),
-    "roles": ("accent", "tier1", "tier2", "gate", "active", "dropped", "trouble"),
+    "roles": ("accent", "tier1", "tier2", "gate", "active", "dropped", "error"),
     "slots": ("p0", "p1", "p2", "p3", "p4"),
 }
 """The colours of a theme by group; each name is also the name of a variable in the stylesheet."""
@@ -38,17 +38,17 @@ class ThemeError(Exception):
     Args:
         what: What is wrong, in one clause.
         where: ``file:line``.
-        cure: What to do about it, in one clause.
+        hint: What to do about it, in one clause.
     """
 
-    def __init__(self, what: str, *, where: str, cure: str = "") -> None:
+    def __init__(self, what: str, *, where: str, hint: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
-        self.cure = cure
+        self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}" + (f"; {self.cure}" if self.cure else "")
+        return f"{self.where}: {self.what}" + (f"; {self.hint}" if self.hint else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class ThemeFile:
             secondary=colour["tier2"],
             accent=colour["accent"],
             warning=colour["gate"],
-            error=colour["trouble"],
+            error=colour["error"],
             success=colour["active"],
             foreground=colour["normal"],
             background=colour["background"],
@@ -137,7 +137,7 @@ def load_theme(path: Path) -> ThemeFile:
         raise ThemeError(f"cannot be read: {error.strerror}", where=path.name) from error
     if len(data) > MAX_BYTES:
         raise ThemeError(
-            f"is larger than {MAX_BYTES // 1024} KB", where=path.name, cure="is it a theme file?"
+            f"is larger than {MAX_BYTES // 1024} KB", where=path.name, hint="is it a theme file?"
         )
     return parse_theme(data, path.name)
 
@@ -151,7 +151,7 @@ def parse_theme(data: bytes, where: str) -> ThemeFile:
     try:
         node = yaml.compose(data.decode("utf-8"), Loader=_LOADER)
     except UnicodeDecodeError as error:
-        raise ThemeError("is not UTF-8 text", where=where, cure="save it as UTF-8") from error
+        raise ThemeError("is not UTF-8 text", where=where, hint="save it as UTF-8") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ThemeError(f"is not YAML: {error.problem}", where=f"{where}:{line}") from error
@@ -161,11 +161,11 @@ def parse_theme(data: bytes, where: str) -> ThemeFile:
     name = _word(fields["name"], where, "name")
     if not _NAME.fullmatch(name):
         raise ThemeError(
-            f"name {name!r} cannot be used", where=_at(fields["name"], where), cure="use a-z, 0-9 and hyphens"
+            f"name {name!r} cannot be used", where=_at(fields["name"], where), hint="use a-z, 0-9 and hyphens"
         )
     mode = _word(fields["mode"], where, "mode")
     if mode not in ("dark", "light"):
-        raise ThemeError(f"mode is {mode!r}", where=_at(fields["mode"], where), cure="write dark or light")
+        raise ThemeError(f"mode is {mode!r}", where=_at(fields["mode"], where), hint="write dark or light")
     colours: dict[str, str] = {}
     for group, names in GROUPS.items():
         for key, value in _mapping(fields[group], where, names, group).items():
@@ -174,7 +174,7 @@ def parse_theme(data: bytes, where: str) -> ThemeFile:
                 raise ThemeError(
                     f"{group}.{key} is {colour!r}, not a colour",
                     where=_at(value, where),
-                    cure='write it as "#rrggbb", with the quotes',
+                    hint='write it as "#rrggbb", with the quotes',
                 )
             colours[key] = colour.lower()
     return ThemeFile(
@@ -189,22 +189,22 @@ def _mapping(node: yaml.Node | None, where: str, names: tuple[str, ...], what: s
     """The entries of a mapping that must have exactly the given keys, in the order of ``names``."""
     if not isinstance(node, yaml.MappingNode):
         raise ThemeError(
-            f"{what} is no mapping", where=_at(node, where), cure="write it as: " + ", ".join(names)
+            f"{what} is no mapping", where=_at(node, where), hint="write it as: " + ", ".join(names)
         )
     entries: dict[str, yaml.Node] = {}
     for key_node, value in node.value:
         key = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
         if key not in names:
             near = difflib.get_close_matches(key, names, n=1)
-            cure = f"did you mean {near[0]}?" if near else "remove it; known are " + ", ".join(names)
-            raise ThemeError(f"{what} knows no {key!r}", where=_at(key_node, where), cure=cure)
+            hint = f"did you mean {near[0]}?" if near else "remove it; known are " + ", ".join(names)
+            raise ThemeError(f"{what} knows no {key!r}", where=_at(key_node, where), hint=hint)
         if key in entries:
-            raise ThemeError(f"{key} stands twice", where=_at(key_node, where), cure="remove one")
+            raise ThemeError(f"{key} stands twice", where=_at(key_node, where), hint="remove one")
         entries[key] = value
     missing = [name for name in names if name not in entries]
     if missing:
         raise ThemeError(
-            f"{what} lacks {', '.join(missing)}", where=_at(node, where), cure="copy it from dark.yaml"
+            f"{what} lacks {', '.join(missing)}", where=_at(node, where), hint="copy it from dark.yaml"
         )
     return {name: entries[name] for name in names}
 
@@ -212,7 +212,7 @@ def _mapping(node: yaml.Node | None, where: str, names: tuple[str, ...], what: s
 def _word(node: yaml.Node, where: str, what: str) -> str:
     if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
         hint = ' (an unquoted "#" starts a comment)' if isinstance(node, yaml.ScalarNode) else ""
-        raise ThemeError(f"{what} has no value{hint}", where=_at(node, where), cure="give it one, in quotes")
+        raise ThemeError(f"{what} has no value{hint}", where=_at(node, where), hint="give it one, in quotes")
     return str(node.value).strip()
 
 

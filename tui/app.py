@@ -151,7 +151,7 @@ class WorkbenchApp(App[int]):
         try:
             self.engine.decide_trust(trusted=bool(trusted))
         except (AutopoiesisError, OSError) as error:
-            self.bench.say(visible(str(error)), trouble=True)
+            self.bench.say(visible(str(error)), error=True)
         else:
             self.bench.say("trusted" if trusted else "ignored; to change your mind: autopoiesis trust")
 
@@ -190,7 +190,7 @@ class WorkbenchApp(App[int]):
         try:
             self.preferences.choose_theme(name)
         except OSError as error:
-            self.bench.say(f"the choice cannot be kept: {error.strerror}", trouble=True)
+            self.bench.say(f"the choice cannot be kept: {error.strerror}", error=True)
         else:
             self.bench.say(f"theme: {self.theme_files[name].title}")
 

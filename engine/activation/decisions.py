@@ -144,9 +144,9 @@ class DecisionLog:
         Raises:
             AutopoiesisError: There is none, or there are several.
         """
-        cure = "see: autopoiesis decisions list"
+        hint = "see: autopoiesis decisions list"
         if len(decision_id) < _LEAST_PREFIX or not decision_id.isalnum():
-            raise AutopoiesisError(f"“{decision_id[:40]}” is no decision id", cure=cure)
+            raise AutopoiesisError(f"“{decision_id[:40]}” is no decision id", hint=hint)
         found: dict[str, Decision] = {}
         for decision in backwards(self._files, self.months, decision_id.encode()):
             if decision.id == decision_id:
@@ -154,10 +154,10 @@ class DecisionLog:
             if decision.id.startswith(decision_id):
                 found[decision.id] = decision
         if not found:
-            raise AutopoiesisError(f"there is no decision {decision_id}", cure=cure)
+            raise AutopoiesisError(f"there is no decision {decision_id}", hint=hint)
         if len(found) > 1:
             raise AutopoiesisError(
-                f"{len(found)} decisions begin with {decision_id}", cure="give more of the id"
+                f"{len(found)} decisions begin with {decision_id}", hint="give more of the id"
             )
         return next(iter(found.values()))
 

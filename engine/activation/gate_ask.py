@@ -38,9 +38,9 @@ class AskGate:
         if self.asker is None:
             raise GateError(
                 "nobody to ask",
-                cure="open the workbench, or set gate.provider to something that answers alone",
+                hint="open the workbench, or set gate.provider to something that answers alone",
             )
         answer = await self.asker(question, timeout)
         if answer is None:
-            raise GateError("nobody answered in time", cure="answer with y or n while the question is shown")
+            raise GateError("nobody answered in time", hint="answer with y or n while the question is shown")
         return GateOutcome("yes" if answer else "no", self.name, reason="answered by a person")

@@ -220,7 +220,7 @@ class PatternMatcher:
                 rule.compiled = compile_expression(rule.trigger.match)
             except ExpressionError as error:
                 self._switch_off(
-                    rule, f"pattern is not used: {error.what}", error.cure or "correct the pattern"
+                    rule, f"pattern is not used: {error.what}", error.hint or "correct the pattern"
                 )
                 return []
         # A machine that stalls for a moment is not the pattern's fault: it gets a second chance.
@@ -253,6 +253,6 @@ class PatternMatcher:
             return spans
         return spans
 
-    def _switch_off(self, rule: Rule, what: str, cure: str) -> None:
+    def _switch_off(self, rule: Rule, what: str, hint: str) -> None:
         rule.is_off = True
-        self._problems[rule.topic, rule.index] = Problem(rule.path, rule.trigger.line, what, cure)
+        self._problems[rule.topic, rule.index] = Problem(rule.path, rule.trigger.line, what, hint)

@@ -63,10 +63,10 @@ def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> 
 
 def _opened(workspace: str, call: HookCall) -> Engine:
     from engine.engine import Engine  # noqa: PLC0415 — takes a third of a second
-    from engine.events import EngineEvent, Trouble  # noqa: PLC0415 — likewise
+    from engine.events import EngineEvent, ErrorReported  # noqa: PLC0415 — likewise
 
     def tell(event: EngineEvent) -> None:
-        if isinstance(event, Trouble):
+        if isinstance(event, ErrorReported):
             note_failure(f"{call.contract.agent} {call.event.moment}: {event.text}")
 
     engine = Engine.open(workspace)

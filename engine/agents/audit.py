@@ -81,7 +81,7 @@ class Audit:
                 found.setdefault(each.id, each)
         if len(found) != 1:
             what = f"{len(found)} ids begin with {name}" if found else f"nothing was told under the id {name}"
-            raise AutopoiesisError(what, cure="list the ids: autopoiesis injections list")
+            raise AutopoiesisError(what, hint="list the ids: autopoiesis injections list")
         return next(iter(found.values()))
 
     def pieces(self, telling: Telling) -> tuple[Piece, ...]:
@@ -127,13 +127,13 @@ class Audit:
         if injection is None or not wanted or wanted - set(every):
             raise AutopoiesisError(
                 "there is no such section that was chosen for a message",
-                cure=f"see autopoiesis injections show {telling.id}",
+                hint=f"see autopoiesis injections show {telling.id}",
             )
         topics = tuple(piece.topic for at, piece in enumerate(pieces, 1) if at in wanted and piece.topic)
         if topics and not injection.is_claimed:
             raise AutopoiesisError(
                 f"{topics[0]} cannot be labelled: its message is in no transcript yet",
-                cure="label it once the agent has answered and its session was captured",
+                hint="label it once the agent has answered and its session was captured",
             )
         for topic in topics:
             self._engine.labels.label(injection.turn, topic, useful)

@@ -48,7 +48,7 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
     """
     contract = CONTRACTS.get(agent)
     if contract is None:
-        raise HookRefused(f"there is no agent {agent[:40]!r}", cure=f"known are {', '.join(CONTRACTS)}")
+        raise HookRefused(f"there is no agent {agent[:40]!r}", hint=f"known are {', '.join(CONTRACTS)}")
     try:
         tree = json.loads(payload)
     except (ValueError, RecursionError) as error:

@@ -324,7 +324,7 @@ class Hooks:
             plan = self._engine.flush.plan(conversation, 0, everything=True)
             for record in self._engine.flush.run(conversation, plan.parts):
                 if record.error:
-                    self._engine.trouble(f"notes of {path} were not taken: {record.error}")
+                    self._engine.report_error(f"notes of {path} were not taken: {record.error}")
         return conversation.turns[-1].line + 1
 
     def _summed_up(self, path: str, before: tuple[str, int]) -> int:
@@ -355,7 +355,7 @@ class Hooks:
     def _note(self, run: HookRun) -> None:
         engine = self._engine
         if run.failed:
-            engine.trouble(f"{f'{run.agent} {run.moment}'.rstrip()}: {run.said}")
+            engine.report_error(f"{f'{run.agent} {run.moment}'.rstrip()}: {run.said}")
         else:
             told = run.tokens, run.labels, run.said
             at = datetime.fromisoformat(run.at)
@@ -363,7 +363,7 @@ class Hooks:
         try:
             self.log.append(run)
         except AutopoiesisError as error:
-            engine.trouble(f"a hook of {run.agent} was not recorded: {error}")
+            engine.report_error(f"a hook of {run.agent} was not recorded: {error}")
 
 
 def _with(run: HookRun, made: Compiled) -> HookRun:

@@ -67,7 +67,7 @@ class Programs:
                 raise PathRefused(
                     f"{HOOK} is not there",
                     where=str(folder),
-                    cure="install the package: pipx install autopoiesis",
+                    hint="install the package: pipx install autopoiesis",
                 )
             folder = Path(found).parent
         return cls(folder, workspace)
@@ -161,7 +161,7 @@ class Standing:
     state: State
     path: str = ""  # of the file
     why: str = ""  # with the file's name where it is about a file
-    cure: str = ""  # where another installation is none
+    hint: str = ""  # where another installation is none
 
 
 def installation(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -> list[Change]:
@@ -260,7 +260,7 @@ def _trusted(contract: Contract, where: Where, stands: Standing) -> Standing:
         return stands
     those = "none of these hooks" if waiting == number else f"only {number - waiting} of these {number} hooks"
     why = f"{shown(stands.path)}: {contract.title} runs {those} until you have trusted them"
-    return replace(stands, state="untrusted", why=why, cure=contract.trust)
+    return replace(stands, state="untrusted", why=why, hint=contract.trust)
 
 
 def _files(
@@ -278,15 +278,15 @@ def _files(
 def _followed(path: Path, where: Where) -> Path:
     real = Path(os.path.realpath(path))
     if where.project is not None and not real.is_relative_to(os.path.realpath(where.project)):
-        cure = f"look at it, and name it yourself: {shown(str(real))}"
-        raise PathRefused("a symlink leads out of the project", where=shown(str(path)), cure=cure)
+        hint = f"look at it, and name it yourself: {shown(str(real))}"
+        raise PathRefused("a symlink leads out of the project", where=shown(str(path)), hint=hint)
     return real
 
 
 def _read(real: Path, *, writes: bool = True) -> NamedFile:
     file = read_named(real, MOST_BYTES) if real.parent.is_dir() else NamedFile(real)
     if writes and file.seen is not None and not file.seen.st_mode & stat.S_IWUSR:
-        raise ReadOnly("is read-only", where=shown(str(real)), cure=f"chmod u+w {shown(str(real))}")
+        raise ReadOnly("is read-only", where=shown(str(real)), hint=f"chmod u+w {shown(str(real))}")
     return file
 
 
@@ -301,7 +301,7 @@ def _text(file: NamedFile) -> tuple[bytes, str, str]:
     try:
         text = file.data.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
-        raise DocumentError("is not UTF-8", where=shown(str(file.path)), cure="save it as UTF-8") from error
+        raise DocumentError("is not UTF-8", where=shown(str(file.path)), hint="save it as UTF-8") from error
     is_json = file.path.suffix in (".json", ".jsonc")
     return mark, text, text if text.strip() or not is_json else "{}\n"
 
@@ -311,10 +311,10 @@ def _ours(file: NamedFile, section: Section) -> Entries:
 
 
 def _understood(file: NamedFile, work: Callable[[], _T]) -> _T:
-    cure = "mend it; nothing was changed"
+    hint = "mend it; nothing was changed"
     try:
         return work()
     except JsonError as error:
-        raise DocumentError(str(error), where=f"{shown(str(file.path))}:{error.line}", cure=cure) from None
+        raise DocumentError(str(error), where=f"{shown(str(file.path))}:{error.line}", hint=hint) from None
     except NotUnderstood as error:
-        raise DocumentError(str(error), where=shown(str(file.path)), cure=cure) from None
+        raise DocumentError(str(error), where=shown(str(file.path)), hint=hint) from None

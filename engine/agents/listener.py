@@ -109,7 +109,7 @@ class Listener:
             try:
                 self._serve()
             except OSError as error:
-                self._engine.trouble(f"agents are not listened to: {error}")
+                self._engine.report_error(f"agents are not listened to: {error}")
                 return
             self._stopping.wait(_LOOK_AGAIN_S)
 

@@ -93,7 +93,7 @@ class BasicParts:
         self.made: dict[str, object] = {}
         self.making = threading.RLock()
 
-    def trouble(self, text: str) -> None:
+    def report_error(self, text: str) -> None:
         """Tells of something that failed without stopping the work."""
         raise RuntimeError(text)
 
@@ -114,7 +114,7 @@ class BasicParts:
         try:
             self.reload_config()
         except ConfigError as error:
-            self.trouble(str(error))
+            self.report_error(str(error))
         if self.has("library"):
             self.library.catch_up()
 
@@ -185,7 +185,7 @@ class BasicParts:
         """What was decided, and labels for it."""
         from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
 
-        return DecisionLog(self.files, clock=self.clock, on_problem=self.trouble)
+        return DecisionLog(self.files, clock=self.clock, on_problem=self.report_error)
 
     @part
     def labels(self) -> Labels:
@@ -207,28 +207,28 @@ class BasicParts:
         """Prompts that were used, and which files were of use in them."""
         from engine.injections.injections import Injections  # noqa: PLC0415 — only where one is used or ranked
 
-        return Injections(self.files, lambda: self.turns, self.clock, self.trouble)
+        return Injections(self.files, lambda: self.turns, self.clock, self.report_error)
 
     @part
     def caches(self) -> DiscussionCaches:
         """What providers keep of each discussion's prompts."""
         from engine.discussions.caches import DiscussionCaches  # noqa: PLC0415 — only where one is sent or shown
 
-        return DiscussionCaches(self.files, self.clock, self.trouble)
+        return DiscussionCaches(self.files, self.clock, self.report_error)
 
     @part
     def prefixes(self) -> PrefixLog:
         """The stable prefixes of prompts that were used."""
         from engine.stability.log import PrefixLog  # noqa: PLC0415 — only where one is used or checked
 
-        return PrefixLog(self.files, self.clock, self.trouble)
+        return PrefixLog(self.files, self.clock, self.report_error)
 
     @part
     def costs(self) -> Costs:
         """What calls of models have cost, and whether more may be spent."""
         from engine.costs.costs import Costs  # noqa: PLC0415 — only where a service is asked
 
-        return Costs(self.files, lambda: self.config.costs, self.clock, self.trouble)
+        return Costs(self.files, lambda: self.config.costs, self.clock, self.report_error)
 
     @part
     def knowledge(self) -> Knowledge:
@@ -241,7 +241,7 @@ class BasicParts:
             lambda: self.config,
             lambda: self.costs,
             self.clock,
-            self.trouble,
+            self.report_error,
             model=_harvest_model,
         )
 
@@ -256,7 +256,7 @@ class BasicParts:
             self.config,
             decisions=self.decision_log,
             asker=self.questions.ask,
-            on_problem=self.trouble,
+            on_problem=self.report_error,
             costs=lambda: self.costs,
         )
 
@@ -330,7 +330,7 @@ class BasicParts:
                 lambda: self.repository, paths, message, wanted=self.config.git.auto_commit
             ),
             clock=self.clock,
-            on_problem=self.trouble,
+            on_problem=self.report_error,
             review=lambda: self.knowledge.review.queue,
             spending=lambda completer: self.costs.account("flush", completer),
             zone=lambda: self.config.days.time_zone,

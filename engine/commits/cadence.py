@@ -83,8 +83,8 @@ class Cadence:
         self._tell(dict(zip(left, left, strict=True)))
         return report
 
-    def _tell(self, troubles: dict[str, str]) -> None:
-        for key, text in troubles.items():
+    def _tell(self, errors: dict[str, str]) -> None:
+        for key, text in errors.items():
             if key not in self._told:
                 self.tell(text)
-        self._told = set(troubles)
+        self._told = set(errors)

@@ -133,5 +133,5 @@ def _fault(change: FileChange) -> str:
     if change.path == MEMORY_FILE and change.after is not None:
         for problem in size_problems(change.after):
             if problem.severity == "error":
-                return f"{problem.what}; {problem.cure}"
+                return f"{problem.what}; {problem.hint}"
     return ""

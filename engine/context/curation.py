@@ -79,8 +79,8 @@ class Curation:
         if why_not:
             left_out.append(_left(preset, listed, why_not))
         if why_not == NO_SUCH_FILE:
-            cure = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
-            self._say(preset, listed, f"lists {shown(path)}, which does not exist", cure)
+            hint = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
+            self._say(preset, listed, f"lists {shown(path)}, which does not exist", hint)
         return loaded
 
     def _pieces(
@@ -136,16 +136,16 @@ class Curation:
     def _within(self, preset: Preset, listed: PresetFile, asked: Span, there: Span) -> Span | None:
         """The lines of a slice that the file's text has; a slice outside it is reported."""
         first, last = there
-        name, cure = shown(listed.path), "correct the lines"
+        name, hint = shown(listed.path), "correct the lines"
         if asked[1] < first:
-            self._say(preset, listed, f"lines {shown_spans([asked])} of {name} are in its header", cure)
+            self._say(preset, listed, f"lines {shown_spans([asked])} of {name} are in its header", hint)
         elif asked[1] > last:
             what = f"asks for lines {shown_spans([asked])} of {name}, whose text ends on line {last}"
-            self._say(preset, listed, what, cure)
+            self._say(preset, listed, what, hint)
         return (max(asked[0], first), min(asked[1], last)) if asked[0] <= last and asked[1] >= first else None
 
-    def _say(self, preset: Preset, listed: PresetFile, what: str, cure: str) -> None:
-        problem = Problem(preset.path, listed.line, what, cure)
+    def _say(self, preset: Preset, listed: PresetFile, what: str, hint: str) -> None:
+        problem = Problem(preset.path, listed.line, what, hint)
         self.problems.append(problem)
         self._reader.problems.append(str(problem))
 
@@ -163,8 +163,8 @@ def active_presets(reader: Reader) -> tuple[Preset, ...]:
         if preset is not None:
             found.append(preset)
         elif path_of(name) not in reader.refused:
-            cure = f"run: autopoiesis preset off {name}"
-            reader.problems.append(str(Problem(ACTIVE, line, f"there is no preset {name}", cure)))
+            hint = f"run: autopoiesis preset off {name}"
+            reader.problems.append(str(Problem(ACTIVE, line, f"there is no preset {name}", hint)))
     return tuple(found)
 
 

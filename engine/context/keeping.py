@@ -30,11 +30,11 @@ def keep_prompt(files: Files, path: str, text: str, *, replace: bool = False) ->
         raise PathRefused(
             "a prompt is kept below scratch/ only, because memory would learn from it anywhere else",
             where=shown(path),
-            cure=f"name it {FOLDER}/prompt.md, or redirect the output of autopoiesis compile",
+            hint=f"name it {FOLDER}/prompt.md, or redirect the output of autopoiesis compile",
         )
     if not parts[-1].endswith(SUFFIXES):
         raise PathRefused(
-            "a prompt is text", where=shown(path), cure=f"end its name in {' or '.join(SUFFIXES)}"
+            "a prompt is text", where=shown(path), hint=f"end its name in {' or '.join(SUFFIXES)}"
         )
     data = text.encode("utf-8", "replace")
     if replace:

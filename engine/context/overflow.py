@@ -38,13 +38,13 @@ def refuse_overflow(fixed: Sequence[Piece], message: int, budget: int, reserve: 
         raise BudgetError(
             f"system prompt and identity take {taken:,} tokens ({names}), and {free}",
             where=BUDGET_SETTING,
-            cure="raise the budget or shorten these files",
+            hint="raise the budget or shorten these files",
         )
     if taken + message > available:
         raise BudgetError(
             f"the message takes {message:,} tokens, system prompt and identity take {taken:,}, and {free}",
             where=BUDGET_SETTING,
-            cure=f"shorten the message, or raise the budget to {_enough(taken + message, reserve):,}",
+            hint=f"shorten the message, or raise the budget to {_enough(taken + message, reserve):,}",
         )
 
 

@@ -153,8 +153,8 @@ def _file(item: Mapping, index: int, line: int, above: Fields) -> PresetFile | N
         try:
             path = "/".join(split_relative(path))
         except PathRefused as error:
-            cure = error.cure or "name a file of the workspace by its relative path"
-            fields.say(item.line_of("path", line), f"path {quoted(path)} is refused: {error.what}", cure)
+            hint = error.hint or "name a file of the workspace by its relative path"
+            fields.say(item.line_of("path", line), f"path {quoted(path)} is refused: {error.what}", hint)
             path = ""
     lines = fields.text("lines")
     if lines:
@@ -171,5 +171,5 @@ def _file(item: Mapping, index: int, line: int, above: Fields) -> PresetFile | N
         fields.say(item.line_of("note", line), what, "move what is longer into the body", "warning")
         note = note[: NOTE_CHARACTERS - 1].rstrip() + "…"
     for problem in problems:
-        above.say(problem.line, problem.what, problem.cure, problem.severity)
+        above.say(problem.line, problem.what, problem.hint, problem.severity)
     return PresetFile(path, spans, note, index, line) if path and spans is not None else None

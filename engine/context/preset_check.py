@@ -54,9 +54,9 @@ def check_presets(
 def _unusable(preset: Preset, listed: PresetFile, reader: Reader) -> Iterator[Problem]:
     """Why a file that is there brings nothing into a prompt."""
     loaded, name = reader.load(listed.path), shown(listed.path)
-    cure = f"run: autopoiesis preset remove {preset.name} {name}"
+    hint = f"run: autopoiesis preset remove {preset.name} {name}"
     if reader.refused.get(listed.path, NOT_HERE) != NOT_HERE:
         what = f"lists {name}, which cannot be read: {reader.refused[listed.path]}"
-        yield Problem(preset.path, listed.line, what, cure)
+        yield Problem(preset.path, listed.line, what, hint)
     elif loaded is not None and not loaded.text:
-        yield Problem(preset.path, listed.line, f"lists {name}, which has no text", cure, "warning")
+        yield Problem(preset.path, listed.line, f"lists {name}, which has no text", hint, "warning")

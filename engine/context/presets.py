@@ -200,12 +200,12 @@ class Presets:
             WriteFailed, ReadOnly: The preset is as it was.
         """
         if not valid_name(name):
-            cure = "use letters, digits, '.', '_' and '-'"
-            raise AutopoiesisError(f"'{shown(name)}' is not a valid preset name", cure=cure)
+            hint = "use letters, digits, '.', '_' and '-'"
+            raise AutopoiesisError(f"'{shown(name)}' is not a valid preset name", hint=hint)
         note, path = " ".join(note.split()), "/".join(split_relative(path))
         if len(note) > NOTE_CHARACTERS:
             what = f"the note has {len(note)} characters, and {NOTE_CHARACTERS} are allowed"
-            raise AutopoiesisError(what, cure="put what is longer into the preset's body")
+            raise AutopoiesisError(what, hint="put what is longer into the preset's body")
         listed = PresetFile(path, self._spans(path, lines), note, 0, 0)
         self._files.update(path_of(name), lambda data: _with_file(data, name, listed, title.strip()))
         return self._done(
@@ -243,7 +243,7 @@ class Presets:
         except FileNotFoundError:
             return (), ()
         except AutopoiesisError as error:
-            return (), (Problem(ACTIVE, 0, error.what, error.cure),)
+            return (), (Problem(ACTIVE, 0, error.what, error.hint),)
 
     def _activate(self, names: Iterable[str]) -> tuple[str, ...]:
         wanted = tuple(names)
@@ -258,7 +258,7 @@ class Presets:
         for span in spans:
             if span[0] > last or span[1] < first or span[1] > last:
                 what = f"has no lines {shown_spans([span])}: its text stands on lines {first} to {last}"
-                raise DocumentError(what, where=shown(path), cure="name lines that are there")
+                raise DocumentError(what, where=shown(path), hint="name lines that are there")
         return spans
 
     def _text(self, path: str) -> Loaded:
@@ -272,8 +272,8 @@ class Presets:
         if refused:
             return DocumentError(refused, where=path_of(name))
         guess = near(name, self.names())
-        cure = f"did you mean {guess}?" if guess else "see: autopoiesis preset list"
-        return AutopoiesisError(f"there is no preset {shown(name)}", cure=cure)
+        hint = f"did you mean {guess}?" if guess else "see: autopoiesis preset list"
+        return AutopoiesisError(f"there is no preset {shown(name)}", hint=hint)
 
     def _done(
         self, path: str, preset: str, files: tuple[str, ...], active: tuple[str, ...], message: str
@@ -288,7 +288,7 @@ def _parsed_spans(lines: str) -> tuple[Span, ...]:
     try:
         return parse_spans(lines)
     except ValueError as error:
-        raise AutopoiesisError(f"lines: {error}", cure='give lines as "10-40" or "3-9, 20-31"') from error
+        raise AutopoiesisError(f"lines: {error}", hint='give lines as "10-40" or "3-9, 20-31"') from error
 
 
 def _active_file(data: bytes | None, names: tuple[str, ...]) -> bytes | None:
@@ -309,12 +309,12 @@ def _preset_in(data: bytes, name: str) -> Preset:
     broken = [problem for problem in document.problems if problem.severity == "error"]
     if broken:
         where = f"{broken[0].path}:{broken[0].line}"
-        raise DocumentError(broken[0].what, where=where, cure=broken[0].cure)
+        raise DocumentError(broken[0].what, where=where, hint=broken[0].hint)
     if document.header.get("type", KIND) != KIND:
         raise DocumentError(
             "is not a preset: its header names another type",
             where=path_of(name),
-            cure="use another name for the preset",
+            hint="use another name for the preset",
         )
     return read_preset(name, document.header, document.body, document.body_line)
 
@@ -352,7 +352,7 @@ def _matching(data: bytes, name: str, path: str, spans: tuple[Span, ...] | None)
     if not found:
         asked = f"{shown(path)}:{shown_spans(spans)}" if spans else shown(path)
         listed = ", ".join(map(str, files)) or "nothing"
-        raise DocumentError(f"does not list {asked}", where=path_of(name), cure=f"it lists {listed}")
+        raise DocumentError(f"does not list {asked}", where=path_of(name), hint=f"it lists {listed}")
     return found
 
 

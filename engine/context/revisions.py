@@ -208,7 +208,7 @@ def _of(commit: Commit) -> Iterator[None]:
         name = commit.revision[:8]
         error.where = f"{name}:{error.where}" if error.where else name
         if error.where.startswith(f"{name}:{CONFIG_NAME}"):
-            error.cure = "what is committed stays as it is; choose another revision"
+            error.hint = "what is committed stays as it is; choose another revision"
         raise
 
 
@@ -245,7 +245,7 @@ def _lay_out(
         raise RepositoryError(
             f"the commit {revisions.described(commit)} is not a workspace: it holds no {CONFIG_NAME}",
             where=str(repository.workspace.root),
-            cure=f"find those that do with: git log -- {CONFIG_NAME}",
+            hint=f"find those that do with: git log -- {CONFIG_NAME}",
         )
     notes: list[str] = []
     wanted: list[TreeEntry] = []
@@ -306,7 +306,7 @@ def _require_room(folder: Path, size: int) -> None:
         raise WriteFailed(
             f"the files take {size / 1024**2:,.0f} MiB, and {free / 1024**2:,.0f} MiB are free",
             where=FOLDER,
-            cure="free some disk space and try again",
+            hint="free some disk space and try again",
         )
 
 

@@ -187,7 +187,7 @@ class Reader:
                 self.refused[path] = NOT_HERE
             return None
         except AutopoiesisError as error:
-            self.refuse(path, f"{error.what}; {error.cure}" if error.cure else error.what)
+            self.refuse(path, f"{error.what}; {error.hint}" if error.hint else error.what)
             return None
         if len(data) > FILE_LIMIT:
             self.refuse(path, f"is larger than {FILE_LIMIT // 1024} KiB; subscribe to an excerpt of it")

@@ -226,7 +226,7 @@ class Conversations:
         path = find_session(self._workspace, session_id) if valid_session_id(session_id) else None
         conversation = self.read(path) if path else None
         if conversation is None:
-            raise NoSession(f"there is no session {session_id}", cure="list them: autopoiesis session list")
+            raise NoSession(f"there is no session {session_id}", hint="list them: autopoiesis session list")
         return conversation
 
     def _head(self, path: str) -> tuple[str, datetime]:

@@ -234,13 +234,13 @@ def undo_import(engine: Importing, undo: Undo) -> ChangeCommit:
     """
     state = engine.repository.state(count=False)
     if not state.can_commit:
-        raise RepositoryError(state.why, where=str(engine.workspace.root), cure=state.cure)
+        raise RepositoryError(state.why, where=str(engine.workspace.root), hint=state.hint)
     for path in (*undo.removed, *undo.restored):
         if not _is_as_committed(engine, undo.revision, path, may_be_gone=path in undo.removed):
             raise RepositoryError(
                 "was changed since the import, so nothing was undone",
                 where=path,
-                cure="restore it or commit the deletion by hand, and try again",
+                hint="restore it or commit the deletion by hand, and try again",
             )
     for path in undo.restored:
         engine.files.replace(path, engine.repository.show(f"{undo.revision}^", path))

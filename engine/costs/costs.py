@@ -99,7 +99,7 @@ class Account:
         except CostLimit as error:
             refused = error
         if refused is not None:
-            raise self.error(refused.what, where=refused.where, cure=refused.cure)
+            raise self.error(refused.what, where=refused.where, hint=refused.hint)
 
     def price_of(self, usage: Usage) -> float | None:
         """US dollars that a call may cost; ``None`` where no price is known.

@@ -121,7 +121,7 @@ class CostGuard:
             raise CostLimit(
                 f"what was spent is not known: {error}",
                 where="costs.daily_usd" if settings.daily_usd else "costs.monthly_usd",
-                cure="make the cost log readable, or set the limit to 0",
+                hint="make the cost log readable, or set the limit to 0",
             ) from error
         more = max(0.0, estimate_usd or 0.0)
         _check("day", standing.today_usd, standing.daily_usd, more, "costs.daily_usd", "until midnight UTC")
@@ -158,7 +158,7 @@ class CostGuard:
             raise DocumentError(
                 f"cannot be read ({error.strerror})",
                 where=self._log.months.path(),
-                cure="check its permissions",
+                hint="check its permissions",
             ) from error
         if now is None or now.name != self._month.name:
             self._month = _Month("" if now is None else now.name)
@@ -202,4 +202,4 @@ def _check(period: str, spent: float, limit: float, more: float, where: str, res
         )
     else:
         return
-    raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")
+    raise CostLimit(what, where=where, hint=f"raise it, or wait {rest}")

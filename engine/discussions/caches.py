@@ -115,15 +115,15 @@ class DiscussionCaches:
 
         return self._change(discussion_id, chosen)
 
-    def forget_name(self, discussion_id: str, name: str, trouble: str) -> DiscussionCacheState:
-        """The cache under a name has ended, or is left to expire; ``trouble`` says why, where it is not
+    def forget_name(self, discussion_id: str, name: str, error: str) -> DiscussionCacheState:
+        """The cache under a name has ended, or is left to expire; ``error`` says why, where it is not
         empty.
         """
 
         def forgotten(state: DiscussionCacheState) -> DiscussionCacheState:
             if state.cached_content != name:
                 return state  # another call has made another one meanwhile
-            return replace(state, cached_content="", why=trouble or state.why)
+            return replace(state, cached_content="", why=error or state.why)
 
         return self._change(discussion_id, forgotten)
 
@@ -190,7 +190,7 @@ class DiscussionCaches:
 def _checked(discussion_id: str) -> str:
     if not valid_session_id(discussion_id):
         raise TranscriptError(
-            f"no session can have the id {discussion_id!r:.80}", cure="see: autopoiesis cache list"
+            f"no session can have the id {discussion_id!r:.80}", hint="see: autopoiesis cache list"
         )
     return discussion_id
 

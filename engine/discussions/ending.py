@@ -54,9 +54,9 @@ class Ending:
     def _ended(self, before: DiscussionCacheState, after: DiscussionCacheState) -> DiscussionCacheState:
         if not before.cached_content:
             return after
-        trouble = ""
+        kept = ""
         if self.caches.others_hold(after.discussion_id, before.cached_content):
-            return self.caches.forget_name(after.discussion_id, before.cached_content, trouble)
+            return self.caches.forget_name(after.discussion_id, before.cached_content, kept)
         self.caches.shared.gone(before.cached_content)
         try:
             service = self.provider(before.provider, before.model)
@@ -67,5 +67,5 @@ class Ending:
                 finally:
                     loop.close(service.aclose)
         except AutopoiesisError as error:
-            trouble = f"{after.why}; the service's copy stays until it expires: {error}"
-        return self.caches.forget_name(after.discussion_id, before.cached_content, trouble)
+            kept = f"{after.why}; the service's copy stays until it expires: {error}"
+        return self.caches.forget_name(after.discussion_id, before.cached_content, kept)

@@ -73,7 +73,7 @@ class Exchange:
         except SendFailed as error:
             failure = error
         except AutopoiesisError as error:
-            failure = SendFailed(error.what, where=error.where, cure=error.cure)
+            failure = SendFailed(error.what, where=error.where, hint=error.hint)
         except Exception as error:  # noqa: BLE001 — whatever a client's package raises, the reply so far is kept
             # It may quote what it was given, a key among it: only its name is told.
             failure = SendFailed(f"unexpected {type(error).__name__}", where=self._provider.name)

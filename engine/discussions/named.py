@@ -38,7 +38,7 @@ class NamedCache:
     now: datetime  # UTC
     held: StoredCache | None = None  # the cache that the reply was made with
     stored_s: float = 0.0  # seconds for which storage was bought for this message
-    trouble: str = ""  # why there is no cache, or an old one may still be there; empty when all is well
+    error: str = ""  # why there is no cache, or an old one may still be there; empty when all is well
 
     async def chat(self, request: ChatRequest, timeout: float, on_text: Callable[[str], None]) -> ChatReply:
         """A reply, with the prefix taken from the cache where that can be.
@@ -78,7 +78,7 @@ class NamedCache:
             if found is None or (found.expires_at - self.now).total_seconds() < _LEAST_LEFT_S:
                 found = await service.create_cache(request, self.ttl_s, display_name=key, timeout=ASIDE_S)
         except SendFailed as error:
-            self.trouble = str(error)
+            self.error = str(error)
             shared.failed(key)
             return None
         shared.made(key, found)
@@ -113,7 +113,7 @@ class NamedCache:
         try:
             await service.delete_cache(name, timeout=ASIDE_S)
         except SendFailed as error:
-            self.trouble = f"the cache before it may stay until it expires: {error}"
+            self.error = f"the cache before it may stay until it expires: {error}"
 
     def noted(
         self,
@@ -144,7 +144,7 @@ class NamedCache:
                 ),
                 ttl_s=ttl_s if held is None else (held.expires_at - self.now).total_seconds(),
                 cached_content="" if held is None else held.name,
-                why=self.trouble or _why_not_read(state, broken, self.now, least),
+                why=self.error or _why_not_read(state, broken, self.now, least),
             )
         return state
 

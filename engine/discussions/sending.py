@@ -80,7 +80,7 @@ class Sending:
             WriteFailed, ReadOnly: The message was not written down, and so not sent.
         """
         if not text.strip():
-            raise TranscriptError("nothing is said", cure="write a message")
+            raise TranscriptError("nothing is said", hint="write a message")
         engine, provider = self.engine, self.provider()
         self._affordable(provider, text, session_id)
         session, path, key = self._say(text, session_id, provider.model)
@@ -90,7 +90,7 @@ class Sending:
         engine.catch_up_index()
         compiled = engine.compile_of(key, tools=self._tools(provider))
         if trace is None or compiled is None:
-            raise TranscriptError("the message was changed while it was read", where=path, cure="try again")
+            raise TranscriptError("the message was changed while it was read", where=path, hint="try again")
         on_step("compiled")
         engine.injections.record(compiled, text, session_id=session, turn=key)
         broken = self._prefix_used(compiled, session)

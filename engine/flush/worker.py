@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import AutopoiesisError
-from engine.events import EngineEvent, FlushDue, Flushed, Trouble
+from engine.events import EngineEvent, ErrorReported, FlushDue, Flushed
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
@@ -92,7 +92,7 @@ class FlushWorker:
         try:
             job()
         except (AutopoiesisError, OSError) as error:
-            self._publish(Trouble(self._engine.clock(), str(error)))
+            self._publish(ErrorReported(self._engine.clock(), str(error)))
 
     def _recover(self) -> None:
         for record in self._engine.flush.recover():

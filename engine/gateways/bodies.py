@@ -130,7 +130,7 @@ def _answer(name: str, does: str, **fields: Any) -> type[Answer]:
 
 _Things = list[dict[str, Any]]
 
-Refused = _answer("Refused", "Why a request was not carried out.", error=str, cure=str)
+Refused = _answer("Refused", "Why a request was not carried out.", error=str, hint=str)
 Health = _answer(
     "Health", "How it does.", status=str, version=str, read_only=bool, schedule=str | None, subscribers=int
 )

@@ -27,17 +27,17 @@ IsSigned = Callable[[bytes, str], bool]
 class Refusal(Exception):
     """A request that is not carried out; as the arguments of ``refused``."""
 
-    def __init__(self, status: int, what: str, cure: str = "") -> None:
-        super().__init__(status, what, cure)
-        self.status, self.what, self.cure = status, what, cure
+    def __init__(self, status: int, what: str, hint: str = "") -> None:
+        super().__init__(status, what, hint)
+        self.status, self.what, self.hint = status, what, hint
 
 
-def refused(status: int, what: str, cure: str = "") -> JSONResponse:
+def refused(status: int, what: str, hint: str = "") -> JSONResponse:
     """The answer to a request that is not carried out."""
     headers = {"Cache-Control": "no-store"}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse({"error": what, "cure": cure}, status_code=status, headers=headers)
+    return JSONResponse({"error": what, "hint": hint}, status_code=status, headers=headers)
 
 
 class Guard:
@@ -80,8 +80,8 @@ class Guard:
             return
         signature = _signature(request)
         if signature is not None and not self._is_signed(body, signature):
-            what, cure = "the signature is missing or wrong", "set the same secret here and at GitHub"
-            await refused(401, what, cure)(scope, receive, send)
+            what, hint = "the signature is missing or wrong", "set the same secret here and at GitHub"
+            await refused(401, what, hint)(scope, receive, send)
             return
         await self._app(scope, _once(body, receive), send)
 

@@ -125,14 +125,14 @@ async def _not_there(_request: Request, error: Exception) -> Response:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    return refused(error.status, error.what, error.cure)
+    return refused(error.status, error.what, error.hint)
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
     if not isinstance(error, AutopoiesisError):
         return refused(500, "failed", "see what the server prints")
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    return refused(status, error.what, error.cure)
+    return refused(status, error.what, error.hint)
 
 
 class HookServer:
@@ -196,7 +196,7 @@ class HookServer:
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens on this machine alone."""
     if host not in ("127.0.0.1", "localhost", "::1"):
-        raise GatewayFailed("only this machine may ask", where=f"--host {host}", cure=f"use {HOST}")
+        raise GatewayFailed("only this machine may ask", where=f"--host {host}", hint=f"use {HOST}")
     family = socket.AF_INET6 if host == "::1" else socket.AF_INET
     # With the protocol named, small answers are sent at once; else each waits 40 ms for more.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -207,6 +207,6 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         found.close()
         raise GatewayFailed(
-            f"cannot listen: {error.strerror}", where=f"{host}:{port}", cure="use another --port"
+            f"cannot listen: {error.strerror}", where=f"{host}:{port}", hint="use another --port"
         ) from error
     return found

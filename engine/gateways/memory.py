@@ -192,7 +192,7 @@ class Memory:
         with engine.files.lock():
             if sum(each.origin.name.startswith(BY_AGENT) for each in queue.waiting()) >= MOST_WAITING:
                 what = f"{MOST_WAITING} proposals of agents wait already"
-                raise HarvestRefused(what, cure="the person settles them: autopoiesis review list")
+                raise HarvestRefused(what, hint="the person settles them: autopoiesis review list")
             since = at.isoformat(timespec="seconds")
             done = queue.put(waiting_for(decided.held, at=since, origin=origin, source="", sha256=""))
         (waiting,) = (each for each in queue.all() if each.id in done.ids)

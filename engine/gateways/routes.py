@@ -166,7 +166,7 @@ async def end(api: Api, asked: Asked) -> object:
 
 
 async def events(api: Api, asked: Asked) -> object:
-    """What happens, as it happens: `feed`, `decision`, `prompt` and `trouble`, as server-sent events."""
+    """What happens, as it happens: `feed`, `decision`, `prompt` and `error`, as server-sent events."""
     return api.events.answer(asked.request)
 
 
@@ -212,7 +212,7 @@ async def cache(api: Api, asked: Asked, change: str = "") -> object:
         engine.caches.get(name)  # refuses what is no session's id
         found = next((state for state in engine.caches.all() if state.discussion_id == name), None)
         if found is None:
-            raise NoSession("no such discussion has been sent", cure="see GET /api/cache")
+            raise NoSession("no such discussion has been sent", hint="see GET /api/cache")
         return tree_of(changes[change]() if change else found, engine.clock())
 
     return await api.run(work)

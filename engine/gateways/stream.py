@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import StreamingResponse
 
-from engine.events import PromptCompiled, Trouble, TurnTraced
+from engine.events import ErrorReported, PromptCompiled, TurnTraced
 from engine.gateways.guard import Refusal
 from engine.gateways.plain import plain
 from engine.live.feed import entry_of
@@ -153,8 +153,8 @@ def _told(event: EngineEvent) -> tuple[str, Any] | None:
             return "decision", plain(said)
         case PromptCompiled(key=key, compiled=made):
             return "prompt", {"key": key, "tokens": made.tokens, "topics": list(made.active_topics)}
-        case Trouble(at=at, text=text):
-            return "trouble", plain({"at": at, "text": text})
+        case ErrorReported(at=at, text=text):
+            return "error", plain({"at": at, "text": text})
     entry = entry_of(event)
     if entry is None:
         return None

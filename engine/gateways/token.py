@@ -31,7 +31,7 @@ def hook_token(folder: Path) -> tuple[str, str]:
         token = _kept(path) or _made(path)
     except OSError as error:
         raise GatewayFailed(
-            f"cannot be read or made: {error.strerror}", where=str(path), cure=f"set {VARIABLE}"
+            f"cannot be read or made: {error.strerror}", where=str(path), hint=f"set {VARIABLE}"
         ) from error
     return _long_enough(token, str(path)), str(path)
 
@@ -41,7 +41,7 @@ def _kept(path: Path) -> str:
         return (read_own(path, secret=True) or b"").decode("utf-8", "replace").strip()
     except PermissionError as error:
         raise GatewayFailed(
-            "others can read the token", where=str(path), cure=f"run: chmod 600 {path}"
+            "others can read the token", where=str(path), hint=f"run: chmod 600 {path}"
         ) from error
 
 
@@ -56,6 +56,6 @@ def _long_enough(token: str, where: str) -> str:
         raise GatewayFailed(
             f"a token has at least {LEAST} characters of ASCII, without spaces",
             where=where,
-            cure="use another",
+            hint="use another",
         )
     return token

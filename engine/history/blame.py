@@ -30,7 +30,7 @@ def blame(
     name = "/".join(split_relative(path))
     said = _lines_on_disk(files, name) if not revision else []
     if lines is not None and not revision and not 1 <= lines[0] <= lines[1] <= len(said):
-        raise RepositoryError(f"has {len(said):,} lines", where=shown(name), cure="name one of them")
+        raise RepositoryError(f"has {len(said):,} lines", where=shown(name), hint="name one of them")
     if not revision and not said:
         return Blame(name, (), ())
     span = [f"-L{lines[0]},{lines[1]}"] if lines is not None else []

@@ -73,7 +73,7 @@ def make(git: Git, name: str, revision: str, head: str, only: Sequence[str] = ()
         raise RepositoryError(
             f"{branch} exists, at {there[:8]}",
             where=str(git.root),
-            cure="choose another name, or leave --at out to go on with it",
+            hint="choose another name, or leave --at out to go on with it",
         )
     # Not as this person: what git-crypt keeps stays encrypted there, where that has no key.
     git = Git(git.root)
@@ -87,7 +87,7 @@ def make(git: Git, name: str, revision: str, head: str, only: Sequence[str] = ()
     if used is not None and used != unfinished:
         return Exploration(branch, used, there or "", made=False, shows=_shown(used, wanted))
     if folder.exists():
-        raise RepositoryError("is there already", where=str(folder), cure="move it away, or choose a name")
+        raise RepositoryError("is there already", where=str(folder), hint="move it away, or choose a name")
     for left in (folder, unfinished):  # what git knows of one that is gone, or half done
         git.run("worktree", "remove", "--force", str(left), reading=False, accept=(0, 128))
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -170,7 +170,7 @@ def remove(git: Git, branch: str, revision: str) -> None:
     if folder is not None:
         if not is_own(folder):
             raise RepositoryError(
-                f"{branch} is checked out", where=str(folder), cure="remove it with: git worktree remove"
+                f"{branch} is checked out", where=str(folder), hint="remove it with: git worktree remove"
             )
         refuse_uncommitted(folder)
         git.run("worktree", "remove", "--force", str(folder), reading=False)  # by force for the logs
@@ -190,5 +190,5 @@ def refuse_uncommitted(folder: Path) -> None:
         raise RepositoryError(
             f"{shown(left[0])}{more} {verb} in no commit",
             where=str(folder),
-            cure="commit there (autopoiesis -C FOLDER commit), or take back what was changed",
+            hint="commit there (autopoiesis -C FOLDER commit), or take back what was changed",
         )

@@ -204,7 +204,7 @@ class History:
         if is_encrypted(data):
             data = opened(git, data, filters_of(git, [path]).get(path, ""))
         if is_encrypted(data):
-            raise RepositoryError(LOCKED, where=shown(path), cure=UNLOCK)
+            raise RepositoryError(LOCKED, where=shown(path), hint=UNLOCK)
         return log.one(git, found, raw=False).entry, data
 
     # Snapshots and branches.
@@ -259,7 +259,7 @@ class History:
             raise RepositoryError(
                 f"there is no branch {wanted}",
                 where=str(self.repository.git.root),
-                cure="list them: autopoiesis history explore --list",
+                hint="list them: autopoiesis history explore --list",
             )
         return found
 
@@ -327,5 +327,5 @@ class History:
         """The first moment that a date means, UTC."""
         found = moments.beginning(text, self.clock(), self.zone())
         if found is None:
-            raise RepositoryError(f"“{shown(text)}” is no date", cure=f"give one such as {moments.FORMS}")
+            raise RepositoryError(f"“{shown(text)}” is no date", hint=f"give one such as {moments.FORMS}")
         return found

@@ -154,9 +154,9 @@ def timeline(
     """
     cursor = _CURSOR.fullmatch(before) if before else None
     if before and cursor is None:
-        raise RepositoryError(f"{shown(before)} is no place in the time line", cure="give what `next` said")
+        raise RepositoryError(f"{shown(before)} is no place in the time line", hint="give what `next` said")
     if kind and kind not in KINDS:
-        raise RepositoryError(f"there is no type {shown(kind)}", cure=f"give one of {', '.join(KINDS)}")
+        raise RepositoryError(f"there is no type {shown(kind)}", hint=f"give one of {', '.join(KINDS)}")
     start, skipped = (cursor[1], int(cursor[2])) if cursor else (head, 0)
     limit = min(max(limit, 1), _MOST)
     options = [f"--since=@{int(since.timestamp())} +0000"] if since is not None else []

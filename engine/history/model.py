@@ -193,7 +193,7 @@ class Blocked:
 
     path: str  # empty where no single file is meant
     why: str  # one clause
-    cure: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def make(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
         raise RepositoryError(
             f"{tag} exists, of {there[:8]}",
             where=str(git.root),
-            cure="choose another name, or delete it with git tag -d",
+            hint="choose another name, or delete it with git tag -d",
         )
     return tag
 
@@ -85,7 +85,7 @@ def named_tag(kind: SnapshotKind, name: str) -> str:
     """
     if kind not in NAMED:
         raise RepositoryError(
-            f"there is no kind of snapshot {shown(str(kind))}", cure=f"give {' or '.join(NAMED)}"
+            f"there is no kind of snapshot {shown(str(kind))}", hint=f"give {' or '.join(NAMED)}"
         )
     refuse_unfit(name)
     return f"memory/{kind}/{name}"
@@ -112,7 +112,7 @@ def refuse_unfit(name: str) -> None:
     if too_long or not _NAME.fullmatch(name) or ".." in name or name.endswith(".lock"):
         raise RepositoryError(
             f"{shown(name)} cannot name a snapshot or a branch",
-            cure="give letters, digits, and . _ - + between them",
+            hint="give letters, digits, and . _ - + between them",
         )
 
 

@@ -82,7 +82,7 @@ class Undoing:
         raise RepositoryError(
             "none of the newest commits can be undone" if passed else "there is no commit of ours to undo",
             where=str(self.repository.workspace.root),
-            cure="name one, as autopoiesis history lists them; what is against it is said then",
+            hint="name one, as autopoiesis history lists them; what is against it is said then",
         )
 
     def _candidates(self) -> Iterator[Entry]:
@@ -112,14 +112,14 @@ class Undoing:
             root = str(self.repository.workspace.root)
             state = self.repository.state(count=False)
             if not state.can_commit:
-                raise RepositoryError(state.why, where=root, cure=state.cure)
+                raise RepositoryError(state.why, where=root, hint=state.hint)
             fresh, made = plan_undo(self.repository, plan.entry.revision, self.keeping)
             for each in fresh.blocked:
-                raise RepositoryError(each.why, where=shown(each.path), cure=each.cure)
+                raise RepositoryError(each.why, where=shown(each.path), hint=each.hint)
             if not fresh.files:
                 raise RepositoryError("there is nothing left of it to undo", where=plan.entry.revision[:8])
             if fresh.files != plan.files:
-                raise RepositoryError("the files were changed meanwhile", where=root, cure="look at it again")
+                raise RepositoryError("the files were changed meanwhile", where=root, hint="look at it again")
             name = plan.entry.revision
             digest = [(path, self._there(path)) for path in self.digest.paths]
             try:
@@ -200,7 +200,7 @@ def message_of(entry: Entry) -> str:
 
 def _changed(made: Made, there: bytes | None) -> bytes | None:
     if there not in (made.before, made.after):
-        raise RepositoryError("was changed meanwhile", where=shown(made.path), cure="look at it again")
+        raise RepositoryError("was changed meanwhile", where=shown(made.path), hint="look at it again")
     return made.after
 
 

@@ -214,8 +214,8 @@ def _check(file: ChangedFile) -> None:
         raise _refused(file.path, error.what) from error
 
 
-def _refused(path: str, why: str, cure: str = "") -> Refused:
-    return Refused(Blocked(path, why, cure))
+def _refused(path: str, why: str, hint: str = "") -> Refused:
+    return Refused(Blocked(path, why, hint))
 
 
 def _digest(data: bytes | None) -> str | None:

@@ -53,7 +53,7 @@ def when(
     """
     if not text.strip() or len(text) > _MOST_CHARACTERS or re.search(r"[\0\n\r]", text):
         raise RepositoryError(
-            "this is no text to look for", cure=f"give up to {_MOST_CHARACTERS} characters on one line"
+            "this is no text to look for", hint=f"give up to {_MOST_CHARACTERS} characters on one line"
         )
     needle = _Needle(text, case=case, passed_over=passed_over)
     for where, places in _PLACES:

@@ -125,7 +125,7 @@ def _probes(parts: Parts, task: Task) -> str:
     report = parts.probes.run(cast("ProbedEngine", parts), progress=task.tell)
     run, lost = report.run, report.comparison.lost
     if lost:
-        raise JobError(f"{len(lost)} of {run.expectations} are lost", cure="see: autopoiesis probe run")
+        raise JobError(f"{len(lost)} of {run.expectations} are lost", hint="see: autopoiesis probe run")
     return f"{run.found} of {run.expectations} found" if run.expectations else "there are no probes"
 
 

@@ -101,7 +101,7 @@ def write(files: Files, edit: Edit) -> Applied:
     raise WriteFailed(
         "a line that was written is not there",
         where=edit.path,
-        cure="close the editor that holds the file and try again",
+        hint="close the editor that holds the file and try again",
     )
 
 

@@ -102,7 +102,7 @@ class EntryArchive:
         if not apply:
             return self._planned(names)
         if not consent:
-            raise EntryError("nobody agreed to it", cure="look at the dry run, and let a person apply it")
+            raise EntryError("nobody agreed to it", hint="look at the dry run, and let a person apply it")
         with self.files.lock():
             finished = self._finish()
             plan = self._planned(names)
@@ -122,8 +122,8 @@ class EntryArchive:
                 if _named(scan_entries(self.files), name):
                     return ArchiveReport((), True, (name,), finished)
                 known = ", ".join(shown(each.removeprefix(f"{COLD}/")) for each in self.archived())
-                cure = f"there are {known}" if known else "nothing is archived"
-                raise EntryError(f"there is no archived entry {shown(name)}", cure=cure)
+                hint = f"there are {known}" if known else "nothing is archived"
+                raise EntryError(f"there is no archived entry {shown(name)}", hint=hint)
             target = f"{TOP}/{folder.removeprefix(f'{COLD}/')}"
             inventory = take(self.files.workspace, [folder])
             markers = [path for path in inventory.files if path.endswith(f"/{KNOWLEDGE.marker}")]
@@ -145,9 +145,9 @@ class EntryArchive:
         for _, new in self._pairs():
             folder = "/".join(new.split("/")[: 3 if new.startswith(f"{COLD}/") else 2])
             found[folder] = found.get(folder, 0) + 1
-        cure = "run: autopoiesis knowledge archive --apply"
+        hint = "run: autopoiesis knowledge archive --apply"
         return tuple(
-            Problem(shown(folder), 0, f"was moved, and {_files(count)} not committed", cure, "warning")
+            Problem(shown(folder), 0, f"was moved, and {_files(count)} not committed", hint, "warning")
             for folder, count in sorted(found.items())
         )
 
@@ -174,7 +174,7 @@ class EntryArchive:
 
     def _check_free(self, target: str) -> None:
         if os.path.lexists(self.files.workspace.root / target):
-            raise EntryError("exists already", where=shown(target), cure="rename it or move it away first")
+            raise EntryError("exists already", where=shown(target), hint="rename it or move it away first")
 
     def _cold(self, name: str) -> str:
         """The archived folder that a name means; empty if there is none.
@@ -194,7 +194,7 @@ class EntryArchive:
         found = sorted({folder_of(path) for path in paths if plain(name) in self._titles(path)})
         if len(found) > 1:
             several = ", ".join(map(shown, found))
-            raise EntryError(f"{shown(name)} is the name of several entries", cure=f"name one of {several}")
+            raise EntryError(f"{shown(name)} is the name of several entries", hint=f"name one of {several}")
         return found[0] if found else ""
 
     def _titles(self, path: str) -> set[str]:
@@ -311,14 +311,14 @@ def _refuse_shared(scan: EntryScan, entry: Entry) -> None:
     if entry.kind != "knowledge":
         raise EntryError("is a skill; only knowledge is archived", where=where)
     if is_shared(entry.location):
-        cure = "to take all of it out: autopoiesis share remove"
-        raise EntryError("is shared by others, and stays as they have it", where=where, cure=cure)
+        hint = "to take all of it out: autopoiesis share remove"
+        raise EntryError("is shared by others, and stays as they have it", where=where, hint=hint)
     above, _, name = entry.folder.rpartition("/")
     if entry.folder == TOP or (above == TOP and name in _SHARED) or above == f"{TOP}/projects":
         raise EntryError(
             f"lies in {shown(entry.folder)}/, which holds more than this entry",
             where=where,
-            cure="give it a folder of its own",
+            hint="give it a folder of its own",
         )
     below = f"{entry.folder}/"
     for path in sorted(scan.inventory.symlinks | scan.inventory.odd):
@@ -326,7 +326,7 @@ def _refuse_shared(scan: EntryScan, entry: Entry) -> None:
             raise EntryError(
                 "is a symlink or no regular file, so the folder cannot be kept as it is",
                 where=shown(path),
-                cure="put a regular file there, or take it out of the folder",
+                hint="put a regular file there, or take it out of the folder",
             )
 
 

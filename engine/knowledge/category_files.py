@@ -149,9 +149,9 @@ def refuse_broken(data: bytes, path: str) -> None:
             never closed, so that whatever stands behind would be code.
     """
 
-    def broken(what: str, place: int, cure: str) -> DocumentError:
+    def broken(what: str, place: int, hint: str) -> DocumentError:
         line = data.count(b"\n", 0, place) + 1
-        return DocumentError(what, where=f"{path}:{line}", cure=cure)
+        return DocumentError(what, where=f"{path}:{line}", hint=hint)
 
     try:
         text = data.decode("utf-8")
@@ -165,7 +165,7 @@ def refuse_broken(data: bytes, path: str) -> None:
     _, opened = code_lines(data[start:].decode("utf-8").replace("\r\n", "\n").split("\n"))
     if opened:
         line = data.count(b"\n", 0, start) + opened
-        raise DocumentError("a code block is never closed", where=f"{path}:{line}", cure="close it")
+        raise DocumentError("a code block is never closed", where=f"{path}:{line}", hint="close it")
 
 
 def refuse_broken_files(files: Files) -> None:

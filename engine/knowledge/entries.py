@@ -109,10 +109,10 @@ class EntryScan:
             return found[0]
         if found:
             several = ", ".join(shown(entry.folder) for entry in found)
-            raise EntryError(f"{shown(name)} is the name of several entries", cure=f"name one of {several}")
+            raise EntryError(f"{shown(name)} is the name of several entries", hint=f"name one of {several}")
         meant = near(name, (entry.name for entry in known))
-        cure = f"is {shown(meant)} meant?" if meant else "see: autopoiesis knowledge list"
-        raise EntryError(f"there is no entry {shown(name)}", cure=cure)
+        hint = f"is {shown(meant)} meant?" if meant else "see: autopoiesis knowledge list"
+        raise EntryError(f"there is no entry {shown(name)}", hint=hint)
 
 
 def scan_entries(files: Files) -> EntryScan:
@@ -155,7 +155,7 @@ def _read(files: Files, path: str, loose: list[Problem]) -> Document | None:
         loose.append(Problem(shown(path), 0, "leads nowhere", "remove it, or write the file"))
         return None
     except AutopoiesisError as error:
-        loose.append(Problem(shown(path), 0, error.what, error.cure or "put a regular file there"))
+        loose.append(Problem(shown(path), 0, error.what, error.hint or "put a regular file there"))
         return None
     if is_encrypted(data):
         loose.append(Problem(shown(path), 0, LOCKED, UNLOCK, "warning"))
@@ -197,23 +197,23 @@ def _header(document: Document) -> list[Problem]:
     problems = [replace(problem, path=path) for problem in document.problems]
     if not document.has_header:
         if not any(problem.severity == "error" for problem in problems):
-            cure = "begin the file with a header: ---, name: …, description: …, ---"
-            problems.append(Problem(path, 1, "has no header, so no name and no description", cure))
+            hint = "begin the file with a header: ---, name: …, description: …, ---"
+            problems.append(Problem(path, 1, "has no header, so no name and no description", hint))
         return problems
-    for key, cure in (
+    for key, hint in (
         ("name", "add a line 'name: …' with the name of its folder"),
         ("description", "add a line 'description: …', one sentence: it is all that the prompt shows"),
     ):
         value = header.get(key)
         line = header.line_of(key, 1)
         if value is None:
-            problems.append(Problem(path, line, f"the header has no '{key}'", cure))
+            problems.append(Problem(path, line, f"the header has no '{key}'", hint))
         elif not isinstance(value, str):
             problems.append(
                 Problem(path, line, f"'{key}' must be a text", f"write it on one line: '{key}: …'")
             )
         elif not value.strip():
-            problems.append(Problem(path, line, f"'{key}' is empty", cure))
+            problems.append(Problem(path, line, f"'{key}' is empty", hint))
     name = header.get("name")
     if isinstance(name, str) and name.strip():
         problems += _name(document, name.strip(), header.line_of("name", 1))
@@ -223,8 +223,8 @@ def _header(document: Document) -> list[Problem]:
 def _name(document: Document, name: str, line: int) -> list[Problem]:
     path, folder = shown(document.path), document.path.split("/")[-2]
     if not safe_name(name):
-        cure = "use letters, digits, '-', '_' and '.', at most 80 of them"
-        return [Problem(path, line, f"the name {shown(name)!r} is not fit for a file name", cure)]
+        hint = "use letters, digits, '-', '_' and '.', at most 80 of them"
+        return [Problem(path, line, f"the name {shown(name)!r} is not fit for a file name", hint)]
     if plain(name) != plain(folder):
         what = f"the name {shown(name)} is not that of its folder, {shown(folder)}"
         return [Problem(path, line, what, f"write 'name: {shown(folder)}', or rename the folder")]
@@ -248,8 +248,8 @@ def _place(place: EntryPlace, shelf: Shelf, depth: int, inventory: Inventory) ->
         problems.append(Problem(path, 0, what, "move it into a folder of its own"))
     elif not safe_name(folder.split("/")[-1]):
         what = f"the name of its folder, {shown(folder.split('/')[-1])!r}, is not fit everywhere"
-        cure = "rename it: letters, digits, '-', '_' and '.', at most 80 of them"
-        problems.append(Problem(path, 0, what, cure))
+        hint = "rename it: letters, digits, '-', '_' and '.', at most 80 of them"
+        problems.append(Problem(path, 0, what, hint))
     if depth > _DEEPEST:
         what = f"is nested {depth} entries deep; who reads an index finds {_DEEPEST} at most"
         problems.append(Problem(path, 0, what, "move it up", "warning"))
@@ -276,8 +276,8 @@ def _with_sizes(entries: list[Entry], inventory: Inventory) -> list[Entry]:
     for path in sorted(inventory.symlinks):
         if path.rpartition("/")[2] not in {shelf.marker for shelf in SHELVES}:
             what = "is a symlink and is not followed"
-            cure = "put the file or folder itself there"
-            links[owner(folder_of(path))].append(Problem(shown(path), 0, what, cure, "warning"))
+            hint = "put the file or folder itself there"
+            links[owner(folder_of(path))].append(Problem(shown(path), 0, what, hint, "warning"))
     return [
         replace(
             entry,

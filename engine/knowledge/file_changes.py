@@ -141,7 +141,7 @@ def refuse_unfit(files: Files, change: FileChange) -> None:
         DocumentError: A file cannot be changed.
     """
     if len(json.dumps(tree_of(change))) > MOST_BYTES:
-        raise ChangeRefused(f"is larger than {MOST_BYTES // 1024} KB", cure="make smaller ones of it")
+        raise ChangeRefused(f"is larger than {MOST_BYTES // 1024} KB", hint="make smaller ones of it")
     outcome(files, change)
     root = files.workspace.root
     for step in change.steps:
@@ -152,7 +152,7 @@ def refuse_unfit(files: Files, change: FileChange) -> None:
         if not root.joinpath(step.path).is_file() or root.joinpath(step.path).is_symlink():
             raise ChangeRefused("is not there any more, or no regular file", where=shown(step.path))
         if os.path.lexists(root / step.text):
-            raise ChangeRefused("exists already", where=shown(step.text), cure="move it away first")
+            raise ChangeRefused("exists already", where=shown(step.text), hint="move it away first")
 
 
 def refuse_stale(data: bytes | None, steps: Sequence[Step]) -> None:
@@ -166,7 +166,7 @@ def refuse_stale(data: bytes | None, steps: Sequence[Step]) -> None:
         is_gone = step.kind == "drop" and _count(data or b"", step.text) <= step.left
         if is_other or is_gone:
             raise ChangeRefused(
-                "has changed since this was proposed", where=shown(step.path), cure="have it proposed again"
+                "has changed since this was proposed", where=shown(step.path), hint="have it proposed again"
             )
 
 

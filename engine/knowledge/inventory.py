@@ -49,7 +49,7 @@ def take(workspace: Workspace, folders: Iterable[str]) -> Inventory:
         try:
             real = workspace.resolve(folder)
         except AutopoiesisError as error:
-            found.problems.append(Problem(folder, 0, error.what, error.cure))
+            found.problems.append(Problem(folder, 0, error.what, error.hint))
             continue
         if real.is_dir() and real != workspace.root:
             _walk(workspace, real.relative_to(workspace.root).as_posix(), found)

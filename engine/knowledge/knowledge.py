@@ -124,7 +124,7 @@ class Knowledge:
         entry = self.ledger.get(sha256)
         if entry is None:
             raise HarvestRefused(
-                f"the ledger has no entry {sha256[:12]}", cure="see: autopoiesis ledger list"
+                f"the ledger has no entry {sha256[:12]}", hint="see: autopoiesis ledger list"
             )
         return next(verify({sha256: entry}, self.files, self.trash, self.repository))
 

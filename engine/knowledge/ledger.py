@@ -168,7 +168,7 @@ class Ledger:
         with self._files.lock():
             entry = self.get(sha256)
             if entry is None:
-                raise LedgerBroken(f"has no entry {sha256[:12]}", where=PATH, cure=_CURE)
+                raise LedgerBroken(f"has no entry {sha256[:12]}", where=PATH, hint=_CURE)
             return self.record(sha256, replace(entry, **changes))
 
     def rebuild(self) -> tuple[int, int]:
@@ -210,10 +210,10 @@ class Ledger:
         try:
             data = self._present()
         except AutopoiesisError as error:
-            raise LedgerBroken(error.what, where=PATH, cure=_CURE) from error
+            raise LedgerBroken(error.what, where=PATH, hint=_CURE) from error
         if data is None:
             if self._was_there():
-                raise LedgerBroken("is gone; the history has it", where=PATH, cure=_CURE)
+                raise LedgerBroken("is gone; the history has it", where=PATH, hint=_CURE)
             return {}, {}
         if data == self._read[0]:
             return self._read[1:]
@@ -245,7 +245,7 @@ def _decoded(data: bytes) -> tuple[_Trees, dict[str, LedgerEntry]]:
         return trees, {name: entry_of(tree) for name, tree in trees.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         short = f"{type(error).__name__}: {error}"[:120]
-        raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, cure=_CURE) from error
+        raise LedgerBroken(f"cannot be read as a ledger ({short})", where=PATH, hint=_CURE) from error
 
 
 def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:

@@ -127,10 +127,10 @@ class Links:
         if len(several) == 1:
             return several[0]
         if several:
-            cure = f"name one of {', '.join(map(shown, several))}"
-            raise EntryError(f"{shown(text)} is the name of {len(several)} files", cure=cure)
+            hint = f"name one of {', '.join(map(shown, several))}"
+            raise EntryError(f"{shown(text)} is the name of {len(several)} files", hint=hint)
         meant = self._meant_name(text)
-        raise EntryError(f"there is no {shown(text)}", cure=f"is {shown(meant)} meant?" if meant else "")
+        raise EntryError(f"there is no {shown(text)}", hint=f"is {shown(meant)} meant?" if meant else "")
 
     @cached_property
     def _targets(self) -> dict[str, tuple[Link, ...]]:
@@ -188,16 +188,16 @@ class Links:
         except Outside as error:
             if sure or self._places.owner(source):
                 what = f"{shown(reference.target)} {error}"
-                cure = "name a file of the workspace, or copy it into it"
-                self._tell(source, reference.line, what, cure, "error" if sure else "warning")
+                hint = "name a file of the workspace, or copy it into it"
+                self._tell(source, reference.line, what, hint, "error" if sure else "warning")
             return ""
         may_be_archived = reference.sure or reference.target.startswith(f"{KNOWLEDGE.folders[0]}/")
         if not found and may_be_archived and not is_leak and self._tell_archived(source, reference):
             return ""
         if not found and sure and not is_leak:
             meant = self._meant(source, reference.target)
-            cure = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
-            self._tell(source, reference.line, f"{shown(reference.target)} does not exist", cure)
+            hint = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
+            self._tell(source, reference.line, f"{shown(reference.target)} does not exist", hint)
         return found
 
     def _is_sure(self, source: str, reference: Reference) -> bool:
@@ -232,8 +232,8 @@ class Links:
             self._tell(source, reference.line, what, "write the path of one of them", severity)
         else:
             meant = self._meant_name(target.rpartition("/")[2])
-            cure = f"is [[{shown(meant)}]] meant?" if meant else "correct it, or write the file"
-            self._tell(source, reference.line, f"[[{shown(target)}]] leads nowhere", cure, severity)
+            hint = f"is [[{shown(meant)}]] meant?" if meant else "correct it, or write the file"
+            self._tell(source, reference.line, f"[[{shown(target)}]] leads nowhere", hint, severity)
         return ""
 
     def _named(self, source: str, reference: Reference, *, sure: bool) -> str:
@@ -247,8 +247,8 @@ class Links:
                 self._tell(source, reference.line, what, "write the path of one of them")
             elif not self._names.find(reference.target):
                 meant = self._meant_name(reference.target)
-                cure = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
-                self._tell(source, reference.line, f"there is no entry {name}", cure)
+                hint = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
+                self._tell(source, reference.line, f"there is no entry {name}", hint)
         several = self._names.find(reference.target) if reference.sure else ()
         return several[0] if len(several) == 1 and not found else ""
 
@@ -271,13 +271,13 @@ class Links:
     # What is wrong.
 
     def _tell(
-        self, path: str, line: int, what: str, cure: str, severity: Literal["error", "warning"] = "error"
+        self, path: str, line: int, what: str, hint: str, severity: Literal["error", "warning"] = "error"
     ) -> None:
         if is_shared(path):
             return  # theirs to mend
         if not self._places.owner(path) and severity == "error" and not path.startswith(".library/"):
             severity = "warning"
-        self._problems.append(Problem(shown(path), line, what, cure, severity))
+        self._problems.append(Problem(shown(path), line, what, hint, severity))
 
     def _tell_archived(self, source: str, reference: Reference) -> bool:
         """Reports that a path leads nowhere because what it names is archived; ``False`` if it is not."""
@@ -287,8 +287,8 @@ class Links:
             if below != path and self._places.existing(f"{KNOWLEDGE.cold}/{below}"):
                 folder = below.removesuffix(f"/{KNOWLEDGE.marker}")
                 what = f"{shown(reference.target)} is archived"
-                cure = f"run: autopoiesis knowledge restore {shown(folder)}; or remove the reference"
-                self._tell(source, reference.line, what, cure)
+                hint = f"run: autopoiesis knowledge restore {shown(folder)}; or remove the reference"
+                self._tell(source, reference.line, what, hint)
                 return True
         return False
 
@@ -302,8 +302,8 @@ class Links:
             self._tell(source, reference.line, what, f"write {shown(inside) or 'a path in it'}", "warning")
         elif owner is not None and reference.sure:
             what = f"{shown(reference.target)} is a path of one machine"
-            cure = "say which machine, or name it relative to something that moves with it"
-            self._tell(source, reference.line, what, cure, "warning")
+            hint = "say which machine, or name it relative to something that moves with it"
+            self._tell(source, reference.line, what, hint, "warning")
 
     def _inward(self, source: str, reference: Reference, target: str, *, is_told: bool) -> None:
         """A problem where a skill points at private knowledge by a link that only resolving shows."""
@@ -333,13 +333,13 @@ class Links:
             if not entry.parent or (entry.parent, entry.location) in named:
                 continue
             path = entry.location.removeprefix(f"{folder_of(entry.parent)}/")
-            cure = f"add a line with {shown(path)}"
+            hint = f"add a line with {shown(path)}"
             if entry.location in reached:
                 what = f"its index does not name {shown(entry.name)}, which is nested in it"
-                yield Problem(shown(entry.parent), 0, what, cure, "warning")
+                yield Problem(shown(entry.parent), 0, what, hint, "warning")
             else:
                 what = "no index and no catalog leads here"
-                yield Problem(shown(entry.location), 0, what, f"{cure} to {shown(entry.parent)}")
+                yield Problem(shown(entry.location), 0, what, f"{hint} to {shown(entry.parent)}")
 
     def _meant(self, source: str, target: str) -> str:
         """The path that a broken one was probably meant to be: the same name elsewhere, or one like it."""

@@ -163,14 +163,14 @@ class NoteFiles:
         """
         if not text.strip():
             raise AutopoiesisError(
-                "the note is empty", where=shown(str(path)), cure="say what is to be noted"
+                "the note is empty", where=shown(str(path)), hint="say what is to be noted"
             )
         target = self._target(str(path))
         if target is None:
             raise AutopoiesisError(
                 "there is no such file, or its notes may be another's",
                 where=shown(str(path)),
-                cure="name a file that exists; autopoiesis notes lists what is unclear",
+                hint="name a file that exists; autopoiesis notes lists what is unclear",
             )
         notes, key = target
         origin = Origin(BY_HAND, local_day(self._clock(), self._zone()).isoformat())
@@ -189,17 +189,17 @@ class NoteFiles:
         """
         record = next((each for each in self._records.all() if old in (each.key, each.notes)), None)
         if record is None:
-            raise AutopoiesisError("has no notes", where=shown(old), cure="see: autopoiesis notes")
+            raise AutopoiesisError("has no notes", where=shown(old), hint="see: autopoiesis notes")
         place = self._records.find(new)
         identity = identity_of(place.absolute) if place is not None else None
         if place is None or identity is None:
-            raise AutopoiesisError("is no file", where=shown(str(new)), cure="name a file that exists")
+            raise AutopoiesisError("is no file", where=shown(str(new)), hint="name a file that exists")
         other = self._records.of(place)
         if other is not None and other.notes != record.notes:
             raise AutopoiesisError(
                 f"has notes of its own in {other.notes}",
                 where=place.key,
-                cure="put them into one file by hand",
+                hint="put them into one file by hand",
             )
         return self._bind(record, place, identity)
 

@@ -115,7 +115,7 @@ class ReviewQueue:
         found = [each for each in self.waiting() if name and each.id.startswith(name)]
         if len(found) != 1:
             what = "several items that wait are called" if found else "no item that waits is called"
-            raise HarvestRefused(f"{what} {name!r:.40}", cure="list them: autopoiesis review list")
+            raise HarvestRefused(f"{what} {name!r:.40}", hint="list them: autopoiesis review list")
         return found[0]
 
     def put(self, items: Iterable[Waiting]) -> Put:

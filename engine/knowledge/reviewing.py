@@ -107,11 +107,11 @@ class Reviewing:
             if not sure and is_risky(waiting, line):
                 raise HarvestRefused(
                     f"{waiting.id} {waiting.why}",
-                    cure=f"read it; if it is right: autopoiesis review accept {waiting.id} --sure",
+                    hint=f"read it; if it is right: autopoiesis review accept {waiting.id} --sure",
                 )
             if waiting.change is not None:
                 if line:
-                    raise HarvestRefused("a change of files is accepted as it is", cure="edit the file then")
+                    raise HarvestRefused("a change of files is accepted as it is", hint="edit the file then")
                 refuse_unfit(self.files, waiting.change)
                 return self._decided(_Decision(waiting.id, "accepted"), waiting)
             item = replace(waiting.item, text=line) if line else waiting.item
@@ -263,15 +263,15 @@ def _line(text: str) -> str:
     """
     line = " ".join(text.split())
     if not line:
-        raise HarvestRefused("an item cannot be empty", cure="turn it down: autopoiesis review reject")
+        raise HarvestRefused("an item cannot be empty", hint="turn it down: autopoiesis review reject")
     if len(line) > ITEM_CHARACTERS:
         raise HarvestRefused(
-            f"has {len(line):,} characters, more than {ITEM_CHARACTERS}", cure="shorten it, or make two of it"
+            f"has {len(line):,} characters, more than {ITEM_CHARACTERS}", hint="shorten it, or make two of it"
         )
     if found := secrets_in(line):
         raise HarvestRefused(
             f"the text holds what looks like a {found[0].kind}, and knowledge is committed",
-            cure="write [secret] in its place, as capture.redact does",
+            hint="write [secret] in its place, as capture.redact does",
         )
     return line
 

@@ -106,7 +106,7 @@ def refuse_full(path: str, data: bytes) -> None:
             f"would have {lines} lines and {len(data) / 1024:.1f} KB, more than {MEMORY_LINES} lines"
             f" or {MEMORY_BYTES // 1024} KB",
             where=MEMORY,
-            cure="move older entries elsewhere",
+            hint="move older entries elsewhere",
         )
 
 

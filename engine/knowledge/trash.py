@@ -164,7 +164,7 @@ class Trash:
 
 
 def _changed(path: str) -> HarvestRefused:
-    return HarvestRefused("was changed meanwhile and is kept", where=path, cure="harvest it again")
+    return HarvestRefused("was changed meanwhile and is kept", where=path, hint="harvest it again")
 
 
 def _moment(text: str, otherwise: datetime) -> datetime:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.commits.cadence import Cadence
 from engine.errors import AutopoiesisError
-from engine.events import EngineEvent, Trouble
+from engine.events import EngineEvent, ErrorReported
 
 if TYPE_CHECKING:
     from engine.commits.commits import Commits
@@ -80,4 +80,4 @@ class CommitWorker:
             self._tell(str(error))
 
     def _tell(self, text: str) -> None:
-        self._publish(Trouble(self._engine.clock(), text))
+        self._publish(ErrorReported(self._engine.clock(), text))

@@ -15,13 +15,13 @@ from engine.events import (
     AgentTold,
     Committed,
     EngineEvent,
+    ErrorReported,
     FileChanged,
     FlushDue,
     Flushed,
     JobEnded,
     Signal,
     TopicsReloaded,
-    Trouble,
     TurnArrived,
     TurnTraced,
 )
@@ -46,7 +46,7 @@ FeedKind = Literal[
     "flush",
     "job",
     "hook",
-    "trouble",
+    "error",
 ]
 
 KEPT_ENTRIES = 20_000
@@ -91,7 +91,7 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
             return FeedEntry(at, "file", path, change)
         case TopicsReloaded(at=at, changed=changed, problems=problems):
             if problems:
-                return FeedEntry(at, "trouble", "; ".join(str(problem) for problem in problems), "topics")
+                return FeedEntry(at, "error", "; ".join(str(problem) for problem in problems), "topics")
             return FeedEntry(at, "topics", ", ".join(changed), "reloaded")
         case FlushDue(at=at, first=first, last=last):
             return FeedEntry(at, "flush", _turns(first, last), "flushing")
@@ -104,8 +104,8 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
         case AgentTold(at=at, agent=agent, tokens=tokens, labels=labels, said=said):
             note = f"{tokens:,} tok" if tokens else ""
             return FeedEntry(at, "hook", f"{in_words(labels) if tokens else said} · {agent}", note)
-        case Trouble(at=at, text=text):
-            return FeedEntry(at, "trouble", text)
+        case ErrorReported(at=at, text=text):
+            return FeedEntry(at, "error", text)
         case _:
             return None
 

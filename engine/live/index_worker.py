@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import AutopoiesisError
-from engine.events import EngineEvent, Indexed, IndexProgress, Trouble
+from engine.events import EngineEvent, ErrorReported, Indexed, IndexProgress
 
 if TYPE_CHECKING:
     from engine.search.reports import IndexReport
@@ -85,7 +85,7 @@ class IndexWorker:
                 everything = False
             except (AutopoiesisError, OSError) as error:
                 everything = True  # what was to be looked at is not known any more
-                self._publish(Trouble(self._engine.clock(), str(error)))
+                self._publish(ErrorReported(self._engine.clock(), str(error)))
 
     def _refresh(self, paths: list[str] | None) -> None:
         with contextlib.suppress(_Stopped):

@@ -21,10 +21,10 @@ from engine.events import (
     CacheGivenUp,
     Committed,
     EngineEvent,
+    ErrorReported,
     FileChanged,
     PromptCompiled,
     TopicsReloaded,
-    Trouble,
     TurnArrived,
     TurnTraced,
     WatchState,
@@ -239,7 +239,7 @@ class Live:
         try:
             job()
         except (AutopoiesisError, OSError) as error:
-            self._publish(Trouble(self._engine.clock(), str(error)))
+            self._publish(ErrorReported(self._engine.clock(), str(error)))
 
     def _look_around(self) -> None:
         self._watching()
@@ -357,7 +357,7 @@ class Live:
         """Reports patterns that only a message showed to be unusable; the others are known from loading."""
         problems = set(self._engine.problems())
         for problem in sorted(problems - self._told, key=str):
-            self._publish(Trouble(self._engine.clock(), str(problem)))
+            self._publish(ErrorReported(self._engine.clock(), str(problem)))
         self._told = problems
 
     def _first_news(self, path: str, conversation: Conversation) -> int:

@@ -83,7 +83,7 @@ def message_before(engine: HasConversations, message: SpokenMessage) -> SpokenMe
         raise TranscriptError(
             f"turn {message.turn} is the first message, so there is no prompt before its own",
             where=message.path,
-            cure="choose a later one",
+            hint="choose a later one",
         )
     return _at(engine, key)
 
@@ -99,10 +99,10 @@ def _newest(engine: HasConversations, conversation: Conversation, number: int) -
 
 def _from_end(engine: HasConversations, said: Sequence[str], number: int, where: str) -> SpokenMessage:
     if not said:
-        raise TranscriptError("no person has said anything yet", where=where, cure=_LIST)
+        raise TranscriptError("no person has said anything yet", where=where, hint=_LIST)
     if number > len(said):
         raise TranscriptError(
-            f"there are {len(said):,} messages, no {number:,} to count back", where=where, cure=_LIST
+            f"there are {len(said):,} messages, no {number:,} to count back", where=where, hint=_LIST
         )
     return _at(engine, said[-number])
 
@@ -117,7 +117,7 @@ def _of_turn(engine: HasConversations, conversation: Conversation, number: int) 
         raise TranscriptError(
             f"no person has said anything up to turn {number:,}",
             where=conversation.path,
-            cure="choose a later one",
+            hint="choose a later one",
         )
     return _at(engine, key)
 
@@ -126,7 +126,7 @@ def _at(engine: HasConversations, key: str) -> SpokenMessage:
     found = engine.turns.find(key)
     turn = found[0].turn(found[1]) if found is not None else None
     if found is None or turn is None:
-        raise TranscriptError(f"the turn {shown(key)} is gone", cure="try again")
+        raise TranscriptError(f"the turn {shown(key)} is gone", hint="try again")
     conversation, ordinal = found
     return SpokenMessage(key, conversation.path, conversation.session_id, ordinal + 1, turn.text)
 

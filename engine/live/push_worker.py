@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import AutopoiesisError
-from engine.events import EngineEvent, Trouble
+from engine.events import EngineEvent, ErrorReported
 
 if TYPE_CHECKING:
     from engine.settings.model import Config
@@ -72,5 +72,5 @@ class PushWorker:
             except (AutopoiesisError, OSError) as error:
                 told = f"git.auto_push: {error}"
             if told and told != self._told:
-                self._publish(Trouble(self._engine.clock(), told))
+                self._publish(ErrorReported(self._engine.clock(), told))
             self._told = told

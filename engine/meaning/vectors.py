@@ -67,7 +67,7 @@ class TokenVectors:
             raise AutopoiesisError(
                 f"the vectors of tier 2 cannot be read ({error})",
                 where=str(folder),
-                cure="reinstall autopoiesis",
+                hint="reinstall autopoiesis",
             ) from error
         # Vectors that were trained anew have other scales. To read all vectors takes longer than to score.
         self.version = f"{self._rows.shape}-{zlib.crc32(self._scales.tobytes()):08x}"

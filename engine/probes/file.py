@@ -1,7 +1,7 @@
 """``probes.yaml``: read without loss, whether a person or a program wrote it, and edited entry by entry.
 
 A list of entries ``{question, expect, budget?, note?, id?}``; ``expect`` is a list of ``{path, lines?}`` and
-``{text}``. An entry that cannot be used becomes a problem that names file, line and cure, and the others are
+``{text}``. An entry that cannot be used becomes a problem that names file, line and hint, and the others are
 read: where the file as a whole is not YAML, each entry is read by itself.
 """
 
@@ -106,7 +106,7 @@ def _entries(text: str) -> tuple[list[yamltext.Node], list[Problem]]:
     try:
         root = _compose(text)
     except yamltext.YamlError as error:
-        whole = _problem(error.line, error.what, error.cure)
+        whole = _problem(error.line, error.what, error.hint)
         parts = list(_parts(text)) if len(text) <= MAX_BYTES else []
         if len(parts) < 2:
             return [], [whole]
@@ -116,7 +116,7 @@ def _entries(text: str) -> tuple[list[yamltext.Node], list[Problem]]:
             try:
                 root = _compose(part, line)
             except yamltext.YamlError as broken:
-                problems.append(_problem(broken.line, broken.what, broken.cure))
+                problems.append(_problem(broken.line, broken.what, broken.hint))
                 continue
             entries += root.items if root is not None and root.kind == "sequence" else []
         return entries, problems or [whole]
@@ -155,13 +155,13 @@ def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
         problems.append(_problem(value.line_of("question", value.line), "has no question", "add question: …"))
         return None
     if not isinstance(name, str) or (name and not _ID.fullmatch(name)):
-        cure = "use letters, digits, “.”, “_” and “-”, at most 64"
-        problems.append(_problem(value.line_of("id"), "has an invalid id", cure))
+        hint = "use letters, digits, “.”, “_” and “-”, at most 64"
+        problems.append(_problem(value.line_of("id"), "has an invalid id", hint))
         return None
     tokens = _budget(budget)
     if tokens == 0:
-        cure = f"write a number of tokens from {LEAST_BUDGET}, or leave it out"
-        problems.append(_problem(value.line_of("budget"), f"budget: {budget} is not a valid budget", cure))
+        hint = f"write a number of tokens from {LEAST_BUDGET}, or leave it out"
+        problems.append(_problem(value.line_of("budget"), f"budget: {budget} is not a valid budget", hint))
         return None
     expectations = _expectations(expect, value, problems)
     if not expectations:
@@ -199,14 +199,14 @@ def _expectations(
         try:
             found.append(_expectation(item, problems))
         except AutopoiesisError as error:
-            problems.append(_problem(where, error.what, error.cure))
+            problems.append(_problem(where, error.what, error.hint))
     return tuple(found) if len(found) == len(items) else ()
 
 
 def _expectation(item: object, problems: list[Problem]) -> Expectation:
     if not isinstance(item, yamltext.Mapping):
         raise DocumentError(
-            "expects something that is neither path nor text", cure="write “path: …” or “text: …”"
+            "expects something that is neither path nor text", hint="write “path: …” or “text: …”"
         )
     problems += _unknown(item, _EXPECTED)
     return expectation(*(item.get(name, "") for name in _EXPECTED))
@@ -219,22 +219,22 @@ def expectation(path: object = "", lines: object = "", text: object = "") -> Exp
         DocumentError: They do not go together, or one cannot be used.
     """
     if not all(isinstance(value, str) for value in (path, lines, text)):
-        raise DocumentError("expects a list or mapping where a text should stand", cure="write one line")
+        raise DocumentError("expects a list or mapping where a text should stand", hint="write one line")
     path, lines, text = str(path).strip(), str(lines).replace(" ", ""), str(text).strip()
     if bool(path) == bool(text):
         what = "expects both a path and a text" if path else "expects neither a path nor a text"
-        raise DocumentError(what, cure="write “path: …” or “text: …”; for both, two of them")
+        raise DocumentError(what, hint="write “path: …” or “text: …”; for both, two of them")
     if not path and lines:
-        raise DocumentError("expects lines of a text", cure="give the path that they belong to")
+        raise DocumentError("expects lines of a text", hint="give the path that they belong to")
     if lines and span_of(lines) is None:
         raise DocumentError(
-            f"lines: {shown(lines)} is not a range of lines", cure="write 12-40 or 12, counted from 1"
+            f"lines: {shown(lines)} is not a range of lines", hint="write 12-40 or 12, counted from 1"
         )
     if path:
         try:
             path = "/".join(split_relative(path))
         except PathRefused as error:
-            raise DocumentError(f"path: {shown(path)} {error.what}", cure=error.cure) from error
+            raise DocumentError(f"path: {shown(path)} {error.what}", hint=error.hint) from error
     return Expectation(path, lines, text)
 
 
@@ -243,13 +243,13 @@ def _unknown(value: yamltext.Mapping, known: tuple[str, ...]) -> list[Problem]:
     for key in value:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            cure = f"did you mean {near[0]}?" if near else "remove it"
-            found.append(_problem(value.line_of(key), f"unknown field {shown(key)}", cure, warning=True))
+            hint = f"did you mean {near[0]}?" if near else "remove it"
+            found.append(_problem(value.line_of(key), f"unknown field {shown(key)}", hint, warning=True))
     return found
 
 
-def _problem(line: int, what: str, cure: str, *, warning: bool = False) -> Problem:
-    return Problem(PROBES_PATH, line, what, cure, "warning" if warning else "error")
+def _problem(line: int, what: str, hint: str, *, warning: bool = False) -> Problem:
+    return Problem(PROBES_PATH, line, what, hint, "warning" if warning else "error")
 
 
 Entry = Mapping[str, object]
@@ -273,13 +273,13 @@ def with_entry(data: bytes, entry: Entry) -> bytes:
         new = _edited(data, len(_nodes(data)), entry)
     except CannotEdit as error:
         raise DocumentError(
-            "cannot take another entry without touching other lines", where=PROBES_PATH, cure=_BY_HAND
+            "cannot take another entry without touching other lines", where=PROBES_PATH, hint=_BY_HAND
         ) from error
     if len(new) > MAX_BYTES:
         raise DocumentError(
             f"would be larger than {MAX_BYTES // 1024} KB",
             where=PROBES_PATH,
-            cure="remove probes that are no more needed",
+            hint="remove probes that are no more needed",
         )
     return new
 
@@ -293,12 +293,12 @@ def without_entry(data: bytes, probe: Probe) -> bytes:
     index = next((number for number, item in enumerate(_nodes(data)) if _is_of(item, probe)), None)
     where = f"{PROBES_PATH}:{probe.line}"
     if index is None:
-        raise DocumentError("the probe is not there any more", where=where, cure="try again")
+        raise DocumentError("the probe is not there any more", where=where, hint="try again")
     try:
         return _edited(data, index, None)
     except CannotEdit as error:
         raise DocumentError(
-            "cannot be taken out without touching other lines", where=where, cure=_BY_HAND
+            "cannot be taken out without touching other lines", where=where, hint=_BY_HAND
         ) from error
 
 
@@ -311,14 +311,14 @@ def _nodes(data: bytes) -> list[yamltext.Node]:
     try:
         root = _compose(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise DocumentError("is not UTF-8 text", where=PROBES_PATH, cure="save it as UTF-8") from error
+        raise DocumentError("is not UTF-8 text", where=PROBES_PATH, hint="save it as UTF-8") from error
     except yamltext.YamlError as error:
-        where, cure = f"{PROBES_PATH}:{error.line}", error.cure or "repair it first"
-        raise DocumentError(error.what, where=where, cure=cure) from error
+        where, hint = f"{PROBES_PATH}:{error.line}", error.hint or "repair it first"
+        raise DocumentError(error.what, where=where, hint=hint) from error
     if root is None or (root.kind == "scalar" and not root.text):
         return []
     if root.kind != "sequence":
-        raise DocumentError("is no list of probes", where=f"{PROBES_PATH}:{root.line}", cure=_BY_HAND)
+        raise DocumentError("is no list of probes", where=f"{PROBES_PATH}:{root.line}", hint=_BY_HAND)
     return root.items
 
 

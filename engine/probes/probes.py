@@ -82,10 +82,10 @@ class Probes:
         found = [probe for probe in probes if probe.id == name]
         found = found or [probe for probe in probes if name and probe.id.startswith(name)]
         if not found:
-            raise AutopoiesisError(f"there is no probe {shown(name)}", where=PROBES_PATH, cure=_CURE)
+            raise AutopoiesisError(f"there is no probe {shown(name)}", where=PROBES_PATH, hint=_CURE)
         if len(found) > 1:
             raise AutopoiesisError(
-                f"{len(found)} probes begin with {shown(name)}", where=PROBES_PATH, cure="give more of the id"
+                f"{len(found)} probes begin with {shown(name)}", where=PROBES_PATH, hint="give more of the id"
             )
         return found[0]
 
@@ -113,15 +113,15 @@ class Probes:
         if not question:
             raise AutopoiesisError("a probe needs a question")
         if not expect:
-            raise AutopoiesisError("a probe needs evidence to expect", cure="name it with --expect")
+            raise AutopoiesisError("a probe needs evidence to expect", hint="name it with --expect")
         if budget is not None and budget < LEAST_BUDGET:
             raise AutopoiesisError(
-                f"{budget} is not a valid budget", cure=f"give {LEAST_BUDGET} tokens or more"
+                f"{budget} is not a valid budget", hint=f"give {LEAST_BUDGET} tokens or more"
             )
         odd = [(each, why) for each in dict.fromkeys(expect) if (why := places.missing(self._files, each))]
         refused = next((why for each, why in odd if each.path), "")
         if refused and not force:
-            raise AutopoiesisError(refused, cure="correct it, write text:… for a text, or add --force")
+            raise AutopoiesisError(refused, hint="correct it, write text:… for a text, or add --force")
         added: list[Probe] = []
 
         def change(data: bytes | None) -> bytes:
@@ -131,7 +131,7 @@ class Probes:
                 raise AutopoiesisError(
                     f"asks this already, as {same.id}",
                     where=f"{PROBES_PATH}:{same.line}",
-                    cure="add the evidence there, or remove it first",
+                    hint="add the evidence there, or remove it first",
                 )
             taken = frozenset(probe.id for probe in known.probes)
             probe = Probe(

@@ -47,8 +47,8 @@ class ServiceFailure(Exception):
 
 def late(name: str, timeout: float, purpose: Purpose) -> AutopoiesisError:
     """There was no answer in ``timeout`` seconds: the same words whoever notices it first."""
-    cure = f"raise {purpose.deadline}, or try again later" if purpose.deadline else "try again later"
-    return purpose.error(f"no answer within {round(timeout, 2):g} s", where=name, cure=cure)
+    hint = f"raise {purpose.deadline}, or try again later" if purpose.deadline else "try again later"
+    return purpose.error(f"no answer within {round(timeout, 2):g} s", where=name, hint=hint)
 
 
 def pause_after(failure: ServiceFailure, retries: int) -> float | None:
@@ -69,31 +69,31 @@ def explained(
     variable = purpose.key_variable if service.address else key_variable
     match status:
         case 401 | 403:
-            what, cure = f"the key was refused ({status})", f"set {variable} to a key that is valid there"
+            what, hint = f"the key was refused ({status})", f"set {variable} to a key that is valid there"
         case 404:
             what = f"{service.model} was not found (404){said}"
-            cure = f"set {purpose.model} to a model it has"
+            hint = f"set {purpose.model} to a model it has"
         case 402:
-            what, cure = "the account cannot pay (402)", "see the provider's billing page"
+            what, hint = "the account cannot pay (402)", "see the provider's billing page"
         case 429:
             wait = "" if failure.retry_after is None else f"; it asks to wait {failure.retry_after:.3g} s"
             what = f"too many requests (429){times}{wait}"
-            cure = f"wait, or {purpose.less}" if purpose.less else "wait"
+            hint = f"wait, or {purpose.less}" if purpose.less else "wait"
         case 0:
-            what, cure = f"cannot be reached{times}", f"check the network and {purpose.address}"
+            what, hint = f"cannot be reached{times}", f"check the network and {purpose.address}"
         case -2:
-            what, cure = f"the reply broke off{times}", "try again"
+            what, hint = f"the reply broke off{times}", "try again"
         case -1:
             what = "the reply could not be read"
-            cure = f"check that {purpose.address} is a server of this kind"
+            hint = f"check that {purpose.address} is a server of this kind"
         case 400 | 413 | 422 if purpose.shorter and _TOO_LONG_SAID.search(failure.said):
-            what, cure = f"{service.model} does not take so much ({status}){said}", purpose.shorter
+            what, hint = f"{service.model} does not take so much ({status}){said}", purpose.shorter
         case _ if status >= 500:
-            what, cure = f"the service failed ({status}){times}", "try again later"
+            what, hint = f"the service failed ({status}){times}", "try again later"
         case _:
             what = f"the request was refused ({status}){said}"
-            cure = f"check {purpose.model} and {purpose.address}"
-    error = purpose.error(what, where=where, cure=cure)
+            hint = f"check {purpose.model} and {purpose.address}"
+    error = purpose.error(what, where=where, hint=hint)
     return error.until_changed() if status in _LASTING else error
 
 

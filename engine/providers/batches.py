@@ -119,7 +119,7 @@ class BatchService(ChatService[Client, F]):
     def _none(self, _form: object, failure: ServiceFailure) -> None:
         if failure.status in (404, 405):
             raise self.purpose.error(
-                f"has no batches ({failure.status})", where=named(self), cure="ask it without"
+                f"has no batches ({failure.status})", where=named(self), hint="ask it without"
             ).until_changed()
 
     def _gone(self, batch: str) -> Any:
@@ -128,7 +128,7 @@ class BatchService(ChatService[Client, F]):
                 raise self.purpose.error(
                     f"the batch {batch} is not there any more (404)",
                     where=named(self),
-                    cure="begin again: --anew",
+                    hint="begin again: --anew",
                 ).until_changed()
 
         return refuse

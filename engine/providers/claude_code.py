@@ -75,11 +75,11 @@ class ClaudeCode:
         variables = {"MAX_THINKING_TOKENS": "0"} if request.at_once else {}
         purpose = self.purpose
         if os.environ.get(WITHIN_VARIABLE):
-            what, cure = "asked from within a call of claude-code", "send from outside of it"
+            what, hint = "asked from within a call of claude-code", "send from outside of it"
             if purpose is not CHAT:
                 what = "asked from within a question of our own"
-                cure = "nothing to do: the question itself needs no other"
-            raise purpose.error(what, where=setting_of(purpose), cure=cure)
+                hint = "nothing to do: the question itself needs no other"
+            raise purpose.error(what, where=setting_of(purpose), hint=hint)
         command = command_for(purpose)
         prefix = "".join(request.prefix)
         system = ("--system-prompt-file", _PREFIX_FILE) if prefix else ("--system-prompt", _NO_PREFIX)
@@ -98,7 +98,7 @@ class ClaudeCode:
         except TimeoutError:
             wrong = late(self.name, timeout, purpose)
         except Unusable as error:
-            refused = purpose.error(error.what, where=error.where, cure=error.cure)
+            refused = purpose.error(error.what, where=error.where, hint=error.hint)
             wrong = refused.until_changed() if error.lasting else refused
         # Outside of the handlers: a chained traceback would lead to frames that hold what was asked.
         if isinstance(wrong, SendFailed):

@@ -61,9 +61,9 @@ _LOGIN_SAID = re.compile(r"log ?in|api key|authenticat|oauth|unauthorized|creden
 class Unusable(Exception):
     """There is no reply, and will be none; ``lasting`` where a person has to change something first."""
 
-    def __init__(self, what: str, cure: str, *, where: str = WHERE, lasting: bool = False) -> None:
+    def __init__(self, what: str, hint: str, *, where: str = WHERE, lasting: bool = False) -> None:
         super().__init__(what)
-        self.what, self.cure, self.where, self.lasting = what, cure, where, lasting
+        self.what, self.hint, self.where, self.lasting = what, hint, where, lasting
 
 
 def command_for(purpose: Purpose) -> str:
@@ -77,7 +77,7 @@ def command_for(purpose: Purpose) -> str:
         raise purpose.error(
             f"the {COMMAND} command was not found on PATH",
             where=setting_of(purpose),
-            cure=f"install Claude Code and run {COMMAND} once to log in, or set {purpose.without}",
+            hint=f"install Claude Code and run {COMMAND} once to log in, or set {purpose.without}",
         ).until_changed()
     return command
 

@@ -67,15 +67,15 @@ class Rest:
     def observe(self) -> None:
         """Does nothing, or fails as the model did while it rests."""
         with self._guard:
-            what, where, cure = self._why
+            what, where, hint = self._why
             left = self._until - self.clock()
         if left > 0:
-            raise EmbeddingFailed(f"{what}, and is asked again in {left:.0f} s", where=where, cure=cure)
+            raise EmbeddingFailed(f"{what}, and is asked again in {left:.0f} s", where=where, hint=hint)
 
     def note(self, failure: EmbeddingFailed) -> None:
         """Begins a rest."""
         with self._guard:
-            self._why = (failure.what, failure.where, failure.cure)
+            self._why = (failure.what, failure.where, failure.hint)
             self._until = self.clock() + self._next_s
             self._next_s = min(2 * self._next_s, LONGEST_REST_S)
 
@@ -236,7 +236,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
         return EmbeddingFailed(
             what,
             where=named(self),
-            cure=f"check that {SEARCH.address} is a server of this kind and {SEARCH.model} a model for this",
+            hint=f"check that {SEARCH.address} is a server of this kind and {SEARCH.model} a model for this",
         )
 
     def _wrong_size(self, sizes: Sequence[int]) -> EmbeddingFailed:
@@ -245,7 +245,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
         return EmbeddingFailed(
             f"{self.model} gives vectors of {given} numbers, not of {self.dimensions}",
             where="search.embedding_dimensions",
-            cure=f"set it to {sizes[0]}" if usable else "choose another model",
+            hint=f"set it to {sizes[0]}" if usable else "choose another model",
         )
 
 

@@ -237,7 +237,7 @@ class Gemini(ChatService[Client, Form]):
         return CacheGone(
             f"the service holds no cache of {name} for {self.model}",
             where=self.name,
-            cure="send again: it is made anew",
+            hint="send again: it is made anew",
         )
 
 

@@ -107,13 +107,13 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
         raise purpose.error(
             "there is no key",
             where=key_variable,
-            cure=f"set {key_variable}, or {purpose.without} to need none",
+            hint=f"set {key_variable}, or {purpose.without} to need none",
         ).until_changed()
     if not _is_address(address):
         raise purpose.error(
             f"“{shown_address(address)[:80]}” is no address of a server",
             where=purpose.address,
-            cure="give it as http://host:port/v1",
+            hint="give it as http://host:port/v1",
         ).until_changed()
     if _has(purpose.key_variable):
         return _checked(purpose.key_variable, purpose)
@@ -138,7 +138,7 @@ def _checked(variable: str, purpose: Purpose) -> str:
         raise purpose.error(
             "the key holds characters that no key has",
             where=variable,
-            cure=f"copy the key to {variable} again",
+            hint=f"copy the key to {variable} again",
         ).until_changed()
     return os.environ[variable].strip()
 

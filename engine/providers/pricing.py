@@ -210,32 +210,32 @@ def _own(path: Path, problems: list[Problem]) -> list[tuple[str, object]]:
     except FileNotFoundError:
         return []
     except YamlError as error:
-        problems.append(Problem(str(path), error.line, error.what, error.cure))
+        problems.append(Problem(str(path), error.line, error.what, error.hint))
         return []
     except UnicodeDecodeError:
         problems.append(Problem(str(path), 0, "is not UTF-8 text", "save it as UTF-8"))
         return []
     except OSError as error:
-        cure = "make it a file that you can read, or remove it"
-        problems.append(Problem(str(path), 0, f"cannot be read: {error.strerror or error}", cure))
+        hint = "make it a file that you can read, or remove it"
+        problems.append(Problem(str(path), 0, f"cannot be read: {error.strerror or error}", hint))
         return []
     for name in tree.keys() - {"models", "as_of"}:
-        cure = "put prices under models:, each model in a line of its own"
-        problems.append(Problem(str(path), tree.line_of(name), f"unknown entry {name}", cure))
+        hint = "put prices under models:, each model in a line of its own"
+        problems.append(Problem(str(path), tree.line_of(name), f"unknown entry {name}", hint))
     models = tree.get("models", "")
     if models == "":
         return []
     if not isinstance(models, type(tree)):
-        cure = "write below it: MODEL: {input: 1.00, output: 5.00}"
-        problems.append(Problem(str(path), tree.line_of("models"), "models is no mapping", cure))
+        hint = "write below it: MODEL: {input: 1.00, output: 5.00}"
+        problems.append(Problem(str(path), tree.line_of("models"), "models is no mapping", hint))
         return []
     found: list[tuple[str, object]] = []
     for name, values in models.items():
         if isinstance(values, type(tree)):
             found.append((name, values))
         else:
-            cure = "write it as MODEL: {input: 1.00, output: 5.00}"
-            problems.append(Problem(str(path), models.line_of(name), f"{name} has no prices", cure))
+            hint = "write it as MODEL: {input: 1.00, output: 5.00}"
+            problems.append(Problem(str(path), models.line_of(name), f"{name} has no prices", hint))
     return found
 
 
@@ -245,16 +245,16 @@ def _merged(
     """What an entry makes of what is known of its model; ``None`` where something in it is wrong."""
     before = len(problems)
 
-    def wrong(field: str, what: str, cure: str) -> None:
+    def wrong(field: str, what: str, hint: str) -> None:
         line = values.line_of(field, values.line)
-        problems.append(Problem(str(path or _SHIPPED), line, f"{name}: {what}", cure))
+        problems.append(Problem(str(path or _SHIPPED), line, f"{name}: {what}", hint))
 
     given: dict[str, Any] = {}
     for field, text in values.items():
         if field not in _FIELDS:
             near = difflib.get_close_matches(field, _FIELDS, n=1)
-            cure = f"did you mean {near[0]}?" if near else f"use one of {', '.join(sorted(_FIELDS))}"
-            wrong(field, f"unknown field {field}", cure)
+            hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(sorted(_FIELDS))}"
+            wrong(field, f"unknown field {field}", hint)
         elif field == "provider":
             given[field] = str(text)
         else:

@@ -316,8 +316,8 @@ class ChatService(Service[Client, F]):
             items=tuple(told.items) if told.calls else (),
         )
 
-    def _refuse(self, what: str, cure: str) -> AutopoiesisError:
-        return self.purpose.error(what, where=named(self), cure=cure)
+    def _refuse(self, what: str, hint: str) -> AutopoiesisError:
+        return self.purpose.error(what, where=named(self), hint=hint)
 
     @abstractmethod
     def _stream(self, client: Client, form: F, request: ChatRequest, told: Told) -> AsyncGenerator[str, None]:

@@ -76,7 +76,7 @@ def sections_of(data: bytes, path: str) -> Sections:
         raise ChangeRefused(
             "the comments around the exported rules are not one pair",
             where=f"{path}:{marks[-1][0] + 1}",
-            cure="delete all of them, and export again",
+            hint="delete all of them, and export again",
         )
     (first, _), (last, _) = marks
     before, after = "".join(lines[:first]), "".join(lines[last + 1 :])

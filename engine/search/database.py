@@ -72,17 +72,17 @@ def explained(error: BaseException, path: Path) -> AutopoiesisError:
     """An error of ``FAULTS`` as one a person can act on."""
     where = path.name
     if isinstance(error, apsw.FullError):
-        return IndexFailed("the disk is full", where=where, cure="free some disk space and index again")
+        return IndexFailed("the disk is full", where=where, hint="free some disk space and index again")
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError):
         return ReadOnly(
-            "the search index cannot be written", where=where, cure="check the permissions of its folder"
+            "the search index cannot be written", where=where, hint="check the permissions of its folder"
         )
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return IndexFailed(
-            "another program is writing to it", where=where, cure="try again when it has finished"
+            "another program is writing to it", where=where, hint="try again when it has finished"
         )
-    cure = "check the disk" if not is_damage(error) else "run: autopoiesis index --rebuild"
-    return IndexFailed(f"the search index failed ({error})", where=where, cure=cure)
+    hint = "check the disk" if not is_damage(error) else "run: autopoiesis index --rebuild"
+    return IndexFailed(f"the search index failed ({error})", where=where, hint=hint)
 
 
 def vector_library() -> tuple[str, str]:
@@ -159,7 +159,7 @@ def remove(path: Path) -> None:
             raise ReadOnly(
                 f"the search index cannot be deleted ({error.strerror})",
                 where=path.name,
-                cure="check the permissions of its folder",
+                hint="check the permissions of its folder",
             ) from error
 
 
@@ -172,7 +172,7 @@ def open_writer(path: Path) -> apsw.Connection:
     """
     if odd := oddity(path):
         raise IndexFailed(
-            odd, where=path.name, cure="see: autopoiesis doctor, or run: autopoiesis index --rebuild"
+            odd, where=path.name, hint="see: autopoiesis doctor, or run: autopoiesis index --rebuild"
         )
     _refuse_foreign_journal(path)
     connection = apsw.Connection(

@@ -92,7 +92,7 @@ class SearchIndex:
         )
         self._repairs = threading.Lock()
         self._repair: threading.Thread | None = None
-        self._trouble = ""
+        self._error = ""
 
     def search(
         self,
@@ -217,9 +217,9 @@ class SearchIndex:
                 self._require_ready(connection)
                 return self._ready(connection)
         except Unavailable as error:
-            return IndexStatus(error.state, error.why, trouble=self._trouble)
+            return IndexStatus(error.state, error.why, error=self._error)
         except (*database.FAULTS, IndexFailed) as error:
-            return IndexStatus("broken", f"the search index cannot be read ({error})", trouble=self._trouble)
+            return IndexStatus("broken", f"the search index cannot be read ({error})", error=self._error)
 
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has made all vectors; they are used, and files may change, meanwhile.
@@ -304,7 +304,7 @@ class SearchIndex:
             size=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),
             refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
             journal=str(connection.pragma("journal_mode")),
-            trouble=self._trouble,
+            error=self._error,
             categories=categories,
         )
 
@@ -325,9 +325,9 @@ class SearchIndex:
         try:
             is_same = damaged is not None and damaged == database.identity(self._path)
             self._maintenance.refresh(None, None, rebuild=why if is_same else "")
-            self._trouble = ""
+            self._error = ""
         except AutopoiesisError as error:
-            self._trouble = str(error)
+            self._error = str(error)
 
 
 def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:
@@ -348,4 +348,4 @@ def _category(category: str | None) -> Category | None:
     for known in CATEGORIES:
         if category == known:
             return known
-    raise IndexFailed(f"there is no category {category!r}", cure=f"choose one of {', '.join(CATEGORIES)}")
+    raise IndexFailed(f"there is no category {category!r}", hint=f"choose one of {', '.join(CATEGORIES)}")

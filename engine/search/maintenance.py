@@ -127,7 +127,7 @@ class Maintenance:
             raise IndexFailed(
                 "the search index is deleted again and again while it is written",
                 where=self._path.name,
-                cure="find out what deletes it",
+                hint="find out what deletes it",
             )
 
     def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
@@ -220,13 +220,13 @@ class Maintenance:
                         raise IndexFailed(
                             "another program is indexing",
                             where=self._path.name,
-                            cure="try again when it has finished",
+                            hint="try again when it has finished",
                         )
             except OSError as error:
                 raise ReadOnly(
                     f"the search index cannot be locked ({error.strerror})",
                     where=LOCK_NAME,
-                    cure="check the permissions of the workspace",
+                    hint="check the permissions of the workspace",
                 ) from error
             try:
                 yield

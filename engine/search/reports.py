@@ -61,7 +61,7 @@ class IndexStatus:
     size: int = 0  # bytes on disk
     refreshed: datetime | None = None  # when the index last became complete, UTC
     journal: str = ""  # SQLite's journal mode, ``wal`` or ``delete``
-    trouble: str = ""  # why the last attempt to index in the background failed
+    error: str = ""  # why the last attempt to index in the background failed
     categories: tuple[CategoryCount, ...] = ()
     """In the order of ``results.CATEGORIES``; ``files`` and ``chunks`` are their sums."""
 

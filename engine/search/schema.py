@@ -144,7 +144,7 @@ def version_of(connection: apsw.Connection) -> int:
     raise ForeignDatabase(
         "is a database of another program",
         where=Path(connection.filename).name,
-        cure="move it away; the search index takes its place",
+        hint="move it away; the search index takes its place",
     )
 
 

@@ -44,7 +44,7 @@ def _expression(text: str) -> str:
     if words.lower() == cron.OFF:
         return cron.OFF
     if found := cron.problem(words):
-        raise PydanticCustomError("cron", "{what}; {cure}, or off", {"what": found, "cure": cron.CURE})
+        raise PydanticCustomError("cron", "{what}; {hint}, or off", {"what": found, "hint": cron.CURE})
     return words
 
 

@@ -206,8 +206,8 @@ class Configuration:
             if name == _ZONE:
                 raise
             said = shown(value) if isinstance(value, str) else repr(value)
-            cure = f"it is {catalog()[name].allowed}"
-            raise ConfigError(f"{name} cannot be {said}", where=CONFIG_FILE, cure=cure) from error
+            hint = f"it is {catalog()[name].allowed}"
+            raise ConfigError(f"{name} cannot be {said}", where=CONFIG_FILE, hint=hint) from error
         except DocumentError as error:
             raise (broken or error) from error
         return _Changed(data, new, before, after)
@@ -233,7 +233,7 @@ def _check_zone(name: str, odd: Iterable[Problem]) -> None:
     """Raises ``ConfigError`` where a time zone is set that there is not; a file that names one is read."""
     for problem in odd:
         if name == _ZONE and problem.what.startswith(f"{_ZONE}:"):
-            raise ConfigError(problem.what.partition(", so")[0], where=CONFIG_FILE, cure=problem.cure)
+            raise ConfigError(problem.what.partition(", so")[0], where=CONFIG_FILE, hint=problem.hint)
 
 
 def _check_name(name: str) -> None:
@@ -243,14 +243,14 @@ def _check_name(name: str) -> None:
         return
     last = name.rpartition(".")[2]
     if name in MOVED:
-        cure = f"it is {MOVED[name]} now"
+        hint = f"it is {MOVED[name]} now"
     elif inside := [each for each in known if each.startswith(f"{name}.")]:
-        raise ConfigError(f"{name} is a group of settings", cure=f"name one of them, as {inside[0]}")
+        raise ConfigError(f"{name} is a group of settings", hint=f"name one of them, as {inside[0]}")
     else:
         alike = [each for each in known if each.rpartition(".")[2] == last]
         guess = near(name, known) or (alike[0] if alike else "")
-        cure = f"did you mean {guess}?" if guess else "see: autopoiesis config list"
-    raise ConfigError(f"there is no setting {shown(name)[1:-1]}", cure=cure)
+        hint = f"did you mean {guess}?" if guess else "see: autopoiesis config list"
+    raise ConfigError(f"there is no setting {shown(name)[1:-1]}", hint=hint)
 
 
 def _default(config: Config, name: str) -> object:

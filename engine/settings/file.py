@@ -86,9 +86,9 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     try:
         tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=MAX_BYTES)
     except UnicodeDecodeError as error:
-        raise ConfigError("is not UTF-8 text", where=path, cure="save it as UTF-8") from error
+        raise ConfigError("is not UTF-8 text", where=path, hint="save it as UTF-8") from error
     except yamltext.YamlError as error:
-        raise ConfigError(error.what, where=f"{path}:{error.line}", cure=error.cure) from error
+        raise ConfigError(error.what, where=f"{path}:{error.line}", hint=error.hint) from error
     plain = _plain(tree)
     _take_moved(plain)
     try:
@@ -99,7 +99,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
         raise ConfigError(
             f"{'.'.join(location)}: {first['msg'].lower()} (it is {first.get('input')!r})",
             where=f"{path}:{_line(tree, location)}",
-            cure="correct the value or remove the line to use the default",
+            hint="correct the value or remove the line to use the default",
         ) from error
     return config, (*_unknown(config, plain, tree, path, ()), *_odd_zone(config, tree, path))
 
@@ -167,7 +167,7 @@ def _unknown(
                 path=path,
                 line=_line(tree, [*above, key]),
                 what=f"unknown setting {name}",
-                cure=f"did you mean {near[0]}?" if near else "remove it",
+                hint=f"did you mean {near[0]}?" if near else "remove it",
                 severity="warning",
             )
         )
@@ -190,9 +190,9 @@ def _odd_zone(config: Config, tree: object, path: str) -> list[Problem]:
     near = difflib.get_close_matches(name.lower(), known, n=1) or [
         last[each] for each in difflib.get_close_matches(name.lower().replace(" ", "_"), last, n=1)
     ]
-    cure = f"did you mean {known[near[0]]}?" if near else "use a name such as Europe/Brussels, or UTC"
+    hint = f"did you mean {known[near[0]]}?" if near else "use a name such as Europe/Brussels, or UTC"
     what = f"days.time_zone: there is no time zone {name!r}, so the machine's counts"
-    return [Problem(path, _line(tree, ["days", "time_zone"]), what, cure, "warning")]
+    return [Problem(path, _line(tree, ["days", "time_zone"]), what, hint, "warning")]
 
 
 def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | None:

@@ -59,7 +59,7 @@ def sources(files: Files, git: Git) -> dict[str, Source]:
     options = ("--file", "-", "--no-includes", "--null", "--list")
     told = git.run("config", *options, stdin=data, accept=(0, 1, 128))
     if told.code == 128:
-        raise RepositoryError(f"cannot be read ({told.message})", where=FILE, cure="correct it")
+        raise RepositoryError(f"cannot be read ({told.message})", where=FILE, hint="correct it")
     found: dict[str, dict[str, str]] = {}
     for line in told.output.split(b"\0"):
         name, _, value = os.fsdecode(line).partition("\n")

@@ -39,7 +39,7 @@ class PrivateState:
     unlocked: bool  # this clone has the key
     files: dict[str, FileState]
     problem: str = ""  # what is wrong, one clause; empty where nothing is
-    cure: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Private:
         counts = self.setting() == crypt.PROGRAM
         # In a work tree that shows none of them, no key is needed.
         has_key = self._has_key() or not on_disk & set(wanted)
-        problem, cure = _problem(found, counts=counts, installed=is_installed, unlocked=has_key)
-        return PrivateState(counts, is_installed, self._has_key(), found, problem, cure)
+        problem, hint = _problem(found, counts=counts, installed=is_installed, unlocked=has_key)
+        return PrivateState(counts, is_installed, self._has_key(), found, problem, hint)
 
     def setup(self) -> PrivateSetup:
         """Makes a key where there is none, has git encrypt the private folders, and commits what lies there.
@@ -107,13 +107,13 @@ class Private:
         git, root = self.repository.git, str(self.repository.workspace.root)
         program = programs.find(crypt.PROGRAM)
         if program is None:
-            raise RepositoryError("git-crypt is not installed", cure=_INSTALL)
+            raise RepositoryError("git-crypt is not installed", hint=_INSTALL)
         before = self.state()
         made = False
         if not before.unlocked:
             if any(each in ("encrypted", "locked") for each in before.files.values()):
                 raise RepositoryError(
-                    f"the private files of this clone are {crypt.LOCKED[3:]}", cure=crypt.UNLOCK
+                    f"the private files of this clone are {crypt.LOCKED[3:]}", hint=crypt.UNLOCK
                 )
             done = git.through(program, "init")
             if done.code:
@@ -122,7 +122,7 @@ class Private:
         self.files.update(ATTRIBUTES, _with_lines)
         changed = self.change(SETTING, crypt.PROGRAM)
         if changed.ignored:
-            raise RepositoryError("the workspace is not trusted", where=root, cure="autopoiesis trust --show")
+            raise RepositoryError("the workspace is not trusted", where=root, hint="autopoiesis trust --show")
         # Until now in clear, or in no commit: git by itself would not see that they differ.
         wanted = sorted({*before.files, *filter(is_private, self._on_disk())})
         here = [path for path in wanted if os.path.lexists(git.root / path)]
@@ -170,7 +170,7 @@ def _with_lines(data: bytes | None) -> bytes:
 def _problem(
     files: dict[str, FileState], *, counts: bool, installed: bool, unlocked: bool
 ) -> tuple[str, str]:
-    """What is wrong, and its cure."""
+    """What is wrong, and its hint."""
     kinds = set(files.values())
     if "locked" in kinds:
         count = sum(each == "locked" for each in files.values())

@@ -55,7 +55,7 @@ class Shared:
     changed: int = 0  # files there that differ from that commit
     own: int = 0  # commits there that came from nowhere
     problem: str = ""  # what is wrong, one clause; empty where nothing is
-    cure: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +108,14 @@ class Sharing:
         if not is_name(name) or (branch and not is_branch(branch)):
             what = f"{shown(name)} is no name for shared knowledge" if not is_name(name) else "is no branch"
             raise RepositoryError(
-                what, where=shown(branch if is_name(name) else address), cure="give --name NAME"
+                what, where=shown(branch if is_name(name) else address), hint="give --name NAME"
             )
         if os.path.lexists(root / source.path) or source.path in links(self.repository.git):
-            raise RepositoryError("is there already", where=source.path, cure="choose another --name")
+            raise RepositoryError("is there already", where=source.path, hint="choose another --name")
         counting = self.counting()
         if not counting.standing.counts:
             raise RepositoryError(
-                "the workspace is not trusted", where=str(root), cure="autopoiesis trust --show"
+                "the workspace is not trusted", where=str(root), hint="autopoiesis trust --show"
             )
         place = self._place(source.path)
         try:
@@ -150,7 +150,7 @@ class Sharing:
         for name in names:
             if name not in declared:
                 raise RepositoryError(
-                    f"there is no shared knowledge {shown(name)}", cure="see: autopoiesis share list"
+                    f"there is no shared knowledge {shown(name)}", hint="see: autopoiesis share list"
                 )
         known = links(self.repository.git)
         done: list[Updated] = []
@@ -184,7 +184,7 @@ class Sharing:
         )
         if found is None:
             raise RepositoryError(
-                f"there is no shared knowledge {shown(name)}", cure="see: autopoiesis share list"
+                f"there is no shared knowledge {shown(name)}", hint="see: autopoiesis share list"
             )
         _refuse_own(found)
         source = sources(self.files, self.repository.git).get(found.path, Source(name))
@@ -203,15 +203,15 @@ class Sharing:
         update = f"autopoiesis share update {name}"
         if not path.startswith(f"{SHARED}/") or not is_name(name):
             what = f"is a submodule outside of {SHARED}/, so its words count as yours"
-            return replace(found, name=path, problem=what, cure=f"git mv it to {SHARED}/NAME, or take it out")
+            return replace(found, name=path, problem=what, hint=f"git mv it to {SHARED}/NAME, or take it out")
         if source is None:
-            cure = f"{FILE} does not say where it comes from; take it out: autopoiesis share remove {name}"
-            found = replace(found, problem="belongs to no source", cure=cure)
+            hint = f"{FILE} does not say where it comes from; take it out: autopoiesis share remove {name}"
+            found = replace(found, problem="belongs to no source", hint=hint)
         try:
             place = self._place(path)
             if not (place / ".git").exists():
                 return replace(
-                    found, problem=found.problem or "is not checked out here", cure=found.cure or update
+                    found, problem=found.problem or "is not checked out here", hint=found.hint or update
                 )
             git = Repository(Workspace(place)).git
             here = Repository(Workspace(place)).revision() or ""
@@ -219,7 +219,7 @@ class Sharing:
             beyond = ("--not", "--remotes", "--glob=refs/autopoiesis/*", *([recorded] if recorded else []))
             told = git.run("rev-list", "--count", "HEAD", "--branches", *beyond, accept=(0, 128))
         except AutopoiesisError as error:
-            return replace(found, problem=error.what, cure=error.cure)
+            return replace(found, problem=error.what, hint=error.hint)
         own = int(told.text) if told.text.isdigit() else 0
         found = replace(
             found, here=here, changed=len([each for each in status.split(b"\0") if each]), own=own
@@ -230,12 +230,12 @@ class Sharing:
             files = f"{found.changed} changed file{'s' * (found.changed != 1)}" if found.changed else ""
             commits = f"{own} commit{'s' * (own != 1)} of its own" if own else ""
             what = f"has {' and '.join(filter(None, (files, commits)))}"
-            return replace(found, problem=what, cure="send them to where it comes from, or take them back")
+            return replace(found, problem=what, hint="send them to where it comes from, or take them back")
         if not recorded:
-            return replace(found, problem="is not recorded in the memory", cure=update)
+            return replace(found, problem="is not recorded in the memory", hint=update)
         if here != recorded:
             what = f"stands at {here[:8] or 'nothing'}, and the memory records {recorded[:8]}"
-            return replace(found, problem=what, cure=f"{update} --recorded, or without that the newest")
+            return replace(found, problem=what, hint=f"{update} --recorded, or without that the newest")
         return found
 
     def _place(self, path: str) -> Path:
@@ -247,12 +247,12 @@ class Sharing:
         root = self.files.workspace.root
         place = root / path
         if self.files.workspace.resolve(path) != place:
-            raise RepositoryError("a symlink stands in its place", where=path, cure="remove it")
+            raise RepositoryError("a symlink stands in its place", where=path, hint="remove it")
         folder = repository_folder(place).resolve()
         own = (place / ".git", self.repository.folder.resolve() / "modules")
         is_own = folder == own[0] or own[1] in folder.parents
         if not is_own or (folder / "commondir").exists() or (place / ".git").is_symlink():
-            raise RepositoryError("its .git leads elsewhere", where=path, cure="remove the folder")
+            raise RepositoryError("its .git leads elsewhere", where=path, hint="remove the folder")
         return place
 
     def _made(self, source: Source) -> Repository:
@@ -263,7 +263,7 @@ class Sharing:
         inner = Repository(Workspace(place))
         if any(place.iterdir()) and not (place / ".git").exists():
             raise RepositoryError(
-                "holds files that came from nowhere", where=source.path, cure="move them away"
+                "holds files that came from nowhere", where=source.path, hint="move them away"
             )
         inner.init()
         # What they call a link is a file with a path in it here, which leads nowhere.
@@ -284,13 +284,13 @@ class Sharing:
         found = transport.fetch(inner, remote, clock)
         where = f"{source.name} ({remote.shown})"
         if found is None:
-            raise RepositoryError(f"has no branch {remote.branch}", where=where, cure="give another --branch")
+            raise RepositoryError(f"has no branch {remote.branch}", where=where, hint="give another --branch")
         for each in held:
             if inner.git.run("merge-base", "--is-ancestor", each, found, accept=(0, 1, 128)).code:
                 raise RepositoryError(
                     f"was rewound or rewritten: {each[:8]}, which it held, is gone",
                     where=where,
-                    cure="to follow it all the same: autopoiesis share update --rewound",
+                    hint="to follow it all the same: autopoiesis share update --rewound",
                 )
         lines = "".join(f"update {each} {found}\n" for each in (remote.seen, remote.tracking))
         inner.git.run("update-ref", "--stdin", stdin=lines.encode(), reading=False)
@@ -301,7 +301,7 @@ class Sharing:
             raise RepositoryError(
                 f"its address does not count ({SETTING})",
                 where=f"{source.name} ({without_password(source.address)})",
-                cure="if you know it: autopoiesis trust --show, or autopoiesis config show git.shared",
+                hint="if you know it: autopoiesis trust --show, or autopoiesis config show git.shared",
             )
         _refuse_own(before)
         inner = self._made(source)
@@ -310,7 +310,7 @@ class Sharing:
         target = before.recorded if recorded and before.recorded else newest
         if inner.git.run("cat-file", "-e", f"{target}^{{commit}}", accept=(0, 1, 128)).code:
             what = f"does not have {target[:8]}, which the memory records"
-            raise RepositoryError(what, where=source.name, cure="take the newest: autopoiesis share update")
+            raise RepositoryError(what, where=source.name, hint="take the newest: autopoiesis share update")
         self._check_out(inner, target)
         self.repository.set_up(f"submodule.{source.path}.url", source.address)
         return target
@@ -330,7 +330,7 @@ class Sharing:
 
 def _refuse_own(found: Shared) -> None:
     if found.changed or found.own:
-        raise RepositoryError(found.problem, where=found.path, cure=found.cure)
+        raise RepositoryError(found.problem, where=found.path, hint=found.hint)
 
 
 def _address(address: str, root: Path) -> str:
@@ -339,7 +339,7 @@ def _address(address: str, root: Path) -> str:
         raise RepositoryError(
             "an address with a password is written nowhere",
             where=shown(without_password(address)),
-            cure="leave it out, and keep it with git credential",
+            hint="leave it out, and keep it with git credential",
         )
     return checked(address, root, "its source")
 

@@ -145,7 +145,7 @@ class SignalLog:
             self._refresh()
             found = self._known.get(name)
             if found is None:
-                raise JobError("there is no such event", where=name, cure="see: autopoiesis events list")
+                raise JobError("there is no such event", where=name, hint="see: autopoiesis events list")
             if found.state not in ("done", "failed"):
                 self._append(name, "failed" if failed else "done", said=said[-MOST_SAID:])
             return self._known[name]

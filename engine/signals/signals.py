@@ -190,10 +190,10 @@ class Signals:
                 went_well, said = ended
                 self.log.end(handed.arrival.id, failed=not went_well, said=said)
                 if not went_well:
-                    self._parts.trouble(f"events.command failed for {handed.arrival.id}: {said[-300:]}")
+                    self._parts.report_error(f"events.command failed for {handed.arrival.id}: {said[-300:]}")
 
     def _tell(self, text: str) -> None:
         """Tells what fails, each thing once: it would fail again at every look."""
         if text not in self._told:
             self._told.add(text)
-            self._parts.trouble(text)
+            self._parts.report_error(text)

@@ -172,7 +172,7 @@ def _twice(here: Callable[[], Compiled], there: Callable[[], Compiled]) -> tuple
         if compiled.text == other.text or here().text == compiled.text:
             return compiled, other
     raise AutopoiesisError(
-        "files were changed while the prompt was compiled", cure="try again when nothing is writing to it"
+        "files were changed while the prompt was compiled", hint="try again when nothing is writing to it"
     )
 
 

@@ -91,7 +91,7 @@ def commit(
     raise RepositoryError(
         f"the branch was not moved: {refusal}",
         where=str(git.root),
-        cure="another program commits again and again; try again when it is done",
+        hint="another program commits again and again; try again when it is done",
     )
 
 
@@ -142,7 +142,7 @@ def refusals(
                 checked(git, path, there[1], parent, guard, filters)
         except (RepositoryError, PathRefused) as error:
             what = error.what.removeprefix("was not committed: ")
-            found[path] = f"{what}; {error.cure}" if error.cure else what
+            found[path] = f"{what}; {error.hint}" if error.hint else what
     return found
 
 
@@ -251,7 +251,7 @@ def _store_blobs(git: Git, entries: list[Staged]) -> None:
                 raise RepositoryError(
                     "was not committed: it changed at the same moment",
                     where=shown(entry.path),
-                    cure="try again",
+                    hint="try again",
                 )
 
 

@@ -82,7 +82,7 @@ def _refuse_conflicts(name: str, data: bytes) -> None:
     raise RepositoryError(
         "was not committed: it holds conflict markers",
         where=f"{shown(name)}:{line}",
-        cure="keep one of the two sides and remove the markers",
+        hint="keep one of the two sides and remove the markers",
     )
 
 

@@ -86,7 +86,7 @@ def refuse_odd(name: str, folder: int, place: str) -> None:
     """
     found = status(name, folder)
     if found is not None and not stat.S_ISREG(found.st_mode):
-        raise PathRefused("is no regular file", where=shown(place), cure="see where it leads, and remove it")
+        raise PathRefused("is no regular file", where=shown(place), hint="see where it leads, and remove it")
 
 
 def status(name: str, folder: int) -> os.stat_result | None:
@@ -114,7 +114,7 @@ def read_all(descriptor: int, limit: int | None, place: str) -> bytes:
         chunks.append(chunk)
         total += len(chunk)
     raise DocumentError(
-        f"is larger than {limit} bytes", where=shown(place), cure="split it, or move it out of the workspace"
+        f"is larger than {limit} bytes", where=shown(place), hint="split it, or move it out of the workspace"
     )
 
 

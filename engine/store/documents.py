@@ -53,7 +53,7 @@ def parse(data: bytes, path: str) -> Document:
     found = locate(data)
     problems: list[Problem] = []
     if found.error is not None:
-        problems.append(Problem(path, found.error.line, found.error.what, found.error.cure))
+        problems.append(Problem(path, found.error.line, found.error.what, found.error.hint))
     body_bytes = data[found.body :]
     body_line = 1 + data.count(b"\n", 0, found.body)
     try:
@@ -96,7 +96,7 @@ def edit_header(data: bytes, changes: AbcMapping[str, object | None], path: str 
         raise DocumentError(
             found.error.what,
             where=f"{path}:{found.error.line}" if path else found.error.where,
-            cure=found.error.cure or "repair the header first",
+            hint=found.error.hint or "repair the header first",
         )
     before = found.text or ""
     text = _edited(before, changes, found.newline, path, "header", MAX_HEADER_BYTES)
@@ -106,7 +106,7 @@ def edit_header(data: bytes, changes: AbcMapping[str, object | None], path: str 
     result = data[: found.start] + edited.encode("utf-8") + data[found.end :]
     again = locate(result)
     if again.text != text or result[again.body :] != data[found.body :]:
-        raise DocumentError("the header would end in the wrong place", where=path, cure="edit it by hand")
+        raise DocumentError("the header would end in the wrong place", where=path, hint="edit it by hand")
     return result
 
 
@@ -124,7 +124,7 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
     try:
         text = data[len(bom) :].decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DocumentError("is not UTF-8 text", where=path, cure="save it as UTF-8") from error
+        raise DocumentError("is not UTF-8 text", where=path, hint="save it as UTF-8") from error
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     # Lines are put between lines: one without an end gets it, and loses it again.
     ending = newline if text and not text.endswith("\n") else ""
@@ -134,14 +134,14 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
 
     try:
         if ending and not is_same(text, text + ending):
-            raise DocumentError("its last line has no end", where=path, cure="end it, and try again")
+            raise DocumentError("its last line has no end", where=path, hint="end it, and try again")
         edited = _edited(text + ending, changes, newline, path, "file", max_bytes)
         if edited == text + ending:
             return data
         if ending and is_same(shorter := edited.removesuffix(ending), edited):
             edited = shorter
     except YamlError as error:
-        raise DocumentError(error.what, where=f"{path}:{error.line}", cure=error.cure) from error
+        raise DocumentError(error.what, where=f"{path}:{error.line}", hint=error.hint) from error
     return bom + edited.encode("utf-8")
 
 
@@ -159,12 +159,12 @@ def _edited(
     except YamlError:
         raise
     except CannotEdit as error:
-        raise CannotEdit(error.what, where=path, cure=f"edit the {kind} by hand") from error
+        raise CannotEdit(error.what, where=path, hint=f"edit the {kind} by hand") from error
     except DocumentError as error:
-        raise DocumentError(error.what, where=path, cure=error.cure) from error
+        raise DocumentError(error.what, where=path, hint=error.hint) from error
     size = len(edit.text.encode("utf-8"))
     if edit.text != text and size > max_bytes:
         raise DocumentError(
-            f"the {kind} would have {size} bytes, more than {max_bytes}", where=path, cure=_SMALLER[kind]
+            f"the {kind} would have {size} bytes, more than {max_bytes}", where=path, hint=_SMALLER[kind]
         )
     return edit.text

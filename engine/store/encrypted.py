@@ -73,5 +73,5 @@ def opened(git: Git, data: bytes, name: str) -> bytes:
     return data if done.code else done.output
 
 
-def _refused(path: str, why: str, cure: str) -> RepositoryError:
-    return RepositoryError(f"was not committed: {why}", where=shown(path), cure=cure)
+def _refused(path: str, why: str, hint: str) -> RepositoryError:
+    return RepositoryError(f"was not committed: {why}", where=shown(path), hint=hint)

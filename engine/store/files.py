@@ -191,7 +191,7 @@ class Files:
                 raise WriteFailed(
                     "cannot take this name: it exists",
                     where=shown(target),
-                    cure="choose another name or move the other file away",
+                    hint="choose another name or move the other file away",
                 )
             reach("move:rename")
             os.rename(source_name, target_name, src_dir_fd=source_folder, dst_dir_fd=target_folder)
@@ -247,7 +247,7 @@ class Files:
                 raise WriteFailed(
                     f"another program has held the workspace's lock for {timeout:g} s",
                     where=LOCK_NAME,
-                    cure="wait for it to finish, or end it",
+                    hint="wait for it to finish, or end it",
                 ) from error
         try:
             yield
@@ -287,8 +287,8 @@ class Files:
         except NotADirectoryError as error:
             raise _missing(relative) from error
         except OSError as error:
-            what, cure = f"cannot be read ({error.strerror})", "check its permissions"
-            raise DocumentError(what, where=shown(relative), cure=cure) from error
+            what, hint = f"cannot be read ({error.strerror})", "check its permissions"
+            raise DocumentError(what, where=shown(relative), hint=hint) from error
 
     @contextlib.contextmanager
     def _writing(self, relative: str) -> Iterator[None]:
@@ -363,7 +363,7 @@ def _replaced_again(relative: str) -> WriteFailed:
     return WriteFailed(
         "is being replaced again and again by another program",
         where=shown(relative),
-        cure="close the editor that holds it and try again",
+        hint="close the editor that holds it and try again",
     )
 
 
@@ -390,11 +390,11 @@ def reported(relative: str) -> Iterator[None]:
     except FileNotFoundError as error:
         if error.filename == relative:
             raise
-        raise WriteFailed("its folder disappeared", where=shown(relative), cure="try again") from error
+        raise WriteFailed("its folder disappeared", where=shown(relative), hint="try again") from error
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in _READ_ONLY:
-            cure = "check the permissions of its folder"
-            raise ReadOnly(f"cannot be written ({reason})", where=shown(relative), cure=cure) from error
-        cure = _CURES.get(error.errno or 0, "the old content is intact")
-        raise WriteFailed(f"was not written ({reason})", where=shown(relative), cure=cure) from error
+            hint = "check the permissions of its folder"
+            raise ReadOnly(f"cannot be written ({reason})", where=shown(relative), hint=hint) from error
+        hint = _CURES.get(error.errno or 0, "the old content is intact")
+        raise WriteFailed(f"was not written ({reason})", where=shown(relative), hint=hint) from error

@@ -144,7 +144,7 @@ class Git:
         """
         program = self.program()
         if program is None:
-            raise RepositoryError("git is not installed", cure="install git to keep the memory's history")
+            raise RepositoryError("git is not installed", hint="install git to keep the memory's history")
         command, *options = arguments
         settings = _SETTINGS.copy()
         if command in _FILTERING:
@@ -178,7 +178,7 @@ class Git:
         """
         program = self.program()
         if program is None:
-            raise RepositoryError("git is not installed", cure="install git to keep the memory's history")
+            raise RepositoryError("git is not installed", hint="install git to keep the memory's history")
         own = {name: value for name, value in os.environ.items() if name in _NETWORK_VARIABLES}
         more = {**own, **_NETWORK, **(environment or {})}
         variables = self._environment(_SETTINGS | _NETWORK_SETTINGS, more, reading=False)
@@ -275,7 +275,7 @@ class Git:
                     raise
         except subprocess.TimeoutExpired as error:
             raise RepositoryError(
-                f"git did not answer within {deadline_s:g} s", where=str(self.root), cure="try again"
+                f"git did not answer within {deadline_s:g} s", where=str(self.root), hint="try again"
             ) from error
         except (OSError, ValueError) as error:
             raise RepositoryError(f"git could not be started ({error})", where=str(self.root)) from error

@@ -84,7 +84,7 @@ def locate(data: bytes) -> Located:
         mapping = _HANDLER.load(header)
     except UnicodeDecodeError as error:
         line = 2 + raw.count("\n", 0, error.start)
-        broken = yamltext.YamlError("the header is not UTF-8 text", line=line, cure="save the file as UTF-8")
+        broken = yamltext.YamlError("the header is not UTF-8 text", line=line, hint="save the file as UTF-8")
         return replace(none, error=broken) if _looks_like_header(raw) else none
     except yamltext.YamlError as broken:
         return replace(none, error=broken) if _looks_like_header(header) else none
@@ -94,7 +94,7 @@ def locate(data: bytes) -> Located:
 
 def _not_closed(is_cut: bool) -> yamltext.YamlError:
     what = f"is larger than {yamltext.MAX_HEADER_BYTES // 1024} KB" if is_cut else "is never closed"
-    return yamltext.YamlError(f"the header {what}", line=1, cure="end it with a line of three hyphens")
+    return yamltext.YamlError(f"the header {what}", line=1, hint="end it with a line of three hyphens")
 
 
 def _looks_like_header(text: str) -> bool:

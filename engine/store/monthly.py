@@ -314,7 +314,7 @@ def open_month(files: Files, relative: str) -> int:
             return descriptors.open_file(name, folder, os.O_RDONLY, relative)
     except OSError as error:
         raise DocumentError(
-            f"cannot be read ({error.strerror})", where=relative, cure="check its permissions"
+            f"cannot be read ({error.strerror})", where=relative, hint="check its permissions"
         ) from error
 
 

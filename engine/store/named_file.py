@@ -45,10 +45,10 @@ def read_named(path: Path, limit: int = LIMIT) -> NamedFile:
     real = Path(os.path.realpath(place))
     if real != place:
         raise PathRefused(
-            "a symlink is on the way", where=shown(str(path)), cure=f"name the file itself: {real}"
+            "a symlink is on the way", where=shown(str(path)), hint=f"name the file itself: {real}"
         )
     if not place.parent.is_dir():
-        raise PathRefused("its folder does not exist", where=shown(str(path)), cure="check the path")
+        raise PathRefused("its folder does not exist", where=shown(str(path)), hint="check the path")
     with reported(str(path)):
         found = read_below(place.parent, (place.name,), limit)
     return NamedFile(place) if found is None else NamedFile(place, *found)
@@ -87,7 +87,7 @@ def replace_named(file: NamedFile, data: bytes, like: NamedFile | None = None) -
     mode = None if like is None else like.seen
     with reported(where), descriptors.open_folder(file.path.parent, ()) as folder:
         if not file_steps.replace(folder, file.path.name, data, where, expected, mode):
-            raise WriteFailed("was changed meanwhile", where=shown(where), cure="try again")
+            raise WriteFailed("was changed meanwhile", where=shown(where), hint="try again")
 
 
 def make_folder_of(path: Path) -> None:
@@ -113,4 +113,4 @@ def remove_named(file: NamedFile) -> None:
     where = str(file.path)
     with reported(where), descriptors.open_folder(file.path.parent, ()) as folder:
         if file.seen is not None and not file_steps.remove(folder, file.path.name, file.seen):
-            raise WriteFailed("was changed meanwhile", where=shown(where), cure="try again")
+            raise WriteFailed("was changed meanwhile", where=shown(where), hint="try again")

@@ -60,14 +60,14 @@ class Workspace:
             WorkspaceError: There is no such folder, or it holds no ``memory-config.yaml``.
         """
         folder = Path(root).expanduser()
-        cure = f"run: autopoiesis init {root}"
+        hint = f"run: autopoiesis init {root}"
         try:
             real = folder.resolve(strict=True)
             is_workspace = (real / CONFIG_NAME).is_file()
         except (OSError, RuntimeError, ValueError) as error:
-            raise WorkspaceError("the folder cannot be opened", where=str(root), cure=cure) from error
+            raise WorkspaceError("the folder cannot be opened", where=str(root), hint=hint) from error
         if not is_workspace:
-            raise WorkspaceError(f"not a workspace: it holds no {CONFIG_NAME}", where=str(root), cure=cure)
+            raise WorkspaceError(f"not a workspace: it holds no {CONFIG_NAME}", where=str(root), hint=hint)
         return Workspace(real)
 
     def resolve(self, relative: str) -> Path:
@@ -90,7 +90,7 @@ class Workspace:
             raise PathRefused(
                 "a symlink leads out of the workspace",
                 where=shown(relative),
-                cure="replace the symlink by the file itself",
+                hint="replace the symlink by the file itself",
             )
         if _enters_git(real.relative_to(self.root).parts):
             raise PathRefused("a symlink leads into the repository's own folder", where=shown(relative))
@@ -179,7 +179,7 @@ def split_relative(relative: str) -> tuple[str, ...]:
     """
     if relative.startswith("/"):
         raise PathRefused(
-            "is an absolute path", where=shown(relative), cure="give it relative to the workspace"
+            "is an absolute path", where=shown(relative), hint="give it relative to the workspace"
         )
     if "\0" in relative:
         raise PathRefused("contains a NUL character", where=shown(relative))
@@ -188,7 +188,7 @@ def split_relative(relative: str) -> tuple[str, ...]:
         raise PathRefused("is an empty path", where=shown(relative))
     if ".." in parts:
         raise PathRefused(
-            "contains '..'", where=shown(relative), cure="name the file by its place in the workspace"
+            "contains '..'", where=shown(relative), hint="name the file by its place in the workspace"
         )
     try:
         encoded = [os.fsencode(part) for part in parts]

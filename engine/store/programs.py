@@ -58,7 +58,7 @@ def python(code: str, *arguments: str) -> list[str]:
     """
     if not sys.executable:
         raise AutopoiesisError(
-            "the Python interpreter is not known", cure="start autopoiesis by its full path"
+            "the Python interpreter is not known", hint="start autopoiesis by its full path"
         )
     # Last, so that nothing that lies beside the packages takes the place of a module of the library.
     return [sys.executable, "-P", "-c", f"import sys; sys.path.append({_HOME!r}); {code}", *arguments]

@@ -57,7 +57,7 @@ class RepositoryState:
     """Files that differ from the newest commit, new ones included."""
     why: str = ""
     """Why it is not ``ok``, in one clause."""
-    cure: str = ""
+    hint: str = ""
 
     @property
     def can_commit(self) -> bool:
@@ -124,10 +124,10 @@ class Repository:
             blocked = blocked or (None if conflicts else self._without_identity())
         except RepositoryError as error:
             why = f"git cannot use the repository: {error.what.rpartition(' failed: ')[2]}"
-            return RepositoryState("broken", branch, why=why, cure="look at it with: git status")
+            return RepositoryState("broken", branch, why=why, hint="look at it with: git status")
         if blocked is None and conflicts:
             blocked = RepositoryState(
-                "conflicts", why="files with conflicts are waiting", cure="resolve them and git add them"
+                "conflicts", why="files with conflicts are waiting", hint="resolve them and git add them"
             )
         if blocked is None:
             return RepositoryState("ok", branch, dirty)
@@ -197,8 +197,8 @@ class Repository:
             try:
                 yield
             except OSError as error:
-                why, cure = f"the commit failed ({error.strerror or error})", "nothing was lost; try again"
-                raise RepositoryError(why, where=str(self.workspace.root), cure=cure) from error
+                why, hint = f"the commit failed ({error.strerror or error})", "nothing was lost; try again"
+                raise RepositoryError(why, where=str(self.workspace.root), hint=hint) from error
 
     def require(self) -> None:
         """Does nothing where a commit can be made, once another git that is at work is done.
@@ -208,7 +208,7 @@ class Repository:
         """
         state = self._awaited()
         if not state.can_commit:
-            raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
+            raise RepositoryError(state.why, where=str(self.workspace.root), hint=state.hint)
 
     def recover(self) -> None:
         """Finishes what a killed program of ours has left of a commit, and clears the lock of a dead git.
@@ -346,21 +346,21 @@ class Repository:
         """What forbids a commit, as far as files tell."""
         root = self.workspace.root
         if self.git.program() is None:
-            return RepositoryState("no-git", why="git is not installed", cure="install git to keep a history")
+            return RepositoryState("no-git", why="git is not installed", hint="install git to keep a history")
         if not (root / ".git").exists():
-            return RepositoryState("none", why="the workspace is no git repository", cure="run: git init")
+            return RepositoryState("none", why="the workspace is no git repository", hint="run: git init")
         folder = self.folder
         for name, kind, what in _IN_PROGRESS:
             if (folder / name).exists():
-                return RepositoryState(kind, why=f"{what} is in progress", cure="finish or abort it with git")
+                return RepositoryState(kind, why=f"{what} is in progress", hint="finish or abort it with git")
         if git_folder.REVISION.fullmatch(git_folder.head(folder)):
-            return RepositoryState("detached", why="HEAD is on no branch", cure="run: git switch main")
+            return RepositoryState("detached", why="HEAD is on no branch", hint="run: git switch main")
         age = git_lock.age_s(folder)
         if age is not None and git_lock.left_by_us(folder) is None:
             return RepositoryState(
                 "locked",
                 why=f"another git is at work, or died: .git/index.lock is {int(age)} s old",
-                cure="wait for it; if no git is running, delete .git/index.lock",
+                hint="wait for it; if no git is running, delete .git/index.lock",
             )
         return None
 
@@ -370,7 +370,7 @@ class Repository:
         for variable in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             if self.git.run("var", variable, accept=(0, 1, 128)).code:
                 return RepositoryState(
-                    "no-identity", why="git does not know who you are", cure=_IDENTITY_CURE
+                    "no-identity", why="git does not know who you are", hint=_IDENTITY_CURE
                 )
         self._identified = True  # two programs a commit less; who takes it away meanwhile is told by git
         return None

@@ -70,7 +70,7 @@ def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") ->
     if git.program() is None or not (repository.workspace.root / ".git").exists():
         state = repository.state(count=False)
         raise RepositoryError(
-            f"there is no past to go back to: {state.why}", where=place, cure=f"{state.cure}, and commit"
+            f"there is no past to go back to: {state.why}", where=place, hint=f"{state.hint}, and commit"
         )
     revision = commit_of(git, text, ENVIRONMENT)
     moment = moments.moment(text, now, zone) if revision is None else None
@@ -119,7 +119,7 @@ def contents(git: Git, files: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, 
                 raise RepositoryError(
                     "is not in this clone, or damaged",
                     where=shown(entry.path),
-                    cure="look at it with: git fsck; a partial clone is completed with: git fetch --refetch",
+                    hint="look at it with: git fsck; a partial clone is completed with: git fetch --refetch",
                 )
             yield entry, data
 
@@ -160,7 +160,7 @@ def _commit(git: Git, revision: str) -> Commit:
         at = datetime.fromtimestamp(max(int(seconds), 0), UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise RepositoryError(
-            "the commit has no date that can be used", where=shown(revision[:8]), cure="choose another one"
+            "the commit has no date that can be used", where=shown(revision[:8]), hint="choose another one"
         ) from error
     return Commit(name, at, author, subject)
 
@@ -172,26 +172,26 @@ def _too_early(git: Git, moment: datetime) -> RepositoryError:
         return RepositoryError(
             f"{what}, because the clone is shallow",
             where=str(git.root),
-            cure="fetch the rest with: git fetch --unshallow, or give a later date",
+            hint="fetch the rest with: git fetch --unshallow, or give a later date",
         )
-    return RepositoryError(what, where=str(git.root), cure="give a later date")
+    return RepositoryError(what, where=str(git.root), hint="give a later date")
 
 
 def _unknown(repository: Repository, text: str) -> RepositoryError:
     place = str(repository.workspace.root)
     state = repository.state(count=False)
     if state.kind == "broken":
-        return RepositoryError(state.why, where=place, cure=state.cure)
+        return RepositoryError(state.why, where=place, hint=state.hint)
     if not repository.has_commits:
         return RepositoryError(
             "there is no past to go back to: nothing is committed yet",
             where=place,
-            cure="commit the workspace with: autopoiesis init, or git",
+            hint="commit the workspace with: autopoiesis init, or git",
         )
     return RepositoryError(
         f"there is no revision or date “{shown(text)}”",
         where=place,
-        cure=f"give a commit, a tag or a branch, or a date such as {moments.FORMS}",
+        hint=f"give a commit, a tag or a branch, or a date such as {moments.FORMS}",
     )
 
 

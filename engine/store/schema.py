@@ -178,14 +178,14 @@ def size_problems(data: bytes) -> list[Problem]:
     """What is wrong with the size of MEMORY.md, by its bytes."""
     lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     size = len(data)
-    cure = "condense it or move detail to other files"
+    hint = "condense it or move detail to other files"
     if lines > MEMORY_MAX_LINES:
         what = f"has {lines} lines; agents read no further than {MEMORY_MAX_LINES}"
-        return [Problem(MEMORY_FILE, MEMORY_MAX_LINES + 1, what, cure)]
+        return [Problem(MEMORY_FILE, MEMORY_MAX_LINES + 1, what, hint)]
     if size > MEMORY_MAX_BYTES:
         what = f"has {size} bytes; agents read no further than {MEMORY_MAX_BYTES}"
-        return [Problem(MEMORY_FILE, 0, what, cure)]
+        return [Problem(MEMORY_FILE, 0, what, hint)]
     if lines >= MEMORY_WARN_LINES:
         what = f"has {lines} of at most {MEMORY_MAX_LINES} lines"
-        return [Problem(MEMORY_FILE, 0, what, cure, "warning")]
+        return [Problem(MEMORY_FILE, 0, what, hint, "warning")]
     return []

@@ -94,11 +94,11 @@ def refuse_elsewhere(root: Path, parts: Sequence[str]) -> None:
         raise PathRefused(
             f"belongs to a repository of its own, {shown(found)}",
             where=shown(path),
-            cure="change it where it comes from; autopoiesis share update brings it here",
+            hint="change it where it comes from; autopoiesis share update brings it here",
         )
     if not os.path.lexists(root / path) and hidden(root, [path]):
         raise ReadOnly(
             "is not checked out here (sparse checkout)",
             where=shown(path),
-            cure=f"git sparse-checkout add {shown('/'.join(parts[:-1]))}",
+            hint=f"git sparse-checkout add {shown('/'.join(parts[:-1]))}",
         )

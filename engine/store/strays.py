@@ -26,8 +26,8 @@ def strays(workspace: Workspace) -> Iterator[Problem]:
             path = os.path.relpath(place, workspace.root)
             what = _what(workspace, path, place)
             if what:
-                cure = f"see where it leads: ls -l; if it is not yours: rm {shlex.quote(shown(path))}"
-                yield Problem(shown(path), 0, what, cure, "warning")
+                hint = f"see where it leads: ls -l; if it is not yours: rm {shlex.quote(shown(path))}"
+                yield Problem(shown(path), 0, what, hint, "warning")
 
 
 def _what(workspace: Workspace, path: str, place: str) -> str:

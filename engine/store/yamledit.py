@@ -259,7 +259,7 @@ def _steps(value: object, key: str) -> Steps:
             if not part.isdecimal() or int(part) > count:
                 raise DocumentError(
                     f"'{key}' leads nowhere: the list has {count} items",
-                    cure=f"use a number from 0 to {count}",
+                    hint=f"use a number from 0 to {count}",
                 )
             steps.append(int(part))
         elif isinstance(value, dict) or not value:

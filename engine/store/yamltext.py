@@ -29,11 +29,11 @@ class YamlError(DocumentError):
     """A YAML text that cannot be read, or holds what is not allowed here.
 
     Attributes:
-        line: 1-based line of the trouble.
+        line: 1-based line of the error.
     """
 
-    def __init__(self, what: str, *, line: int, cure: str = "", where: str = "") -> None:
-        super().__init__(what, where=where or f"line {line}", cure=cure)
+    def __init__(self, what: str, *, line: int, hint: str = "", where: str = "") -> None:
+        super().__init__(what, where=where or f"line {line}", hint=hint)
         self.line = line
 
 
@@ -120,7 +120,7 @@ def parse(text: str, *, first_line: int = 1, max_bytes: int = MAX_HEADER_BYTES) 
     if node is None:
         return Mapping(line=first_line)
     if node.kind != "mapping":
-        raise YamlError("no 'key: value' lines", line=node.line, cure="write one 'key: value' per line")
+        raise YamlError("no 'key: value' lines", line=node.line, hint="write one 'key: value' per line")
     value = to_value(node)
     assert isinstance(value, Mapping)
     return value
@@ -156,12 +156,12 @@ def _check_characters(text: str, first_line: int, max_bytes: int) -> None:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError as error:
         line = first_line + text.count("\n", 0, error.start)
-        raise YamlError("contains half a surrogate pair", line=line, cure="save it as UTF-8") from error
+        raise YamlError("contains half a surrogate pair", line=line, hint="save it as UTF-8") from error
     if size > max_bytes:
         raise YamlError(
             f"larger than {max_bytes // 1024} KB",
             line=first_line,
-            cure="move long text below the header",
+            hint="move long text below the header",
         )
 
 
@@ -246,7 +246,7 @@ class _Composer:
             key = self._node(event, depth + 1)
             if key.kind != "scalar":
                 raise YamlError(
-                    "uses a list or mapping as a key", line=key.line, cure="use a plain word as the key"
+                    "uses a list or mapping as a key", line=key.line, hint="use a plain word as the key"
                 )
             name = self._text[key.start : key.end] if not key.style else key.text
             key.text = key.text or name
@@ -254,7 +254,7 @@ class _Composer:
                 raise YamlError(
                     f"repeats the key '{key.text}' of line {seen[key.text]}",
                     line=key.line,
-                    cure="keep one of the two",
+                    hint="keep one of the two",
                 )
             seen[key.text] = key.line
             value = self._node(next(self._events), depth + 1)
@@ -266,8 +266,8 @@ class _Composer:
         # The parser counts U+2028 and a lone CR as line ends; editors and error messages do not.
         return self._first_line + bisect_left(self._breaks, index)
 
-    def _refused(self, what: str, event: Any, cure: str) -> YamlError:
-        return YamlError(what, line=self._line(_span(event)[0]), cure=cure)
+    def _refused(self, what: str, event: Any, hint: str) -> YamlError:
+        return YamlError(what, line=self._line(_span(event)[0]), hint=hint)
 
     def _broken(self, error: yaml.YAMLError) -> YamlError:
         mark = getattr(error, "problem_mark", None)
@@ -277,7 +277,7 @@ class _Composer:
         return YamlError(
             f"is not valid YAML ({problem})" if problem else "is not valid YAML",
             line=line,
-            cure="check the indentation and put text with ': ' or '#' in quotes",
+            hint="check the indentation and put text with ': ' or '#' in quotes",
         )
 
 

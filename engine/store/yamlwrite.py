@@ -37,8 +37,8 @@ def as_read(value: object) -> object:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            cure = "pass whole characters"
-            raise DocumentError("a header cannot hold half a surrogate pair", cure=cure) from error
+            hint = "pass whole characters"
+            raise DocumentError("a header cannot hold half a surrogate pair", hint=hint) from error
         return value
     if isinstance(value, bool):
         return "true" if value else "false"

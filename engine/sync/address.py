@@ -69,7 +69,7 @@ def remote_of(repository: Repository, name: str) -> Remote:
         raise RepositoryError(
             f"there is no remote {name}",
             where=str(repository.workspace.root),
-            cure=f"name it: git -C {repository.workspace.root} remote add {name} ADDRESS",
+            hint=f"name it: git -C {repository.workspace.root} remote add {name} ADDRESS",
         )
     pushed = _listed(repository, f"remote.{name}.pushurl") or addresses
     root = repository.workspace.root
@@ -118,7 +118,7 @@ def checked(address: str, root: Path, where: str) -> str:
         raise RepositoryError(
             f"its address {shown(without_password(address))} is of a kind that is never asked",
             where=where,
-            cure="give it an https, ssh or file address, or a path",
+            hint="give it an https, ssh or file address, or a path",
         )
     if not is_local(address):
         return address
@@ -128,6 +128,6 @@ def checked(address: str, root: Path, where: str) -> str:
         raise RepositoryError(
             "its address lies in the workspace itself",
             where=where,
-            cure="keep it in a folder of its own, outside",
+            hint="keep it in a folder of its own, outside",
         )
     return str(real)

@@ -167,7 +167,7 @@ def _refuse_edited(files: Files, repository: Repository, wanted: Sequence[_Chang
             f"{', '.join(edited[:_MOST_NAMED])}{more} changed here and would be changed by the merge too; \
 nothing was merged",
             where=str(files.workspace.root),
-            cure="commit or undo what you changed there, and try again",
+            hint="commit or undo what you changed there, and try again",
         )
 
 
@@ -202,7 +202,7 @@ def _one(files: Files, repository: Repository, wanted: _Change, data: bytes | No
         name = _stored_name(repository, wanted.path, old, known, length) if old is not None else ""
         if name not in known:
             raise RepositoryError(
-                "was saved at the same moment", where=shown(wanted.path), cure="sync again: nothing is lost"
+                "was saved at the same moment", where=shown(wanted.path), hint="sync again: nothing is lost"
             )
         return data
 

@@ -36,7 +36,7 @@ def refuse_secrets(git: Git, theirs: str | None, ours: str, name: str) -> None:
     raise RepositoryError(
         f"nothing was sent: {'; '.join(found[:_MOST_NAMED])}{more}",
         where=f"remote {name}",
-        cure="take it out of the history (git rebase), or, if it is none, push it yourself: git push",
+        hint="take it out of the history (git rebase), or, if it is none, push it yourself: git push",
     )
 
 

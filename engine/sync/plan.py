@@ -336,7 +336,7 @@ class _Merge:
                 raise RepositoryError(
                     f"is a file on one side and a folder on the other, for {shown(path)}",
                     where=shown(file),
-                    cure="rename one of them and sync again",
+                    hint="rename one of them and sync again",
                 )
 
 
@@ -357,5 +357,5 @@ def _refuse_odd(puts: Mapping[str, Blob | None]) -> None:
             raise RepositoryError(
                 f"was not taken from the remote: it {why}",
                 where=shown(path),
-                cure="take it out of the history there; nothing was changed here",
+                hint="take it out of the history there; nothing was changed here",
             )

@@ -100,7 +100,7 @@ class Sync:
         raise RepositoryError(
             "the branch there, or here, moved again and again",
             where=f"remote {remote.name}",
-            cure="your commits are as they were; sync again later",
+            hint="your commits are as they were; sync again later",
         )
 
     def push(self) -> int:
@@ -119,7 +119,7 @@ class Sync:
             return self._push(report, remote, ours, theirs, transport.Clock(self.total_s)).sent
         except transport.Rejected as error:
             raise RepositoryError(
-                "has commits that are not here", where=f"remote {remote.name}", cure="run: autopoiesis sync"
+                "has commits that are not here", where=f"remote {remote.name}", hint="run: autopoiesis sync"
             ) from error
 
     def status(self, name: str = "", *, fetch: bool = False) -> Status:
@@ -161,19 +161,19 @@ class Sync:
             return RepositoryError(
                 "git.remote does not count: the workspace is not trusted, so nothing is sent or fetched",
                 where=str(standing.root),
-                cure="see what it asks for: autopoiesis trust --show",
+                hint="see what it asks for: autopoiesis trust --show",
             )
         return RepositoryError(
             "no remote is set, so nothing is sent or fetched",
             where="git.remote",
-            cure="name one: git remote add origin ADDRESS, and: autopoiesis config set git.remote origin",
+            hint="name one: git remote add origin ADDRESS, and: autopoiesis config set git.remote origin",
         )
 
     def _ready(self) -> None:
         self.files.refuse_read_only(".git")
         found = self.repository.state(count=False)
         if not found.can_commit and found.kind != "locked":
-            raise RepositoryError(found.why, where=str(self.repository.workspace.root), cure=found.cure)
+            raise RepositoryError(found.why, where=str(self.repository.workspace.root), hint=found.hint)
 
     def _count(self, revision: str, beyond: str | None) -> int:
         options = ("rev-list", "--count", revision, *([f"^{beyond}"] if beyond else []))
@@ -204,7 +204,7 @@ are gone, and it stands at {theirs[:8]} now"
         return RepositoryError(
             f"{what}; nothing was merged or sent",
             where=f"remote {remote.name}",
-            cure="to merge with it as it is and send yours again: autopoiesis sync --rewound; to follow it, "
+            hint="to merge with it as it is and send yours again: autopoiesis sync --rewound; to follow it, "
             "clone it anew",
         )
 
@@ -225,7 +225,7 @@ are gone, and it stands at {theirs[:8]} now"
             raise RepositoryError(
                 "has a history that shares nothing with this one",
                 where=f"remote {remote.name}",
-                cure="sync with a clone of this memory, or an empty repository",
+                hint="sync with a clone of this memory, or an empty repository",
             )
         if base == theirs:
             sent = self._count(ours, theirs)
@@ -296,6 +296,6 @@ are gone, and it stands at {theirs[:8]} now"
         for path, side in wanted.items():
             if path not in waiting:
                 raise RepositoryError(
-                    "is in no conflict", where=shown(path), cure="see: autopoiesis sync status"
+                    "is in no conflict", where=shown(path), hint="see: autopoiesis sync status"
                 )
             state.change(self.files, remote.seen, partial(state.decided, conflict=waiting[path], take=side))

@@ -144,7 +144,7 @@ def beside(repository: Repository, *references: str) -> Iterator[tuple[Git, dict
     shallow, form, objects = asked.text.split("\n", 2)
     if shallow == "true":
         raise RepositoryError(
-            "the clone is shallow", where=str(git.root), cure="get the rest: git fetch --unshallow"
+            "the clone is shallow", where=str(git.root), hint="get the rest: git fetch --unshallow"
         )
     revisions = {repository.revision(), *(resolved(repository, each) for each in references)} - {None}
     with tempfile.TemporaryDirectory(prefix="autopoiesis-sync-") as name:
@@ -177,12 +177,12 @@ def _failed(repository: Repository, remote: Remote, what: str, why: str) -> Repo
     options = ("--local", "--no-includes", "--name-only", "--list")
     names = repository.git.run("config", *options, accept=(0, 1)).text.splitlines()
     own = sorted({name for name in names if name.lower().startswith(_IGNORED)})
-    cure = "nothing was changed here; try again"
+    hint = "nothing was changed here; try again"
     if own:
-        cure = f"only your own git configuration counts, not this repository's {', '.join(own)}: \
+        hint = f"only your own git configuration counts, not this repository's {', '.join(own)}: \
 set it with git config --global"
     return RepositoryError(
         f"could not be {what}: {without_password(why) or 'git gave no reason'}",
         where=f"remote {remote.name} ({remote.shown})",
-        cure=cure,
+        hint=hint,
     )

@@ -38,8 +38,8 @@ class ExpressionError(AutopoiesisError):
     ``position`` is a 0-based offset in the pattern as it was written; -1 when the error is all of it.
     """
 
-    def __init__(self, what: str, *, position: int = -1, cure: str = "") -> None:
-        super().__init__(what, cure=cure)
+    def __init__(self, what: str, *, position: int = -1, hint: str = "") -> None:
+        super().__init__(what, hint=hint)
         self.position = position
 
 
@@ -111,7 +111,7 @@ def compile_expression(match: str) -> Any:
             position = max(0, position + _unwrapped(match)[1])
         raise ExpressionError(str(error.msg), position=position) from error
     except RecursionError as error:
-        raise ExpressionError("it is nested too deeply", cure="write it with fewer parentheses") from error
+        raise ExpressionError("it is nested too deeply", hint="write it with fewer parentheses") from error
     except (ValueError, OverflowError, IndexError, KeyError, TypeError, AttributeError) as error:
         raise ExpressionError(f"it cannot be compiled ({error})") from error
 
@@ -133,7 +133,7 @@ def refuse_large(expression: str) -> None:
     if size > MAX_COPIES:
         raise ExpressionError(
             f"its repetitions stand for {min(size, 10**9):,} elements; at most {MAX_COPIES:,} are compiled",
-            cure="use smaller numbers in {…}",
+            hint="use smaller numbers in {…}",
         )
 
 

@@ -60,10 +60,10 @@ class Fields:
         return self.mapping.line_of(key, self.mapping.line)
 
     def say(
-        self, line: int, what: str, cure: str = "", severity: Literal["error", "warning"] = "error"
+        self, line: int, what: str, hint: str = "", severity: Literal["error", "warning"] = "error"
     ) -> None:
         """Add a problem."""
-        self._problems.append(Problem(self.path, line, what, cure, severity))
+        self._problems.append(Problem(self.path, line, what, hint, severity))
 
     def text(self, key: str) -> str:
         """A text, white space around it removed; empty when absent or not a text."""
@@ -99,12 +99,12 @@ class Fields:
             elif isinstance(item, str):
                 self.say(line, f"{key} has an empty item", "remove it", "warning")
             else:
-                cure = (
+                hint = (
                     "put it in quotes if it contains ': '"
                     if isinstance(item, Mapping)
                     else "flatten the list"
                 )
-                self.say(line, f"an item of {key} is {shown(item)} instead of a text", cure)
+                self.say(line, f"an item of {key} is {shown(item)} instead of a text", hint)
         return found
 
     def number(self, key: str, least: float, most: float, example: str) -> float | None:
@@ -120,15 +120,15 @@ class Fields:
                 number = math.nan
         if math.isfinite(number) and least <= number <= most:
             return number
-        cure = f"write {key}: {example}"
+        hint = f"write {key}: {example}"
         if isinstance(value, str) and re.fullmatch(r"\s*\d+,\d+\s*", value):
-            cure = f"write {key}: {value.strip().replace(',', '.')}"
+            hint = f"write {key}: {value.strip().replace(',', '.')}"
         limits = (
             f"a number from {least:g} to {most:g}"
             if math.isfinite(most)
             else f"a number of at least {least:g}"
         )
-        self.say(self.line(key), f"{key} must be {limits}, not {shown(value)}", cure)
+        self.say(self.line(key), f"{key} must be {limits}, not {shown(value)}", hint)
         return None
 
     def choice(self, key: str, allowed: Iterable[str], default: str, meant: AbcMapping[str, str]) -> str:
@@ -149,9 +149,9 @@ class Fields:
             guess = meant.get(word) or near(word, names)
         else:
             guess = ""
-        cure = f"did you mean {guess}?" if guess else f"write one of {', '.join(names)}"
+        hint = f"did you mean {guess}?" if guess else f"write one of {', '.join(names)}"
         self.say(
-            self.line(key), f"{key} {shown(value)} is unknown, {default} is used until it is corrected", cure
+            self.line(key), f"{key} {shown(value)} is unknown, {default} is used until it is corrected", hint
         )
         return default
 
@@ -168,5 +168,5 @@ class Fields:
                 continue
             guess = meant.get(key.lower()) or near(key, names)
             if guess or not only_near:
-                cure = f"did you mean {guess}?" if guess else f"remove it, or use one of {', '.join(names)}"
-                self.say(self.line(key), f"{key} has no meaning here", cure, "warning")
+                hint = f"did you mean {guess}?" if guess else f"remove it, or use one of {', '.join(names)}"
+                self.say(self.line(key), f"{key} has no meaning here", hint, "warning")

@@ -30,7 +30,7 @@ def read(files: Files) -> tuple[dict[str, bool], tuple[Problem, ...]]:
     except FileNotFoundError:
         return {}, ()
     except AutopoiesisError as error:
-        return {}, (Problem(STATE_FILE, 0, error.what, error.cure or _CURE),)
+        return {}, (Problem(STATE_FILE, 0, error.what, error.hint or _CURE),)
     return _parsed(data)
 
 
@@ -51,7 +51,7 @@ def write(files: Files, name: str, on: bool | None) -> dict[str, bool]:
         if problems:
             first = problems[0]
             where = f"{STATE_FILE}:{first.line}" if first.line else STATE_FILE
-            raise TopicError(first.what, where=where, cure=first.cure)
+            raise TopicError(first.what, where=where, hint=first.hint)
         state.update(known)
         state.pop(name, None)
         if on is not None:

@@ -166,8 +166,8 @@ class TopicLibrary:
         with self._lock:
             if name not in self._by_name:
                 guess = near(name, self._by_name)
-                cure = f"did you mean {guess}?" if guess else "see: autopoiesis topics list"
-                raise TopicError(f"there is no topic {name!r}", where=f"{FOLDER}/", cure=cure)
+                hint = f"did you mean {guess}?" if guess else "see: autopoiesis topics list"
+                raise TopicError(f"there is no topic {name!r}", where=f"{FOLDER}/", hint=hint)
             self._forced = forced.write(self._files, name, on)
             self._state_problems = ()
             self._assemble()
@@ -214,8 +214,8 @@ class TopicLibrary:
         known = self._entries.get(path)
         good = known.topic if known else None
         if not path.endswith(".md"):
-            what, cure = "is not Markdown, so it is not a topic", "name it *.md, or move it out of topics/"
-            self._entries[path] = _Entry(None, (Problem(path, 0, what, cure, "warning"),))
+            what, hint = "is not Markdown, so it is not a topic", "name it *.md, or move it out of topics/"
+            self._entries[path] = _Entry(None, (Problem(path, 0, what, hint, "warning"),))
             return
         kept = self._kept.get(path)
         if kept is not None and kept[0] == self._stamps.get(path) and self._has_all(kept[1]):
@@ -227,7 +227,7 @@ class TopicLibrary:
             self._entries.pop(path, None)
             return
         except AutopoiesisError as error:
-            problem = Problem(path, 0, f"cannot be read: {error.what}", error.cure)
+            problem = Problem(path, 0, f"cannot be read: {error.what}", error.hint)
             self._entries[path] = _Entry(good, (_kept(problem) if good else problem,))
             return
         document = documents.parse(data, path)
@@ -284,7 +284,7 @@ def _is_same(before: Topic | None, after: Topic) -> bool:
 
 
 def _kept(problem: Problem) -> Problem:
-    return replace(problem, cure=f"{problem.cure}; {_STAYS}" if problem.cure else _STAYS)
+    return replace(problem, hint=f"{problem.hint}; {_STAYS}" if problem.hint else _STAYS)
 
 
 def _digest(topics: Iterable[Topic]) -> str:

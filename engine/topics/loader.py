@@ -155,13 +155,13 @@ def _why_not(document: Document) -> tuple[Problem, ...]:
     errors = [problem for problem in document.problems if problem.severity == "error"]
     if not errors:
         what = "is empty" if not document.raw.strip() else "has no header, so it is not a topic"
-        cure = "begin it with the lines ---, type: topic, ---, or move it out of topics/"
-        return (Problem(document.path, 1, what, cure),)
+        hint = "begin it with the lines ---, type: topic, ---, or move it out of topics/"
+        return (Problem(document.path, 1, what, hint),)
     first = errors[0]
-    cure = first.cure
+    hint = first.hint
     if "escape" in first.what:
-        cure = r"write expressions in single quotes, as in match: '\bmail\b'"
-    return (replace(first, what=f"the header cannot be read: {first.what}", cure=cure), *errors[1:])
+        hint = r"write expressions in single quotes, as in match: '\bmail\b'"
+    return (replace(first, what=f"the header cannot be read: {first.what}", hint=hint), *errors[1:])
 
 
 def _is_topic(fields: Fields) -> bool:
@@ -185,8 +185,8 @@ def _with_settings(fields: Fields, settings: Mapping | None, problems: list[Prob
         merged.add(key, value, fields.mapping.line_of(key))
     for key, value in settings.items():
         if key in merged:
-            cure = f"keep one of the two; the {key} at the left margin counts"
-            fields.say(settings.line_of(key), f"{key} stands among the triggers as well", cure, "warning")
+            hint = f"keep one of the two; the {key} at the left margin counts"
+            fields.say(settings.line_of(key), f"{key} stands among the triggers as well", hint, "warning")
         else:
             merged.add(key, value, settings.line_of(key))
     return Fields(merged, fields.path, problems)
@@ -200,7 +200,7 @@ def _subscriptions(fields: Fields, workspace: Workspace | None) -> tuple[str, ..
             path = "/".join(split_relative(text))
         except PathRefused as error:
             what = f"subscription {shown(text)} is refused: it {error.what}"
-            fields.say(line, what, error.cure or "name a file of the workspace by its relative path")
+            fields.say(line, what, error.hint or "name a file of the workspace by its relative path")
             continue
         if path in kept:
             fields.say(line, f"subscription {path} is listed twice", "remove one", "warning")

@@ -69,7 +69,7 @@ class Finding:
     """Something wrong with one pattern or schedule."""
 
     what: str
-    cure: str = ""
+    hint: str = ""
     severity: Literal["error", "warning"] = "error"
 
 
@@ -79,7 +79,7 @@ def trigger_problems(topic: Topic, *, probe: bool = False) -> tuple[Problem, ...
     ``probe`` also compiles and tries every pattern: some milliseconds each, more for slow ones.
     """
     return tuple(
-        Problem(topic.path, trigger.line, finding.what, finding.cure, finding.severity)
+        Problem(topic.path, trigger.line, finding.what, finding.hint, finding.severity)
         for trigger in topic.triggers
         for finding in _findings(trigger, probe)
     )
@@ -138,8 +138,8 @@ def schedule_finding(schedule: str) -> Finding | None:
     found = cron.problem(schedule)
     if not found:
         return None
-    cure = "correct its day and month" if found == cron.NEVER else cron.CURE
-    return Finding(f"schedule {schedule!r} {found}", cure)
+    hint = "correct its day and month" if found == cron.NEVER else cron.CURE
+    return Finding(f"schedule {schedule!r} {found}", hint)
 
 
 def _invalid(match: str, error: ExpressionError) -> Finding:
@@ -147,19 +147,19 @@ def _invalid(match: str, error: ExpressionError) -> Finding:
     if 0 <= error.position <= len(match):
         rest = match[error.position : error.position + 12]
         place = f" at character {error.position + 1}" + (f", before {rest!r}" if rest else ", its end")
-    cure = error.cure or "correct the pattern; put a backslash before a sign that is meant literally"
-    return Finding(f"pattern does not compile: {error.what}{place}", cure)
+    hint = error.hint or "correct the pattern; put a backslash before a sign that is meant literally"
+    return Finding(f"pattern does not compile: {error.what}{place}", hint)
 
 
 def _exponential(expression: str, sample: str) -> Finding:
     better = _better_form(expression)
-    cure = (
+    hint = (
         f"rewrite it as {better}"
         if better
         else "rewrite it so that each repetition must begin with something the one before cannot end with, "
         "or make the inner one possessive, as in (?:a++)+"
     )
-    return Finding(f"pattern can take exponential time on texts such as {sample!r}", cure)
+    return Finding(f"pattern can take exponential time on texts such as {sample!r}", hint)
 
 
 def _slow(sample: str) -> Finding:

@@ -40,7 +40,7 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
         real = workspace.resolve(path)
     except PathRefused as error:
         what = f"subscription {shown(path)} is refused: {error.what}"
-        fields.say(line, what, error.cure or "name a file of the workspace by its relative path")
+        fields.say(line, what, error.hint or "name a file of the workspace by its relative path")
         return False
     if real.is_file():
         return True
@@ -54,8 +54,8 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
         return False
     if real.is_dir():
         inside = sorted(f"{path}/{entry.name}" for entry in real.iterdir() if entry.suffix == ".md")
-        cure = f"name its files one by one: {_listed(inside)}" if inside else "name files one by one"
-        fields.say(line, f"subscription {shown(path)} is a folder", cure, "warning")
+        hint = f"name its files one by one: {_listed(inside)}" if inside else "name files one by one"
+        fields.say(line, f"subscription {shown(path)} is a folder", hint, "warning")
         return False
     if real.exists():
         fields.say(line, f"subscription {shown(path)} is no regular file", "name a text file")
@@ -63,16 +63,16 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
     if hidden(workspace.root, [path]):
         return True
     likely = _nearest(path, workspace)
-    cure = f"did you mean {likely}?" if likely else "create the file or remove the line"
-    fields.say(line, f"subscription {shown(path)} does not exist", cure, "warning")
+    hint = f"did you mean {likely}?" if likely else "create the file or remove the line"
+    fields.say(line, f"subscription {shown(path)} does not exist", hint, "warning")
     return True
 
 
 def _say_glob(path: str, line: int, fields: Fields, matching: tuple[str, ...]) -> None:
-    cure = (
+    hint = (
         f"name the files one by one: {_listed(list(matching))}" if matching else "name the files one by one"
     )
-    fields.say(line, f"subscription {shown(path)} is a glob, which is not followed", cure, "warning")
+    fields.say(line, f"subscription {shown(path)} is a glob, which is not followed", hint, "warning")
 
 
 def _listed(paths: list[str]) -> str:

@@ -78,8 +78,8 @@ def read_triggers(value: object, line: int, path: str, problems: list[Problem]) 
     for index, item in enumerate(value):
         at = value.line_of_item(index)
         if not isinstance(item, Mapping):
-            cure = "write '- type: pattern' and below it 'match: …'"
-            problems.append(Problem(path, at, f"this trigger is {shown(item)}, not a mapping", cure))
+            hint = "write '- type: pattern' and below it 'match: …'"
+            problems.append(Problem(path, at, f"this trigger is {shown(item)}, not a mapping", hint))
             continue
         own = Mapping(line=item.line)
         for key, entry in item.items():
@@ -95,14 +95,14 @@ def _read(fields: Fields, line: int) -> Trigger | None:
     kind = fields.mapping.get("type", "")
     if kind == "":
         guess = next((name for key, name in _TELLING.items() if key in fields.mapping), "")
-        cure = f"add type: {guess}" if guess else f"add a type: {', '.join(_TYPES)}"
-        fields.say(line, "this trigger has no type", cure)
+        hint = f"add type: {guess}" if guess else f"add a type: {', '.join(_TYPES)}"
+        fields.say(line, "this trigger has no type", hint)
         return None
     word = kind.strip().lower() if isinstance(kind, str) else ""
     if word not in _TYPES:
         guess = _MEANT_TYPES.get(word) or (near(word, _TYPES) if word else "")
-        cure = f"did you mean {guess}?" if guess else f"write one of {', '.join(_TYPES)}"
-        fields.say(fields.line("type"), f"trigger type {shown(kind)} is unknown", cure)
+        hint = f"did you mean {guess}?" if guess else f"write one of {', '.join(_TYPES)}"
+        fields.say(fields.line("type"), f"trigger type {shown(kind)} is unknown", hint)
         return None
     reader, keys = _READERS[cast(TriggerType, word)]
     fields.unknown((*_COMMON, *keys), _MEANT_KEYS)
@@ -172,8 +172,8 @@ def _language(fields: Fields, line: int) -> Trigger | None:
             codes.append(plain)
             continue
         guess = _LANGUAGE_NAMES.get(word.lower()) or _LANGUAGE_NAMES.get(near(word, _LANGUAGE_NAMES), "")
-        cure = f"did you mean {guess}?" if guess else "write a two-letter ISO 639-1 code such as de"
-        fields.say(at, f"language {shown(word)} is unknown", cure)
+        hint = f"did you mean {guess}?" if guess else "write a two-letter ISO 639-1 code such as de"
+        fields.say(at, f"language {shown(word)} is unknown", hint)
     if not found:
         _missing(fields, line, "languages", "languages: [de]")
     return Trigger("language", words=tuple(dict.fromkeys(codes))) if codes else None

@@ -144,7 +144,7 @@ class ConversationCapture:
                     return path
                 path = f"{first[:-3]}-{number}.md"
         raise TranscriptError(
-            "its file name is taken again and again", where=path, cure="use another session id"
+            "its file name is taken again and again", where=path, hint="use another session id"
         )
 
     def message(
@@ -212,12 +212,12 @@ class ConversationCapture:
             return Turn("agent", f"{now:%H:%M}", (call,)), now, said.key
         if said.role not in _ROLES:
             raise TranscriptError(
-                f"no such role: {one_line(said.role, 40)}", cure=f"use one of {', '.join(_ROLES)}"
+                f"no such role: {one_line(said.role, 40)}", hint=f"use one of {', '.join(_ROLES)}"
             )
         if not _KIND.fullmatch(said.kind):
             raise TranscriptError(
                 f"a turn cannot be of kind {one_line(said.kind, 40)}",
-                cure="use letters, digits, '.', '_' and '-'",
+                hint="use letters, digits, '.', '_' and '-'",
             )
         text = self._clean(strip_injected(said.content.replace("\r\n", "\n")))
         blocks: tuple[Block, ...] = tuple(
@@ -277,7 +277,7 @@ class ConversationCapture:
         _check_id(session_id)
         path = self.find(session_id)
         if path is None:
-            raise NoSession("no transcript of this session", where=session_id, cure="start the session first")
+            raise NoSession("no transcript of this session", where=session_id, hint="start the session first")
         data = self._files.read(path, limit=None)
         return _Session(path, data, locate(data).mapping or {})
 
@@ -287,12 +287,12 @@ def _check_id(session_id: str) -> None:
         raise TranscriptError(
             "cannot be used as a session id",
             where=one_line(session_id, 60) or "(empty)",
-            cure="use letters, digits, '.', '_' and '-', at most 128 of them",
+            hint="use letters, digits, '.', '_' and '-', at most 128 of them",
         )
 
 
 def _ended(path: str) -> TranscriptError:
-    return TranscriptError("the session has ended", where=path, cure="start a session with another id")
+    return TranscriptError("the session has ended", where=path, hint="start a session with another id")
 
 
 def _as_read(value: object) -> object:

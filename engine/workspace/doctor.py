@@ -146,7 +146,7 @@ def _hooks(files: Files, repository: Repository) -> Iterator[Finding]:
 
     if not (files.workspace.root / ".git").exists() or repository.git.program() is None:
         return
-    found = [Finding("warning", what, cure) for what, cure in faults(files, repository)]
+    found = [Finding("warning", what, hint) for what, hint in faults(files, repository)]
     yield from found
     if not found:
         yield Finding("ok", f"hooks: those in {FOLDER}/ check every commit made by hand")
@@ -209,7 +209,7 @@ def _prompt(files: Files) -> Iterator[Finding]:
     try:
         compiled = ContextCompiler(WorkspaceSource(files), config.context_compiler).compile(request)
     except AutopoiesisError as error:
-        yield Finding("error", f"no prompt is possible: {error.where}: {error.what}", error.cure)
+        yield Finding("error", f"no prompt is possible: {error.where}: {error.what}", error.hint)
         return
     fixed = sum(section.tokens for section in compiled.sections if section.priority == 0)
     yield Finding("ok", f"prompt: system prompt and identity take {fixed:,} of {compiled.budget:,} tokens")
@@ -347,7 +347,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     try:
         found = Ledger(files, repository).entries()
     except AutopoiesisError as error:
-        yield Finding("error", f"{error.where}: {error.what}", error.cure)
+        yield Finding("error", f"{error.where}: {error.what}", error.hint)
         return
     gone = missing(found, files, repository)
     if gone:
@@ -368,8 +368,8 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     except (AutopoiesisError, OSError):
         left = 0
     if left:
-        cure = "read what they taught: autopoiesis harvest --transcripts"
-        yield Finding("note", f"transcripts that were never harvested: {left}", cure)
+        hint = "read what they taught: autopoiesis harvest --transcripts"
+        yield Finding("note", f"transcripts that were never harvested: {left}", hint)
     if found and not gone:
         yield Finding("ok", f"ledger: {len(found)} conversations, every line that they gave stands")
 

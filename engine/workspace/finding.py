@@ -12,14 +12,14 @@ Level = Literal["ok", "note", "warning", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the examination: how bad, what, and the cure."""
+    """One line of the examination: how bad, what, and the hint."""
 
     level: Level
     text: str
-    cure: str = ""
+    hint: str = ""
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
         """A problem of a file."""
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
-        return cls(problem.severity, f"{place}: {problem.what}", problem.cure)
+        return cls(problem.severity, f"{place}: {problem.what}", problem.hint)

@@ -70,18 +70,18 @@ def install(files: Files, repository: Repository) -> tuple[list[str], list[Probl
             repository.forget(_HOOKS_PATH)  # an earlier version chose it
         elif chosen:
             what = f"git runs the hooks in {chosen}, so those in {FOLDER}/ do not run"
-            cure = f"run: {_UNSET}, and init --hooks again"
-            return [], [*strange, Problem(FOLDER, 0, what, cure, "warning")]
+            hint = f"run: {_UNSET}, and init --hooks again"
+            return [], [*strange, Problem(FOLDER, 0, what, hint, "warning")]
         made, foreign = _put(files, repository)
         if foreign:
             what = "is not the hook that init makes, so it was left alone"
-            cure = "move it away and run init --hooks again"
-            return [], [*strange, *(Problem(path, 0, what, cure, "warning") for path in foreign)]
+            hint = "move it away and run init --hooks again"
+            return [], [*strange, *(Problem(path, 0, what, hint, "warning") for path in foreign)]
         if sys.executable:
             repository.set_up(INTERPRETER, sys.executable)
     except AutopoiesisError as error:
         what = f"git does not run the hooks: {error.what}"
-        return [], [*strange, Problem(FOLDER, 0, what, error.cure, "warning")]
+        return [], [*strange, Problem(FOLDER, 0, what, error.hint, "warning")]
     return [f"git hooks in {FOLDER}/: {' and '.join(made)}"] if made else [], strange
 
 
@@ -118,10 +118,10 @@ def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
             yield f"hooks: {path} is missing", again
         elif found != text_of(name):
             old = sha256(found).hexdigest() in _EARLIER
-            cure = again if old else f"look at what it does; to have ours back, delete it and {again}"
+            hint = again if old else f"look at what it does; to have ours back, delete it and {again}"
             yield (
                 f"hooks: {path} is {'of an earlier version' if old else 'not the one that init makes'}",
-                cure,
+                hint,
             )
         elif not os.access(git_folder.hooks(repository.folder) / name, os.X_OK):
             yield f"hooks: {path} cannot be executed, so git passes it over", f"run: chmod +x {path}"

@@ -69,7 +69,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     is_new = not (root / config_file.CONFIG_FILE).exists()
     if sample and root.exists() and any(root.iterdir()):
         raise WorkspaceError(
-            "the folder is not empty", where=str(root), cure="give the sample a folder of its own"
+            "the folder is not empty", where=str(root), hint="give the sample a folder of its own"
         )
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -241,5 +241,5 @@ def _commit(
         count, since = sum(not commit.branch for commit in month), month[0].at.date()
         report.lines.append(f"its history: {count} commits since {since}, up to {revision[:8]}")
     except RepositoryError as error:
-        cure = error.cure or "nothing else was committed either; mend it and run init again"
-        report.problems.append(Problem(error.where, 0, error.what, cure, "warning"))
+        hint = error.hint or "nothing else was committed either; mend it and run init again"
+        report.problems.append(Problem(error.where, 0, error.what, hint, "warning"))

@@ -113,7 +113,7 @@ def _content(files: Files, entry: LedgerEntry, texts: Mapping[str, bytes]) -> by
         return files.read(path)
     except FileNotFoundError as error:
         raise WorkspaceError(
-            "the sample has no conversation of this name", where=entry.path, cure="install autopoiesis anew"
+            "the sample has no conversation of this name", where=entry.path, hint="install autopoiesis anew"
         ) from error
 
 

@@ -63,7 +63,7 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
         problem = error if isinstance(error, AutopoiesisError) else AutopoiesisError(str(error))
         place = f"{problem.where}: " if problem.where else ""
         what = f"search.embedding is {name}, and search goes by words alone: {place}{problem.what}"
-        yield Finding("error", what, problem.cure)
+        yield Finding("error", what, problem.hint)
         return
     answered = f", answered in {1000 * took:,.0f} ms" if name == "openai" and len(known) else ""
     yield Finding("ok", f"search embedding: {described}{answered}")

@@ -40,12 +40,12 @@ def sharing_findings(files: Files, repository: Repository) -> Iterator[Finding]:
     for each in shared:
         if each.problem:
             is_absent = not each.here and each.recorded and each.address
-            yield Finding("note" if is_absent else "warning", f"{each.path}: {each.problem}", each.cure)
+            yield Finding("note" if is_absent else "warning", f"{each.path}: {each.problem}", each.hint)
     if shared and not any(each.problem for each in shared):
         yield Finding("ok", f"shared knowledge: {len(shared)}, as the memory records it")
     if private.problem:
         is_locked = "locked" in private.files.values()
-        yield Finding("note" if is_locked else "warning", f"private files: {private.problem}", private.cure)
+        yield Finding("note" if is_locked else "warning", f"private files: {private.problem}", private.hint)
     elif private.files and private.counts:
         yield Finding("ok", f"private files: {len(private.files)}, encrypted in every commit")
     if unseen:

@@ -240,7 +240,7 @@ def test_a_label_takes_a_unique_start_of_the_id(tmp_path: Path) -> None:
     for wrong, what in refusals.items():
         with pytest.raises(AutopoiesisError, match=what) as caught:
             log.label(wrong, True)
-        assert caught.value.cure == "see: autopoiesis decisions list"
+        assert caught.value.hint == "see: autopoiesis decisions list"
 
 
 def test_a_topic_too_far_away_to_be_logged_can_still_be_judged(tmp_path: Path) -> None:

@@ -190,15 +190,15 @@ def test_dropped_by_its_row() -> None:
 @pytest.mark.parametrize("preset", ["spec", "calibrated"])
 def test_a_row_without_numbers_lets_nothing_through(preset: str) -> None:
     nothing: dict[str, Any] = {"policy": {"medium": PolicyRow()}}
-    cure = "a score to activate or to ask in watchers.policy.medium would let it through"
+    hint = "a score to activate or to ask in watchers.policy.medium would let it through"
     assert told(HIT, 0.9, preset=preset, watchers=nothing) == (
         "dropped: matched “review”, but the policy row medium lets nothing through",
-        cure,
+        hint,
     )
     if preset == "calibrated":
         assert told((), 0.9, preset=preset, watchers=nothing) == (
             "no trigger matched and the policy row medium lets nothing through",
-            cure,
+            hint,
         )
 
 

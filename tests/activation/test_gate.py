@@ -145,7 +145,7 @@ async def test_a_provider_that_does_not_let_go_is_left_behind() -> None:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (GateError("there is no key", where="X_KEY", cure="set it"), "X_KEY: there is no key; set it"),
+        (GateError("there is no key", where="X_KEY", hint="set it"), "X_KEY: there is no key; set it"),
         (ValueError("secret details"), "unexpected ValueError"),
         (RecursionError("deep"), "unexpected RecursionError"),
     ],

@@ -114,7 +114,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone_once(engine: Engine) -> Non
     file.write_bytes(changed)
     with pytest.raises(TopicError, match="was changed since") as caught:
         engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-    assert caught.value.where == PATH and caught.value.cure
+    assert caught.value.where == PATH and caught.value.hint
     assert file.read_bytes() == changed
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     assert b"One more thing." in file.read_bytes()
@@ -167,7 +167,7 @@ def test_undo_refuses_when_the_thresholds_were_changed_since(engine: Engine) -> 
     changed = file.read_bytes()
     with pytest.raises(TopicError, match=r"names other thresholds since \(gate .40, active .62\)") as caught:
         engine.tuning.undo()
-    assert caught.value.where == PATH and "autopoiesis tune" in caught.value.cure
+    assert caught.value.where == PATH and "autopoiesis tune" in caught.value.hint
     assert file.read_bytes() == changed
 
 

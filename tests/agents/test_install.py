@@ -213,7 +213,7 @@ def test_what_codex_writes_beside_ours_stays(where: Where, programs: Programs) -
     allowed = '\n[mcp_servers.autopoiesis.tools.remember]\napproval_mode = "approve"\n'
     path.write_text(path.read_text() + trusted + allowed)
     hooks, server = standing(CODEX, where, programs)
-    assert (hooks.state, server.state) == ("untrusted", "installed") and "/hooks" in hooks.cure
+    assert (hooks.state, server.state) == ("untrusted", "installed") and "/hooks" in hooks.hint
     assert all(each.is_none for each in installation(CODEX, where, programs, mcp=True))
     take(CODEX, where, mcp=True)
     assert path.read_text() == trusted

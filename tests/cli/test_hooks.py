@@ -139,7 +139,7 @@ def test_changes_and_deletions_of_what_has_ended_are_seen(root: Path, staged: bo
         git(root, "add", "-A")
     (wrong,) = found(root, staged=staged)
     assert (wrong.level, wrong.text) == ("error", f"{ENDED} was deleted, though its session has ended")
-    command = wrong.cure.partition("; ")[0].removeprefix("take it back: git ")
+    command = wrong.hint.partition("; ")[0].removeprefix("take it back: git ")
     git(root, *shlex.split(command))
     git(root, "restore", "--source=HEAD", "--staged", "--worktree", "--", OPEN)
     assert found(root, staged=staged) == []
@@ -175,7 +175,7 @@ def test_doctor_looks_at_the_hooks(root: Path) -> None:
     assert any(each.text.startswith("hooks: those in .git/hooks/") for each in examine(root))
     hook = root / ".git" / "hooks" / "pre-commit"
     hook.chmod(0o644)
-    assert [each.cure for each in found(root)] == ["run: chmod +x .git/hooks/pre-commit"]
+    assert [each.hint for each in found(root)] == ["run: chmod +x .git/hooks/pre-commit"]
     hook.chmod(0o755)
     hook.write_text("#!/bin/sh\nexit 0\n")
     assert [each.text for each in found(root)] == [
@@ -303,7 +303,7 @@ def test_foreign_hooks_that_an_earlier_version_armed_are_named(root: Path) -> No
     ]
     told = renew_hooks(root).problems
     assert [problem.path for problem in told] == [".githooks/post-merge", ".git/hooks"]
-    assert "git config --unset core.hooksPath" in told[1].cure
+    assert "git config --unset core.hooksPath" in told[1].hint
 
 
 def test_a_hooks_folder_that_is_a_link_is_neither_followed_nor_written_to(root: Path, tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_doctor_sees_that_no_prompt_is_possible(root: Path) -> None:
     (wrong,) = found(root)
     assert wrong.level == "error"
     assert wrong.text.startswith("no prompt is possible: context_compiler.token_budget: ")
-    assert "knowledge/identity/SOUL.md" in wrong.text and wrong.cure.startswith("raise the budget")
+    assert "knowledge/identity/SOUL.md" in wrong.text and wrong.hint.startswith("raise the budget")
 
 
 @pytest.fixture

@@ -57,21 +57,21 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
 
 def test_hooks_that_codex_was_not_told_to_trust_are_named(apo: Command, sample: Path, home: Path) -> None:
     said = f"{home}/.codex/hooks.json: Codex runs none of these hooks until you have trusted them"
-    cure = "start codex, which asks, or type /hooks there"
+    hint = "start codex, which asks, or type /hooks there"
     apo("-C", sample, "install", "claude-code", "--yes")
     assert apo("-C", sample, "hook", "log").out == (
         "no hook has run yet; agents take up new ones when they are started again\n"
     )
     apo("-C", sample, "install", "codex", "--yes")
-    assert f"! Codex: {said}\n    {cure}\n" in apo("-C", sample, "doctor").out
-    assert apo("-C", sample, "hook", "log").out.endswith(f"\nCodex: {said}: {cure}\n")
+    assert f"! Codex: {said}\n    {hint}\n" in apo("-C", sample, "doctor").out
+    assert apo("-C", sample, "hook", "log").out.endswith(f"\nCodex: {said}: {hint}\n")
     listed = apo("-C", sample, "install").out
-    assert "not trusted yet" in listed and listed.endswith(f"{said}: {cure}\n")
-    assert apo("-C", sample, "install", "codex", "--yes").out.endswith(f"already\n{said}: {cure}\n")
+    assert "not trusted yet" in listed and listed.endswith(f"{said}: {hint}\n")
+    assert apo("-C", sample, "install", "codex", "--yes").out.endswith(f"already\n{said}: {hint}\n")
     with Engine.open(sample) as engine:
         Hooks(engine).answer("claude-code", b"{")
     log = apo("-C", sample, "hook", "log").out
-    assert "failed: Claude Code sent" in log and log.endswith(f"\nCodex: {said}: {cure}\n")
+    assert "failed: Claude Code sent" in log and log.endswith(f"\nCodex: {said}: {hint}\n")
 
 
 def test_what_cannot_be_installed_is_said(apo: Command, sample: Path, home: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.events import EngineEvent, Trouble
+from engine.events import EngineEvent, ErrorReported
 
 NOW = datetime(2026, 6, 12, 12, tzinfo=UTC)
 
@@ -23,12 +23,12 @@ class Desk:
         self.root = root
         self.now = NOW
         self.engine = Engine.open(root, clock=lambda: self.now)
-        self.troubles: list[str] = []
+        self.errors: list[str] = []
         self.engine.subscribe(self._hear)
 
     def _hear(self, event: EngineEvent) -> None:
-        if isinstance(event, Trouble):
-            self.troubles.append(event.text)
+        if isinstance(event, ErrorReported):
+            self.errors.append(event.text)
 
     def write(self, path: str, text: str | bytes, *, ago_s: float = 60) -> None:
         """Writes a file that was changed last so many seconds before now."""

@@ -32,7 +32,7 @@ def cadence(desk: Desk) -> Cadence:
         lambda: engine.repository,
         lambda: engine.config.git,
         lambda: desk.now,
-        desk.troubles.append,
+        desk.errors.append,
     )
 
 
@@ -61,7 +61,7 @@ def test_a_batch_is_committed_every_interval(desk: Desk) -> None:
     desk.write("knowledge/people/ada.md", "# Ada L.\n", ago_s=0)
     kept.close()
     assert desk.subjects(1) == ["memory: person ada"], "at the end nothing is waited for"
-    assert desk.git("status", "--porcelain", "-uall") == f"?? {OPEN}" and desk.troubles == []
+    assert desk.git("status", "--porcelain", "-uall") == f"?? {OPEN}" and desk.errors == []
     desk.now = desk.now.replace(year=2025)
     assert kept.is_due(), "a clock that was set back stops nothing"
 
@@ -126,10 +126,10 @@ def test_a_repository_that_takes_no_commit_is_left_alone_and_said_once(
             assert kept.is_due() == bool(said), "it is tried again soon"
         kept.close()
         if said:
-            (trouble,) = desk.troubles
-            assert trouble.startswith("changes are not committed: ") and said in trouble
+            (error,) = desk.errors
+            assert error.startswith("changes are not committed: ") and said in error
         else:
-            assert desk.troubles == [], "what a person has chosen is no trouble"
+            assert desk.errors == [], "what a person has chosen is no error"
     if name == "no repository":
         return
     assert desk.git("rev-parse", "HEAD") == head
@@ -139,7 +139,7 @@ def test_a_repository_that_takes_no_commit_is_left_alone_and_said_once(
         assert kept.look().commits, "the next look makes good what could not be done"
         desk.git("checkout", "-q", "--detach")
         kept.look()
-        assert len(desk.troubles) == 2, "when it happens again, it is said again"
+        assert len(desk.errors) == 2, "when it happens again, it is said again"
 
 
 def test_a_file_with_a_secret_is_named_once_and_the_rest_committed(desk: Desk) -> None:
@@ -150,8 +150,8 @@ def test_a_file_with_a_secret_is_named_once_and_the_rest_committed(desk: Desk) -
         kept.look()
         desk.later(minutes=30)
     assert desk.subjects() == ["memory: 1 fact"]
-    (trouble,) = desk.troubles
-    assert trouble.startswith("knowledge/secret.md is not committed: line 1 holds") and SECRET not in trouble
+    (error,) = desk.errors
+    assert error.startswith("knowledge/secret.md is not committed: line 1 holds") and SECRET not in error
 
 
 EVERYDAY = [("commit:reference", 2), ("commit:index", 1)]

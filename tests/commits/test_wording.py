@@ -26,12 +26,12 @@ def asked(desk: Desk, provider: Provider) -> str:
     engine = desk.engine
     desk.write("memory-config.yaml", "git:\n  commit_message_provider: anthropic\n")
     engine.reload_config()
-    Commits(engine, lambda _settings: None, lambda: engine.costs, engine.trouble).commit(
+    Commits(engine, lambda _settings: None, lambda: engine.costs, engine.report_error).commit(
         ["memory-config.yaml"]
     )
     facts = (desk.root / "knowledge/facts.md").read_text()
     desk.write("knowledge/facts.md", f"{facts}- The hull is blue: {len(facts)}.\n")
-    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.trouble)
+    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.report_error)
     (made,) = commits.commit().commits
     assert desk.git("log", "-1", "--format=%B") == made.message
     assert bool(made.model) == (made.message != LISTED)
@@ -48,7 +48,7 @@ def test_a_model_words_what_changed_and_its_cost_is_kept(desk: Desk) -> None:
     )
     (record,) = desk.engine.costs.log.records()
     assert (record.operation, record.usage.input_tokens, provider.closed) == ("commit", 1200, 1)
-    assert desk.troubles == []
+    assert desk.errors == []
     assert asked(desk, Provider("identity: somebody else now")) == "memory: somebody else now", (
         "paths tell the type"
     )
@@ -69,14 +69,14 @@ BAD = {
 
 def test_a_reply_that_cannot_be_a_message_is_not_one(desk: Desk) -> None:
     for why, answer in BAD.items():
-        desk.troubles.clear()
+        desk.errors.clear()
         assert asked(desk, Provider(answer)) == LISTED, why
-        (trouble,) = desk.troubles
-        assert why in trouble and "lists what changed" in trouble and SECRET not in trouble
-    desk.troubles.clear()
-    assert asked(desk, Provider("memory: cut", cut=True)) == LISTED and "cut off" in desk.troubles[0]
+        (error,) = desk.errors
+        assert why in error and "lists what changed" in error and SECRET not in error
+    desk.errors.clear()
+    assert asked(desk, Provider("memory: cut", cut=True)) == LISTED and "cut off" in desk.errors[0]
     assert asked(desk, Provider(AutopoiesisError("the service is down"))) == LISTED
-    assert desk.troubles[1].endswith("the service is down")
+    assert desk.errors[1].endswith("the service is down")
 
 
 def test_nothing_is_asked_where_nothing_may_be_spent_on_a_dry_run_and_at_the_end(desk: Desk) -> None:
@@ -84,14 +84,14 @@ def test_nothing_is_asked_where_nothing_may_be_spent_on_a_dry_run_and_at_the_end
     provider.name = "claude-code"  # whose price is believed
     assert asked(desk, provider) == WORDED
     engine = desk.engine
-    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.trouble)
+    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.report_error)
     desk.write("knowledge/facts.md", "# Facts\n\n- One.\n- New.\n")
     assert commits.commit(dry_run=True).commits[0].model == ""
     assert commits.commit(ask=False).commits[0].model == ""
     desk.write("memory-config.yaml", "costs:\n  daily_usd: 0.000001\n")
     engine.reload_config()
     assert commits.commit().commits[0].message.startswith("maintenance: settings\n")
-    assert len(provider.prompts) == 1 and "the budget of the day is spent" in desk.troubles[0]
+    assert len(provider.prompts) == 1 and "the budget of the day is spent" in desk.errors[0]
 
 
 def test_a_question_is_given_up_when_the_workspace_is_closed(desk: Desk) -> None:
@@ -114,7 +114,7 @@ def test_a_secret_that_leaves_a_file_is_not_sent(desk: Desk, service: Service) -
     engine = desk.engine
     service.answers(json_response(service.reply(WORDED)))
     provider = service.provider(purpose=COMMIT)
-    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.trouble)
-    assert commits.commit().commits[0].message.startswith("memory: the hull"), desk.troubles
+    commits = Commits(engine, lambda _settings: provider, lambda: engine.costs, engine.report_error)
+    assert commits.commit().commits[0].message.startswith("memory: the hull"), desk.errors
     (body,) = service.bodies
     assert SECRET.split()[1] not in str(body) and "knowledge/old.md" in str(body)

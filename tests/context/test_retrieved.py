@@ -363,7 +363,7 @@ def test_nothing_is_searched_where_nothing_would_fit(space: Space) -> None:
 
 def test_a_failing_search_is_a_problem_and_not_the_end(space: Space) -> None:
     def retrieve(query: Query) -> Sequence[SearchResult]:
-        raise IndexFailed("the index is gone", where="memory.db", cure="run: autopoiesis index")
+        raise IndexFailed("the index is gone", where="memory.db", hint="run: autopoiesis index")
 
     compiled = space.compile("Is the cache warm?", retrieve=retrieve)
     assert compiled.problems == (

@@ -92,10 +92,10 @@ class Purse(Bills):
         self.asked.append((input_tokens, output_tokens))
         cost = (input_tokens + output_tokens) / 1e6
         if self.left is not None and cost > self.left and service.name != "local":
-            raise CostLimit(f"this call may cost {cost}", where="costs.daily_usd", cure="raise it")
+            raise CostLimit(f"this call may cost {cost}", where="costs.daily_usd", hint="raise it")
         if self.spent_up and service.name != "local":
             raise CostLimit(
-                "2.00 of 2.00 dollars of today are spent", where="costs.daily_usd", cure="raise it"
+                "2.00 of 2.00 dollars of today are spent", where="costs.daily_usd", hint="raise it"
             )
 
     def least_cacheable(self, service: Asked) -> int:

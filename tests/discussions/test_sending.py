@@ -179,7 +179,7 @@ def test_a_short_prefix_asks_for_no_cache(engine: Engine) -> None:
     ("failure", "said"),
     [
         (
-            SendFailed("the service failed (500)", where="anthropic", cure="try again later"),
+            SendFailed("the service failed (500)", where="anthropic", hint="try again later"),
             "anthropic: the service",
         ),
         (ValueError("sk-canary-123"), "anthropic: unexpected ValueError"),

@@ -97,7 +97,7 @@ def test_a_misspelt_setting_is_reported_with_the_likely_one() -> None:
     assert config.watchers.similarity_threshold is None
     (problem,) = odd
     assert (problem.line, problem.what) == (2, "unknown setting watchers.similarity_treshold")
-    assert problem.cure == "did you mean similarity_threshold?"
+    assert problem.hint == "did you mean similarity_threshold?"
 
 
 def test_one_row_of_the_policy_leaves_the_others_as_they_are() -> None:
@@ -214,4 +214,4 @@ def test_an_unknown_setting_that_appears_while_the_engine_runs_is_reported(engin
     engine.reload_config()
     assert engine.config == before
     (new,) = set(engine.problems()) - set(known)
-    assert (new.what, new.cure) == ("unknown setting gaet", "did you mean gate?")
+    assert (new.what, new.hint) == ("unknown setting gaet", "did you mean gate?")

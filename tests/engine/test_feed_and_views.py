@@ -9,7 +9,7 @@ import pytest
 
 from engine.context.views import read_digest
 from engine.engine import Engine
-from engine.events import Committed, FileChanged, Trouble, TurnArrived
+from engine.events import Committed, ErrorReported, FileChanged, TurnArrived
 from engine.live.feed import KEPT_ENTRIES, FeedEntry, FeedLog
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -66,11 +66,11 @@ def test_the_past_comes_before_what_has_arrived_meanwhile() -> None:
 def test_the_feed_is_bounded() -> None:
     log = FeedLog()
     for number in range(KEPT_ENTRIES + 50):
-        log.take(Trouble(NOW, f"trouble {number}"))
+        log.take(ErrorReported(NOW, f"error {number}"))
     assert len(log.recent(10**6)) == KEPT_ENTRIES
     assert [entry.text for entry in log.recent(2)] == [
-        f"trouble {KEPT_ENTRIES + 48}",
-        f"trouble {KEPT_ENTRIES + 49}",
+        f"error {KEPT_ENTRIES + 48}",
+        f"error {KEPT_ENTRIES + 49}",
     ]
 
 

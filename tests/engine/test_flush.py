@@ -279,7 +279,7 @@ def test_a_reply_that_was_cut_off_is_a_failure(tmp_path: Path) -> None:
     ("error", "said"),
     [
         (
-            GateError("failed (500): investigate. See gate.example.com", where="openai", cure="try again"),
+            GateError("failed (500): investigate. See gate.example.com", where="openai", hint="try again"),
             "openai: failed (500): investigate. See gate.example.com; try again",
         ),
         (ValueError("sk-secret-key"), "unexpected ValueError"),

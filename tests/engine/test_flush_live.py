@@ -233,7 +233,7 @@ def test_the_feed_says_what_came_of_a_flush(tmp_path: Path) -> None:
 
 def test_a_disk_that_cannot_be_written_is_told_and_the_work_goes_on(follow: Followed) -> None:
     from engine.errors import WriteFailed
-    from engine.events import Trouble
+    from engine.events import ErrorReported
 
     def refuse(record: object) -> None:
         raise WriteFailed("the disk is full", where="logs/flushes-2026-06.jsonl")
@@ -241,7 +241,7 @@ def test_a_disk_that_cannot_be_written_is_told_and_the_work_goes_on(follow: Foll
     log = follow.engine.flush_log
     append, log.append = log.append, refuse  # type: ignore[method-assign]
     path = follow.talk(6)
-    follow.seen.wait(Trouble, lambda event: "the disk is full" in event.text)
+    follow.seen.wait(ErrorReported, lambda event: "the disk is full" in event.text)
     log.append = append  # type: ignore[method-assign]
     follow.talk(2)
     follow.settled(path, 16, every_one=False)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.errors import IndexFailed
-from engine.events import EngineEvent, Indexed, IndexProgress, Trouble
+from engine.events import EngineEvent, ErrorReported, Indexed, IndexProgress
 from engine.live.index_worker import IndexWorker
 from engine.search.reports import IndexReport
 
@@ -98,7 +98,7 @@ def test_after_a_failure_everything_is_looked_at_again(monkeypatch: pytest.Monke
     index = Index()
     index.failures = 1
     with working(index, monkeypatch) as (worker, heard):
-        heard.wait(Trouble(NOW, str(IndexFailed("the disk is full", where="memory.db"))))
+        heard.wait(ErrorReported(NOW, str(IndexFailed("the disk is full", where="memory.db"))))
         worker.changed(["a.md"])
         heard.wait(Indexed(100))
     assert index.asked == [None, None]

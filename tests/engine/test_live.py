@@ -15,12 +15,12 @@ from engine.engine import Engine
 from engine.events import (
     CacheGivenUp,
     Committed,
+    ErrorReported,
     FileChanged,
     Indexed,
     PromptCompiled,
     Signal,
     TopicsReloaded,
-    Trouble,
     TurnArrived,
     TurnTraced,
 )
@@ -233,8 +233,8 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
 def test_a_broken_configuration_is_told_and_the_old_one_stays(live: Live) -> None:
     engine, seen = live
     engine.workspace.config.write_text("gate:\n  provider: crystal-ball\n")
-    trouble = seen.wait(Trouble)
-    assert "memory-config.yaml:2" in trouble.text
+    error = seen.wait(ErrorReported)
+    assert "memory-config.yaml:2" in error.text
     assert engine.config.gate.provider == "local"
 
 

@@ -1,4 +1,4 @@
-"""What ``doctor`` says of presets: file, line and cure, and nothing of those that are in order."""
+"""What ``doctor`` says of presets: file, line and hint, and nothing of those that are in order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_presets_in_order_are_counted(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "level", "text", "cure"),
+    ("items", "level", "text", "hint"),
     [
         (
             "  - knowledge/hosts.md\n  - knowledge/gone.md\n",
@@ -86,10 +86,10 @@ def test_presets_in_order_are_counted(root: Path) -> None:
         ),
     ],
 )
-def test_what_a_preset_lists_is_looked_at(root: Path, items: str, level: str, text: str, cure: str) -> None:
+def test_what_a_preset_lists_is_looked_at(root: Path, items: str, level: str, text: str, hint: str) -> None:
     preset(root, items)
     (finding,) = found(root)
-    assert (finding.level, finding.text, finding.cure) == (level, text, cure)
+    assert (finding.level, finding.text, finding.hint) == (level, text, hint)
 
 
 def staged(root: Path, *paths: str) -> list[Finding]:
@@ -135,7 +135,7 @@ def test_prices_of_ones_own_are_looked_at(
     file.write_text(text)
     (finding,) = (each for each in examine(root) if "prices.yaml" in each.text)
     assert finding.level == level and said in finding.text
-    assert finding.cure or level == "ok"
+    assert finding.hint or level == "ok"
     file.unlink()
     assert not [each for each in examine(root) if "prices.yaml" in each.text]
 

@@ -1,4 +1,4 @@
-"""Presets as a face changes them: comments kept, committed, and refused with a cure."""
+"""Presets as a face changes them: comments kept, committed, and refused with a hint."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def test_settings_that_were_broken_name_revision_file_and_line(root: Path, engin
     with pytest.raises(ConfigError) as caught:
         recalled(engine, "HEAD")
     assert caught.value.where == f"{broken[:8]}:memory-config.yaml:2"
-    assert "choose another revision" in caught.value.cure
+    assert "choose another revision" in caught.value.hint
     assert not list((root / "scratch/revisions").iterdir())
 
 

@@ -129,7 +129,7 @@ def test_a_session_is_written_traced_told_compiled_and_ended(
     assert ended.status_code == 200
     assert "tokens_in: 7" in (served[0].workspace.root / ended.json()["path"]).read_text()
     late = client.post("/api/messages", json={"session_id": name, "role": "user", "text": "More."})
-    assert late.status_code == 400 and late.json()["cure"] == "start a session with another id"
+    assert late.status_code == 400 and late.json()["hint"] == "start a session with another id"
     assert client.get("/api/sessions?limit=1").json()["sessions"][0]["session_id"]
 
 
@@ -169,7 +169,7 @@ def test_what_cannot_be_done_says_why(
     client: httpx2.Client, path: str, body: object, status: int, said: str
 ) -> None:
     answer = client.post(path, json=body)
-    assert (answer.status_code, set(answer.json())) == (status, {"error", "cure"})
+    assert (answer.status_code, set(answer.json())) == (status, {"error", "hint"})
     assert said in answer.json()["error"]
 
 
@@ -279,12 +279,12 @@ def test_a_listener_goes_on_where_it_was_and_is_told_what_it_missed(served: Serv
     engine, server = served
     first = Listener(server)
     for number in range(3):
-        engine.trouble(f"before {number}")
+        engine.report_error(f"before {number}")
     _, last, _ = first.wait(lambda _kind, it: it.get("text") == "before 0")
     first.close()
     again = Listener(server, last)
     again.wait(lambda _kind, it: it.get("text") == "before 2")
-    assert [it.get("text") for kind, _, it in again.events if kind == "trouble"][:2] == [
+    assert [it.get("text") for kind, _, it in again.events if kind == "error"][:2] == [
         "before 1",
         "before 2",
     ]
@@ -307,7 +307,7 @@ def test_a_slow_listener_is_let_go_and_the_others_are_served(
     slow.sendall(request.encode())
     slow.recv(10)
     for number in range(2 * stream.KEPT):
-        engine.trouble(f"{number} " + "x" * 1500)
+        engine.report_error(f"{number} " + "x" * 1500)
         if not number % 64:  # the other one keeps up
             listener.wait(lambda _kind, it, n=number: str(it.get("text")).startswith(f"{n} "))  # type: ignore[misc]
             listener.events.clear()
@@ -327,7 +327,7 @@ def test_one_that_reads_too_late_gets_a_last_event(served: Served) -> None:
         events = told._events("")
         found = [await anext(events)]
         for number in range(stream.KEPT + 1):
-            told(_trouble(served[0], str(number)))
+            told(_error(served[0], str(number)))
         async for each in events:
             found.append(each)
         return found
@@ -336,10 +336,10 @@ def test_one_that_reads_too_late_gets_a_last_event(served: Served) -> None:
     assert told.clients == 0
 
 
-def _trouble(engine: Engine, text: str):  # type: ignore[no-untyped-def]
-    from engine.events import Trouble
+def _error(engine: Engine, text: str):  # type: ignore[no-untyped-def]
+    from engine.events import ErrorReported
 
-    return Trouble(engine.clock(), text)
+    return ErrorReported(engine.clock(), text)
 
 
 def test_ending_finishes_requests_ends_streams_and_lets_the_schedule_go(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_routes_and_description_are_the_same(
     }
     assert told == routes and len(told) > 15
     assert all(way["summary"] for ways in tree["paths"].values() for way in ways.values())
-    assert set(tree["components"]["schemas"]["Refused"]["required"]) == {"error", "cure"}
+    assert set(tree["components"]["schemas"]["Refused"]["required"]) == {"error", "hint"}
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(60, marks=pytest.mark.thorough)])

@@ -225,7 +225,7 @@ async def test_wrong_and_huge_arguments_and_failures_are_tool_errors_and_the_ser
         for tool, given in wrong:
             result = await client.call_tool(tool, given)
             assert result.is_error and len(said(result)) < 2_000, (tool, given)
-        failing = IndexFailed("the disk is full", where="memory.db", cure="free some")
+        failing = IndexFailed("the disk is full", where="memory.db", hint="free some")
         for error, told in (
             (failing, "memory.db: the disk is full; free some"),
             (ValueError("inner"), "search"),

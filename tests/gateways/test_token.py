@@ -38,7 +38,7 @@ def test_a_file_that_others_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / NAME).chmod(0o644)
     with pytest.raises(GatewayFailed, match="others can read the token") as caught:
         hook_token(tmp_path)
-    assert "chmod 600" in caught.value.cure
+    assert "chmod 600" in caught.value.hint
 
 
 def test_a_symlink_in_its_place_is_refused(tmp_path: Path) -> None:

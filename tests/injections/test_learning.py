@@ -12,7 +12,7 @@ import pytest
 from engine.activation.trace import Funnel, Message, Trace
 from engine.conversations.turns import Exchange
 from engine.engine import Engine
-from engine.events import Trouble
+from engine.events import ErrorReported
 from engine.injections.injections import of_exchange
 from engine.injections.model import Injection, message_hash
 from engine.store.faults import fail, trip
@@ -142,7 +142,7 @@ def test_a_file_that_is_gone_can_only_be_named(
 
 def test_a_log_that_cannot_be_written_is_told_and_the_prompt_is_there(engine: Engine, root: Path) -> None:
     told: list[str] = []
-    engine.subscribe(lambda event: told.append(event.text) if isinstance(event, Trouble) else None)
+    engine.subscribe(lambda event: told.append(event.text) if isinstance(event, ErrorReported) else None)
     engine.refresh_index()
     with trip("create:link", fail(28)):
         assert engine.compile(QUESTION, ask=False, record=True).text

@@ -110,7 +110,7 @@ class Accounts:
     def allow(self) -> None:
         """As ``Spending.allow``."""
         if len(self.put_down) >= self.left:
-            raise CostLimit("the budget of the day is spent", where="costs.daily_usd", cure="raise it")
+            raise CostLimit("the budget of the day is spent", where="costs.daily_usd", hint="raise it")
 
     def spent(self, completed: Any, topics: Sequence[str], discussion: str) -> None:
         """As ``Spending.spent``."""

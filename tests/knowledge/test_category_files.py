@@ -160,4 +160,4 @@ def test_no_bytes_stop_the_reader(data: bytes) -> None:
 def test_what_cannot_be_added_to_is_refused_with_its_line(data: bytes, where: str) -> None:
     with pytest.raises(DocumentError) as caught:
         refuse_broken(data, "knowledge/facts.md")
-    assert where in str(caught.value) and caught.value.cure
+    assert where in str(caught.value) and caught.value.hint

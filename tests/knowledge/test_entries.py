@@ -87,7 +87,7 @@ def test_a_header_that_is_not_as_it_should_be_is_named_with_its_line(
 ) -> None:
     space.write("knowledge/a/KNOWLEDGE.md", f"---\n{header}---\nBody.\n")
     [problem] = space.scan().problems
-    assert str(problem).startswith(said) and problem.cure
+    assert str(problem).startswith(said) and problem.hint
 
 
 def test_a_file_without_header_is_still_an_entry_by_its_folder(space: EntrySpace) -> None:

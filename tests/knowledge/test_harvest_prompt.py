@@ -52,7 +52,7 @@ def test_a_task_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, dat
     own(tmp_path, data)
     with pytest.raises(DocumentError, match=what) as caught:
         task(HARVEST, files)
-    assert caught.value.where == "knowledge/prompts/harvest-conversation.md" and caught.value.cure
+    assert caught.value.where == "knowledge/prompts/harvest-conversation.md" and caught.value.hint
 
 
 def test_a_task_that_lies_elsewhere_is_refused(tmp_path: Path) -> None:

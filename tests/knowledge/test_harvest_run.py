@@ -409,7 +409,7 @@ def test_a_secret_typed_in_its_place_is_refused_before_anything_is_written(tmp_p
     typed = "The login is password: hunter2hunter2"
     with pytest.raises(HarvestRefused, match="looks like a password") as refused:
         desk.knowledge.review.accept(waiting.id, typed)
-    assert "capture.redact" in refused.value.cure and "hunter2" not in str(refused.value)
+    assert "capture.redact" in refused.value.hint and "hunter2" not in str(refused.value)
     written = [path for path in tmp_path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
     assert desk.knowledge.review.queue.waiting() == (waiting,) and written == []
 

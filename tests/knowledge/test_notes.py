@@ -254,7 +254,7 @@ def test_what_cannot_be_is_refused_with_a_cure(notes: NoteFiles, repository: Pat
     ):
         with pytest.raises(AutopoiesisError) as caught:
             call()
-        assert caught.value.where and caught.value.cure
+        assert caught.value.where and caught.value.hint
 
 
 def test_the_names_of_notes_say_the_path_and_are_never_shared(notes: NoteFiles, files: Files) -> None:

@@ -23,7 +23,7 @@ import pytest
 from engine.conversations.sessions import end_session
 from engine.engine import Engine
 from engine.errors import AutopoiesisError
-from engine.events import EngineEvent, JobEnded, Trouble
+from engine.events import EngineEvent, ErrorReported, JobEnded
 from engine.knowledge.harvest.report import Consent, HarvestRequest
 from engine.live.commit_worker import CommitWorker
 from engine.providers.chat import ChatReply, ChatRequest, Usage
@@ -280,9 +280,9 @@ class Life:
                 self.engine.close()
         self.engine = self._worker = None
 
-    def troubles(self) -> list[str]:
+    def errors(self) -> list[str]:
         """What went wrong, in the order in which it was told."""
-        return [event.text for event in self.events if isinstance(event, Trouble)]
+        return [event.text for event in self.events if isinstance(event, ErrorReported)]
 
     # Agents.
 

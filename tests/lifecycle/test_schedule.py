@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from engine.errors import AutopoiesisError, CostLimit, JobError
-from engine.events import EngineEvent, JobEnded, JobStarted, Signal, Trouble
+from engine.events import EngineEvent, ErrorReported, JobEnded, JobStarted, Signal
 from engine.lifecycle.schedule.job import Job, Task
 from engine.lifecycle.schedule.schedule import Schedule
 from engine.settings.model import Config, DaySettings, LifecycleSettings
@@ -121,7 +121,7 @@ def test_a_registered_job_runs_at_its_times_and_one_run_catches_up_what_was_miss
         ("planned", "tidy"), ("started", "tidy"), ("ended", "tidy"),
     ]  # fmt: skip
     assert [event.said for event in program.told(JobEnded)] == ["did tidy"] * 2
-    assert len(program.told(JobStarted)) == 2 and not program.told(Trouble)
+    assert len(program.told(JobStarted)) == 2 and not program.told(ErrorReported)
 
     program.config = Config(lifecycle=LifecycleSettings(schedule={"tidy": "off", "tydi": "off"}))
     assert program.look(3 * DAY) == [] and program.schedule.row("tidy").next is None
@@ -211,7 +211,7 @@ def test_a_program_that_is_killed_lets_another_take_over_and_its_run_is_caught_u
 
 def test_what_fails_says_so_waits_for_its_next_time_and_stops_no_other(program: Program) -> None:
     program.add("broken", run=raising(ZeroDivisionError("division by zero")))
-    program.add("poor", run=raising(CostLimit("the budget is spent", cure="raise it")))
+    program.add("poor", run=raising(CostLimit("the budget is spent", hint="raise it")))
     program.add("network", run=raising(AutopoiesisError("no answer")))
     program.add("sender", acts=True)
     program.add("tidy")
@@ -219,7 +219,7 @@ def test_what_fails_says_so_waits_for_its_next_time_and_stops_no_other(program: 
     program.look()
     assert [name for name, _ in program.look(DAY)] == ["broken", "poor", "network", "tidy"]
     assert program.look(timedelta(hours=1)) == []
-    assert [event.text for event in program.told(Trouble)] == [
+    assert [event.text for event in program.told(ErrorReported)] == [
         "the job broken failed: ZeroDivisionError: division by zero",
         "the job poor does not run: the budget is spent; raise it",
         "the job network failed: no answer",
@@ -228,7 +228,7 @@ def test_what_fails_says_so_waits_for_its_next_time_and_stops_no_other(program: 
     assert program.schedule.row("sender").refused == "the workspace is not trusted"
 
     program.look(DAY)
-    again = [event.text.split()[2] for event in program.told(Trouble)[4:]]
+    again = [event.text.split()[2] for event in program.told(ErrorReported)[4:]]
     assert again == ["broken", "network"], "what cannot go well until somebody acts is said once"
     program.trusted = True
     assert [name for name, _ in program.look(DAY)][3:] == ["sender", "tidy"]
@@ -365,5 +365,5 @@ def test_a_log_that_cannot_be_written_is_told_once_and_nothing_runs(root: Path, 
     for _ in range(3):
         program.schedule._guarded(program.schedule.look)
     program.schedule.close()
-    assert len({event.text for event in program.told(Trouble)}) == len(program.told(Trouble)) >= 1
+    assert len({event.text for event in program.told(ErrorReported)}) == len(program.told(ErrorReported)) >= 1
     assert program.did == []

@@ -129,7 +129,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         with pytest.raises(AutopoiesisError) as raised:
             TokenVectors(folder)
         assert raised.value.where == str(folder)
-        assert "reinstall" in raised.value.cure
+        assert "reinstall" in raised.value.hint
 
     unusable(tmp_path / "missing")
     for name in ("vectors.npy", "scales.npy", "pieces.txt"):

@@ -141,7 +141,7 @@ def test_too_little_of_the_lines_is_told(files: Files) -> None:
 
 
 def test_a_prompt_over_its_budget_holds_nothing_and_the_run_goes_on(files: Files) -> None:
-    error = BudgetError("identity takes 900 tokens", where="context_compiler.token_budget", cure="raise it")
+    error = BudgetError("identity takes 900 tokens", where="context_compiler.token_budget", hint="raise it")
     probes = [Probe("a", "q", (BROKER,), 300), Probe("b", "r", (CURVES,))]
     found = run(Fake(files, error=error), probes)
     assert [each.evidence[0].why for each in found] == [str(error)] * 2

@@ -196,7 +196,7 @@ async def test_a_missing_command_is_named_with_the_way_out(
     with pytest.raises(SendFailed, match="the claude command was not found on PATH") as caught:
         await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.where == "chat.provider: claude-code"
-    assert "chat.provider: local" in caught.value.cure
+    assert "chat.provider: local" in caught.value.hint
 
 
 async def test_a_command_that_cannot_be_started(claude: Install) -> None:
@@ -273,7 +273,7 @@ async def test_output_without_limit_is_given_up(claude: Install, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("script", "what", "cure"),
+    ("script", "what", "hint"),
     [
         (
             says(f"{block(LOGIN, '<synthetic>')}\n{result(LOGIN, is_error=True)}") + "\nexit 1",
@@ -295,11 +295,11 @@ async def test_output_without_limit_is_given_up(claude: Install, monkeypatch: py
     ],
     ids=["login", "overloaded", "subtype", "old", "silent"],
 )
-async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, cure: str) -> None:
+async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, hint: str) -> None:
     claude(script)
     with pytest.raises(SendFailed) as caught:
         await ask(ClaudeCode(purpose=CHAT))
-    assert caught.value.what == what and cure in caught.value.cure
+    assert caught.value.what == what and hint in caught.value.hint
     assert caught.value.partial == ""
 
 

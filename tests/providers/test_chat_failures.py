@@ -183,14 +183,14 @@ async def test_a_reply_that_is_none_is_an_error(chat: ChatService, body: bytes, 
 async def test_a_server_that_is_not_there(chat: ChatService, nowhere: str) -> None:
     with pytest.raises(SendFailed, match="cannot be reached, 3 times") as caught:
         await ask(chat.chat(address=nowhere))
-    assert caught.value.cure == "check the network and chat.base_url"
+    assert caught.value.hint == "check the network and chat.base_url"
 
 
 async def test_a_model_that_is_not_there(chat: ChatService) -> None:
     chat.answers(json_response(chat.error("no such model"), 404))
     with pytest.raises(SendFailed, match="some-model was not found \\(404\\): no such model") as caught:
         await ask(chat.chat())
-    assert caught.value.cure == "set chat.model to a model it has"
+    assert caught.value.hint == "set chat.model to a model it has"
     assert len(chat.bodies) == 1
 
 
@@ -209,7 +209,7 @@ async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
     chat.answers(json_response(chat.error(message), status))
     with pytest.raises(SendFailed, match="some-model does not take so much") as caught:
         await ask(chat.chat())
-    assert caught.value.cure == "lower context_compiler.token_budget or chat.max_tokens"
+    assert caught.value.hint == "lower context_compiler.token_budget or chat.max_tokens"
     assert len(chat.bodies) == 1
 
 
@@ -241,7 +241,7 @@ async def test_an_error_without_words_is_told_by_its_code(chat: ChatService) -> 
     chat.answers(chat.sends([*chat.head(), fault]))
     with pytest.raises(SendFailed, match="does not take so much") as caught:
         await ask(chat.chat())
-    assert caught.value.cure == "lower context_compiler.token_budget or chat.max_tokens"
+    assert caught.value.hint == "lower context_compiler.token_budget or chat.max_tokens"
 
 
 async def test_a_model_that_declines_says_so(chat: ChatService) -> None:
@@ -250,7 +250,7 @@ async def test_a_model_that_declines_says_so(chat: ChatService) -> None:
     said = {"anthropic": "refusal", "openai": "content filter"}.get(chat.name, "prohibited content")
     with pytest.raises(SendFailed, match=f"some-model declined to answer \\({said}\\)") as caught:
         await ask(chat.chat())
-    assert caught.value.partial == "I " and "chat.model" in caught.value.cure
+    assert caught.value.partial == "I " and "chat.model" in caught.value.hint
     assert len(chat.bodies) == 1
 
 

@@ -40,9 +40,9 @@ async def test_no_error_shows_the_key(
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("trouble", ["drip", "nonsense", "torn", "gone", "error", "late-error", "listener"])
+@pytest.mark.parametrize("error", ["drip", "nonsense", "torn", "gone", "error", "late-error", "listener"])
 async def test_no_failure_shows_the_key(
-    chat: ChatService, trouble: str, nowhere: str, caplog: pytest.LogCaptureFixture
+    chat: ChatService, error: str, nowhere: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     fault = chat.fault("invalid_request_error", 400, f"the key {KEY} is bad")
@@ -57,16 +57,16 @@ async def test_no_failure_shows_the_key(
         "error": chat.sends([*chat.head(), fault]),
         "late-error": chat.sends([*text, fault]),
     }
-    chat.answers(responses.get(trouble, chat.streams("Ann")))
+    chat.answers(responses.get(error, chat.streams("Ann")))
 
     def listen(_: str) -> None:
-        if trouble == "listener":
+        if error == "listener":
             raise ValueError("a bug")
 
     with pytest.raises((SendFailed, ValueError)) as caught:
         await ask(
-            chat.chat(address=nowhere if trouble == "gone" else ""),
-            timeout=0.5 if trouble == "drip" else 20,
+            chat.chat(address=nowhere if error == "gone" else ""),
+            timeout=0.5 if error == "drip" else 20,
             on_text=listen,
         )
     assert KEY not in everything_told(caught.value, caplog)
@@ -78,7 +78,7 @@ async def test_a_wrong_key_is_named_by_its_variable(chat: ChatService) -> None:
     with pytest.raises(SendFailed, match="the key was refused \\(401\\)") as caught:
         await ask(chat.chat())
     variable = "OPENAI_API_KEY" if isinstance(chat, ResponsesService) else "AUTOPOIESIS_CHAT_API_KEY"
-    assert caught.value.cure == f"set {variable} to a key that is valid there"
+    assert caught.value.hint == f"set {variable} to a key that is valid there"
     assert len(chat.bodies) == 1
 
 

@@ -90,7 +90,7 @@ async def test_a_missing_command_is_named_with_the_way_out(
     monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
     with pytest.raises(GateError, match="the claude command was not found on PATH") as caught:
         await complete(ClaudeCode(purpose=GATE))
-    assert "install Claude Code" in caught.value.cure and "gate.provider: local" in caught.value.cure
+    assert "install Claude Code" in caught.value.hint and "gate.provider: local" in caught.value.hint
 
 
 async def test_a_command_that_cannot_be_started(claude: Install) -> None:
@@ -109,7 +109,7 @@ async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: I
     log = claude(HANGS)
     with pytest.raises(GateError, match=r"no answer within 0\.5 s") as caught:
         await complete(ClaudeCode(purpose=GATE), timeout=0.5)
-    assert "gate.claude_code_deadline_s" in caught.value.cure
+    assert "gate.claude_code_deadline_s" in caught.value.hint
     await until_gone(log, "leader", "child")
 
 
@@ -182,7 +182,7 @@ async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> Non
 
 
 @pytest.mark.parametrize(
-    ("script", "what", "cure"),
+    ("script", "what", "hint"),
     [
         (
             says('{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}')
@@ -211,11 +211,11 @@ async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> Non
     ],
     ids=["login", "overloaded", "old", "stderr", "silent", "killed", "answer-but-failed"],
 )
-async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, cure: str) -> None:
+async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, hint: str) -> None:
     claude(script)
     with pytest.raises(GateError) as caught:
         await complete(ClaudeCode(purpose=GATE))
-    assert caught.value.what == what and cure in caught.value.cure
+    assert caught.value.what == what and hint in caught.value.hint
     assert str(caught.value).isprintable()
 
 

@@ -238,9 +238,9 @@ def test_a_wait_beyond_the_deadline_ends_it_at_once(server: Server) -> None:
     assert len(server.bodies) == 1
 
 
-@pytest.mark.parametrize("trouble", ["silence", "drip"])
-def test_a_query_ends_at_its_own_deadline(server: Server, trouble: str) -> None:
-    server.answers(server.until_released if trouble == "silence" else server.dripping)
+@pytest.mark.parametrize("error", ["silence", "drip"])
+def test_a_query_ends_at_its_own_deadline(server: Server, error: str) -> None:
+    server.answers(server.until_released if error == "silence" else server.dripping)
     embedder = server.embedder(deadline_s=0.3)
     started = time.monotonic()
     with pytest.raises(EmbeddingFailed, match=r"no answer within 0\.3 s; raise search\.embedding_deadline_s"):
@@ -353,14 +353,14 @@ def test_vectors_of_any_length_become_ones_of_length_one(server: Server) -> None
 def test_a_server_that_is_not_there_is_named_with_its_setting(server: Server, nowhere: str) -> None:
     with pytest.raises(EmbeddingFailed, match="cannot be reached, 3 times") as caught:
         server.embedder(f"{nowhere}/v1").embed(["one"])
-    assert caught.value.cure == "check the network and search.embedding_base_url"
+    assert caught.value.hint == "check the network and search.embedding_base_url"
 
 
 def test_a_model_that_is_not_there_is_named_with_its_setting(server: Server) -> None:
     server.answers(refused("model not found, try pulling it first", 404))
     with pytest.raises(EmbeddingFailed, match=r"some-model was not found \(404\): model not found") as caught:
         server.embedder().embed(["one"])
-    assert caught.value.cure == "set search.embedding_model to a model it has"
+    assert caught.value.hint == "set search.embedding_model to a model it has"
     assert len(server.bodies) == 1
 
 
@@ -406,24 +406,24 @@ def test_a_server_gets_its_own_key(server: Server, monkeypatch: pytest.MonkeyPat
     assert server.headers[0]["authorization"] == "Bearer search-key"
 
 
-@pytest.mark.parametrize("trouble", ["400", "401", "429", "500", "drip", "nonsense", "gone", "wrong"])
+@pytest.mark.parametrize("error", ["400", "401", "429", "500", "drip", "nonsense", "gone", "wrong"])
 def test_no_failure_shows_the_key(
-    server: Server, trouble: str, nowhere: str, caplog: pytest.LogCaptureFixture
+    server: Server, error: str, nowhere: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server.answers(
-        refused(f"Incorrect API key provided: {KEY}.", int(trouble))
-        if trouble.isdecimal()
+        refused(f"Incorrect API key provided: {KEY}.", int(error))
+        if error.isdecimal()
         else server.dripping
-        if trouble == "drip"
+        if error == "drip"
         else vectors([[1.0]])
-        if trouble == "wrong"
+        if error == "wrong"
         else json_response([KEY])
     )
-    embedder = server.embedder(f"{nowhere}/v1" if trouble == "gone" else "", deadline_s=0.5)
+    embedder = server.embedder(f"{nowhere}/v1" if error == "gone" else "", deadline_s=0.5)
     with pytest.raises(EmbeddingFailed) as caught:
         embedder.embed_query("one")
-    if trouble != "gone":
+    if error != "gone":
         assert KEY in str(server.headers), "the test would prove nothing if the key had not been sent"
     told = everything_told(caught.value, caplog)
     assert KEY not in told and KEY[:16] not in told

@@ -25,7 +25,7 @@ async def test_a_failing_service_is_tried_three_times(service: Service) -> None:
     with pytest.raises(GateError, match="the service failed \\(500\\), 3 times") as caught:
         await complete(service.provider())
     assert len(service.bodies) == 3
-    assert caught.value.cure == "try again later"
+    assert caught.value.hint == "try again later"
 
 
 async def test_a_service_that_recovers_is_not_an_error(service: Service) -> None:
@@ -139,14 +139,14 @@ async def test_a_huge_reply_is_read_as_any_other(service: Service) -> None:
 async def test_a_server_that_is_not_there(service: Service, nowhere: str) -> None:
     with pytest.raises(GateError, match="cannot be reached, 3 times") as caught:
         await complete(service.provider(address=nowhere))
-    assert "gate.base_url" in caught.value.cure
+    assert "gate.base_url" in caught.value.hint
 
 
 async def test_a_model_that_is_not_there(service: Service) -> None:
     service.answers(json_response(service.error("no such model"), 404))
     with pytest.raises(GateError, match="some-model was not found \\(404\\): no such model") as caught:
         await complete(service.provider())
-    assert caught.value.cure == "set gate.model to a model it has"
+    assert caught.value.hint == "set gate.model to a model it has"
 
 
 async def test_an_address_that_is_none(service: Service) -> None:

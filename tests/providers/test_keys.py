@@ -49,20 +49,20 @@ async def test_no_error_shows_the_key(
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("trouble", ["drip", "nonsense", "gone"])
+@pytest.mark.parametrize("error", ["drip", "nonsense", "gone"])
 async def test_no_failure_shows_the_key(
     service: Service,
-    trouble: str,
+    error: str,
     nowhere: str,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("engine.providers.attempts._FIRST_PAUSE_S", 0.01)
     caplog.set_level(logging.DEBUG)
-    service.answers(service.dripping if trouble == "drip" else json_response([KEY]))
-    provider = service.provider(address=nowhere if trouble == "gone" else "")
+    service.answers(service.dripping if error == "drip" else json_response([KEY]))
+    provider = service.provider(address=nowhere if error == "gone" else "")
     with pytest.raises(GateError) as caught:
-        await complete(provider, timeout=0.5 if trouble == "drip" else 20)
+        await complete(provider, timeout=0.5 if error == "drip" else 20)
     assert KEY not in everything_told(caught.value, caplog)
 
 
@@ -70,7 +70,7 @@ async def test_a_wrong_key_is_named_by_its_variable(service: Service) -> None:
     service.answers(json_response(service.error("invalid x-api-key"), 401))
     with pytest.raises(GateError, match="the key was refused \\(401\\)") as caught:
         await complete(service.provider())
-    assert caught.value.cure == "set AUTOPOIESIS_GATE_API_KEY to a key that is valid there"
+    assert caught.value.hint == "set AUTOPOIESIS_GATE_API_KEY to a key that is valid there"
     assert len(service.bodies) == 1
 
 

@@ -59,7 +59,7 @@ def test_a_missing_key_is_told_with_the_settings_of_the_one_who_asks(
     assert found is not None
     with pytest.raises(AutopoiesisError) as caught:
         asyncio.run(complete(found, "s", "p", max_tokens=1, timeout=30))
-    assert without in caught.value.cure
+    assert without in caught.value.hint
 
 
 class Silent(OpenAI):
@@ -106,4 +106,4 @@ def test_claude_code_names_the_settings_of_the_one_who_asks(monkeypatch: pytest.
     with pytest.raises(AutopoiesisError) as caught:
         asyncio.run(complete(found, "s", "p", max_tokens=1, timeout=30))
     assert caught.value.where == "harvest.provider: claude-code"
-    assert "harvest.provider: markers" in caught.value.cure
+    assert "harvest.provider: markers" in caught.value.hint

@@ -106,7 +106,7 @@ def test_no_key_is_written_anywhere(
     }
     chat.answers(*answers.values())
     sent = [engine.discussions.sending().send("Good morning.") for _ in answers]
-    assert [bool(each.problem) for each in sent] == [bool(trouble) for trouble in answers]
+    assert [bool(each.problem) for each in sent] == [bool(error) for error in answers]
     for each in sent:
         engine.capture.end(each.session_id)
     engine.repository.commit([each.path for each in sent], "conversations")

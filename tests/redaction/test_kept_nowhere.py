@@ -125,7 +125,7 @@ def test_the_check_before_a_commit_names_what_is_staged_and_never_its_value(root
     (root / "notes.txt").write_text("clean on disk\n")
     found = [finding for finding in examine(root, staged=True) if finding.level == "error"]
     assert len(found) == 1 and "notes.txt:2" in found[0].text and "GitHub token" in found[0].text
-    assert KEY not in f"{found[0].text}{found[0].cure}"
+    assert KEY not in f"{found[0].text}{found[0].hint}"
 
 
 def test_the_scan_finds_files_and_history_without_showing_a_value(root: Path, apo: Command) -> None:
@@ -195,7 +195,7 @@ def test_init_commits_no_secret_that_it_finds(tmp_path: Path, root: Path) -> Non
     report = initialise(place)
     (problem,) = (each for each in report.problems if each.path == "facts.md")
     assert "line 2 holds what looks like a GitHub token" in problem.what and KEY not in str(problem)
-    assert "run init again" in problem.cure
+    assert "run init again" in problem.hint
     (place / "facts.md").write_text("- fine\n")
     assert initialise(place).problems == [] and "facts.md" in git(place, "ls-files")
 
@@ -216,7 +216,7 @@ def test_a_secret_that_the_newest_commit_holds_refuses_no_other(root: Path, adde
     assert [each.line for each in scan(root)][:1] == [2], "it is still told"
     (told,) = (each for each in examine(root) if "looks like a" in each.text)
     assert told.text.startswith("knowledge/facts.md:2 holds what looks like a GitHub token")
-    assert told.level == "warning" and "secrets scan" in told.cure and KEY not in told.text
+    assert told.level == "warning" and "secrets scan" in told.hint and KEY not in told.text
 
 
 def test_a_second_secret_is_refused_beside_an_old_one(root: Path) -> None:

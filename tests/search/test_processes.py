@@ -171,7 +171,7 @@ def test_what_stopped_a_repair_is_said(
     index.search("rye bread")
     assert index.settle(10)
     status = index.status()
-    assert (status.state, status.trouble) == (
+    assert (status.state, status.error) == (
         "missing",
         "memory.db: another program is indexing; try again when it has finished",
     )

@@ -34,7 +34,7 @@ def head(root: Path) -> str:
     return git(root, "rev-parse", "HEAD")
 
 
-def troubles(engine: Engine) -> list[str]:
+def errors(engine: Engine) -> list[str]:
     """What the doctor has against what is shared."""
     return [each.text for each in sharing_findings(engine.files, engine.repository) if each.level != "ok"]
 
@@ -86,7 +86,7 @@ def test_two_machines_follow_it(machines: Machines, team: Path) -> None:
     first = desk.engine.sharing.add(str(team)).here
     desk.sync()
     laptop.sync()
-    assert troubles(laptop.engine) == [f"{PATH}: is not checked out here"]
+    assert errors(laptop.engine) == [f"{PATH}: is not checked out here"]
     # What lies in the place of a submodule that is not checked out would take its place in a commit.
     (laptop.root / PATH).mkdir(parents=True)
     (laptop.root / PATH / "mine.md").write_text("mine\n")
@@ -101,7 +101,7 @@ def test_two_machines_follow_it(machines: Machines, team: Path) -> None:
     report = desk.sync()
     assert report.changed == (PATH,) and "share update --recorded" in report.notes[0]
     assert recorded(desk) == second and desk.status() == f"M {PATH}"
-    assert "the memory records" in troubles(desk.engine)[0]
+    assert "the memory records" in errors(desk.engine)[0]
 
 
 def test_both_machines_moved_on(machines: Machines, team: Path) -> None:
@@ -130,7 +130,7 @@ def test_what_was_changed_there_is_told_and_kept(machines: Machines, team: Path)
     desk, _, _ = machines
     first = desk.engine.sharing.add(str(team)).here
     (desk.root / PATH / "more.md").write_text("mine\n")
-    assert troubles(desk.engine) == [f"{PATH}: has 1 changed file"]
+    assert errors(desk.engine) == [f"{PATH}: has 1 changed file"]
     assert "has 1 changed file" in desk.engine.sharing.update()[0].why
     with pytest.raises(RepositoryError, match="1 changed file"):
         desk.engine.sharing.remove("team")
@@ -211,7 +211,7 @@ def test_a_strangers_gitmodules_does_nothing(
     said = {each.name: each.problem for each in desk.engine.sharing.all()}
     assert set(said) == {"dash", "link", "file", "team"}
     assert "symlink" in said["link"] and "leads elsewhere" in said["file"]
-    assert len(troubles(desk.engine)) == 4
+    assert len(errors(desk.engine)) == 4
     why = {each.name: each.why for each in desk.engine.sharing.update()}
     assert all(why.values()) and "does not count" in why["team"]
     desk.sync()

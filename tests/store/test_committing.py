@@ -261,7 +261,7 @@ def test_a_branch_that_moved_meanwhile_is_not_overwritten(
 
     with trip("commit:object", other_commit), pytest.raises(RepositoryError) as caught:
         repository.commit(["knowledge/facts.md"], "memory: mine")
-    assert "try again" in caught.value.cure
+    assert "try again" in caught.value.hint
     assert {commit.subject for commit in repository.log()} == {"theirs", "memory: first"}
     assert repository.commit(["knowledge/facts.md"], "memory: mine")
     assert git(root, "status", "--short") == ""

@@ -105,7 +105,7 @@ def test_somebody_elses_lock_is_waited_for_and_then_named(workspace: Workspace) 
         with pytest.raises(WriteFailed) as caught, Files(workspace).lock(timeout=0.05):
             pass
         assert "lock" in caught.value.what
-        assert caught.value.cure
+        assert caught.value.hint
     finally:
         release.set()
         holder.join(30)

@@ -159,7 +159,7 @@ def test_a_broken_header_is_never_rewritten(data: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
         documents.edit_header(data, {"a": "b"}, "topics/x.md")
     assert "topics/x.md:" in str(caught.value)
-    assert caught.value.cure
+    assert caught.value.hint
 
 
 def test_a_header_cannot_outgrow_its_limit() -> None:

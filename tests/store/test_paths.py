@@ -24,7 +24,7 @@ def test_anything_else_is_not(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(WorkspaceError) as caught:
         Workspace.open(tmp_path / name)
-    assert caught.value.cure.startswith("run: autopoiesis init ")
+    assert caught.value.hint.startswith("run: autopoiesis init ")
 
 
 def test_a_workspace_behind_a_symlink_has_its_real_place(workspace: Workspace, tmp_path: Path) -> None:

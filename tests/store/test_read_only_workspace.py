@@ -33,7 +33,7 @@ for attempt in (
     try:
         attempt()
     except ReadOnly as error:
-        assert error.cure, error
+        assert error.hint, error
     else:
         raise SystemExit("was written")
 print("done")

@@ -118,7 +118,7 @@ def test_a_broken_header_leaves_the_file_as_text(data: bytes, line: int) -> None
     assert document.raw == data
     problem = document.problems[0]
     assert (problem.path, problem.line, problem.severity) == ("topics/a.md", line, "error")
-    assert problem.cure
+    assert problem.hint
 
 
 def test_bytes_that_are_no_text_are_kept_and_reported() -> None:

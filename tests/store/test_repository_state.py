@@ -37,17 +37,17 @@ def two_sides(root: Path) -> None:
 
 
 def refuses(repository: Repository, kind: str) -> None:
-    """Both ways of asking agree, and a commit is refused with a reason and a cure; nothing is committed."""
+    """Both ways of asking agree, and a commit is refused with a reason and a hint; nothing is committed."""
     state = repository.state()
     assert state.kind == repository.state(count=False).kind == kind
     assert not state.can_commit
     assert state.why
-    assert state.cure
+    assert state.hint
     Files(repository.workspace).append("knowledge/new.md", b"x\n")
     before = repository.revision()
     with pytest.raises(RepositoryError) as caught:
         repository.commit(["knowledge/new.md"], "memory: not now")
-    assert (caught.value.what, caught.value.cure) == (state.why, state.cure)
+    assert (caught.value.what, caught.value.hint) == (state.why, state.hint)
     assert repository.revision() == before
 
 
@@ -99,7 +99,7 @@ def test_no_git(repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_no_identity(repository: Repository, git_home: Path) -> None:
     (git_home / "gitconfig").write_text("")
     refuses(repository, "no-identity")
-    assert "git config --global user.name" in repository.state().cure
+    assert "git config --global user.name" in repository.state().hint
 
 
 def test_an_identity_from_the_environment(

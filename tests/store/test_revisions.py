@@ -127,7 +127,7 @@ def test_what_a_merge_brought_later_is_not_there_before_it(past: Repository) -> 
 def test_what_is_neither(past: Repository, text: str) -> None:
     with pytest.raises(RepositoryError) as caught:
         find(past, text, NOW)
-    assert "2026-10-01" in caught.value.cure
+    assert "2026-10-01" in caught.value.hint
     assert "\n" not in str(caught.value) and "\0" not in str(caught.value)
     assert not (past.workspace.root / "hacked").exists()
 
@@ -145,7 +145,7 @@ def test_a_shallow_clone_says_where_its_history_begins(past: Repository, tmp_pat
     assert subject(shallow, "2026-10-09") == "third"
     with pytest.raises(RepositoryError, match="shallow") as caught:
         find(shallow, "2026-10-02", NOW)
-    assert "--unshallow" in caught.value.cure
+    assert "--unshallow" in caught.value.hint
     assert "third" in caught.value.what
 
 
@@ -153,7 +153,7 @@ def test_without_a_repository_or_a_commit(workspace: Workspace, git_home: Path) 
     repository = Repository(workspace)
     with pytest.raises(RepositoryError, match="no git repository") as caught:
         find(repository, "HEAD", NOW)
-    assert "git init" in caught.value.cure
+    assert "git init" in caught.value.hint
     git(workspace.root, "init", "-q", "-b", "main")
     for text in ("HEAD", "2026-10-01"):
         with pytest.raises(RepositoryError, match="nothing is committed yet"):

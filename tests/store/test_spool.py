@@ -68,7 +68,7 @@ def test_its_room_is_given_back(files: Files) -> None:
 def test_a_full_disk(files: Files, point: str) -> None:
     with trip(point, fail(errno.ENOSPC)), Spool(files) as spool, pytest.raises(WriteFailed) as caught:
         spool.write(b"x" * 2 * MIB)
-    assert "disk space" in caught.value.cure
+    assert "disk space" in caught.value.hint
     assert scratch(files) == []
 
 

@@ -87,7 +87,7 @@ def test_what_is_wrong_has_a_line_and_a_cure(path: str, header: str, line: int, 
     assert problem.path == path
     assert problem.line == line
     assert what in problem.what
-    assert problem.cure
+    assert problem.hint
 
 
 def test_a_transcript_without_a_header_lacks_its_session() -> None:

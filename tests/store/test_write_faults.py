@@ -101,7 +101,7 @@ def test_a_failing_step_leaves_the_old_or_the_new(
         OPERATIONS[name].run(files)
     assert os.strerror(code) in str(caught.value)
     assert caught.value.where
-    assert caught.value.cure
+    assert caught.value.hint
     check_whole(files.workspace.root, name)
     assert strays(files.workspace.root) == []
     OPERATIONS[name].run(files)
@@ -180,7 +180,7 @@ for attempt in (
     try:
         attempt()
     except WriteFailed as error:
-        assert "ulimit" in error.cure, error
+        assert "ulimit" in error.hint, error
         failures += 1
 assert failures == 4, failures
 files.append("a.md", b"fits\\n")
@@ -213,7 +213,7 @@ for attempt in (
     try:
         attempt()
     except WriteFailed as error:
-        assert "disk space" in error.cure, error
+        assert "disk space" in error.hint, error
         failures += 1
 assert failures == 3, failures
 assert files.read("a.md") == b"old\\n" * 2000

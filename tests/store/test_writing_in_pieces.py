@@ -112,7 +112,7 @@ def test_a_disk_that_fills_between_pieces_leaves_the_old(files: Files, number: i
     pieces = iter(PIECES)
     with trip("temp:write", hits_before(number, fail(errno.ENOSPC))), pytest.raises(WriteFailed) as caught:
         files.replace("a.md", pieces)
-    assert "disk space" in caught.value.cure
+    assert "disk space" in caught.value.hint
     assert list(pieces) == PIECES[number:], "what comes after is not made"
     assert files.read("a.md") == OLD
     assert strays(files.workspace.root) == []

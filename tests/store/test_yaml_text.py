@@ -84,7 +84,7 @@ def test_what_is_refused_names_its_line(text: str, line: int, message: str) -> N
         yamltext.parse(text)
     assert caught.value.line == line
     assert message in str(caught.value)
-    assert caught.value.cure
+    assert caught.value.hint
 
 
 def test_nothing_is_an_empty_mapping() -> None:

@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from engine.events import EngineEvent, Trouble
+from engine.events import EngineEvent, ErrorReported
 from engine.live import push_worker
 from engine.live.push_worker import PushWorker
 from tests.sync.machines import Machine, git
@@ -55,4 +55,4 @@ def test_a_commit_is_sent_and_what_is_not_taken_is_told_once(
     sent()
     worker.stop()
     assert git(bare, "rev-parse", "main") == there
-    assert [type(each) for each in told] == [Trouble] and "run: autopoiesis sync" in told[0].text  # type: ignore[union-attr]
+    assert [type(each) for each in told] == [ErrorReported] and "run: autopoiesis sync" in told[0].text  # type: ignore[union-attr]

@@ -49,4 +49,4 @@ def test_every_sort_of_problem_is_found_once_and_in_order(
         ("topics/b.md", 1, "error"),
         ("topics/office/A.md", 0, "error"),
     ]
-    assert all(problem.cure for problem in problems)
+    assert all(problem.hint for problem in problems)

@@ -110,7 +110,7 @@ def test_a_broken_header_keeps_the_version_before_until_it_is_mended(
     delta = library.refresh(["topics/a.md"])
     assert delta.changed == ()
     assert [known.instructions for known in library.topics] == ["Good."]
-    assert "the version read before stays in use" in delta.problems[0].cure
+    assert "the version read before stays in use" in delta.problems[0].hint
     assert delta.problems[0].line == 3
     assert library.problems == delta.problems
     write("topics/a.md", topic("Better."))
@@ -127,7 +127,7 @@ def test_a_file_emptied_by_an_editor_keeps_its_topic(
     write("topics/a.md", content)
     library.refresh(["topics/a.md"])
     assert names(library) == ["a"]
-    assert "stays in use" in library.problems[0].cure
+    assert "stays in use" in library.problems[0].hint
 
 
 def test_a_file_that_became_something_else_is_no_topic_any_more(library: TopicLibrary, write: Write) -> None:
@@ -165,7 +165,7 @@ def test_a_broken_file_does_not_take_others_along(library: TopicLibrary, write: 
     library.load()
     assert names(library) == ["a"]
     assert [problem.path for problem in library.problems] == ["topics/b.md"]
-    assert "stays in use" not in library.problems[0].cure
+    assert "stays in use" not in library.problems[0].hint
 
 
 def test_names_that_differ_in_case_or_folder_only_collide(library: TopicLibrary, write: Write) -> None:

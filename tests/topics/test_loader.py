@@ -1,4 +1,4 @@
-"""A topic's file becomes a ``Topic``; what is wrong with it is said with line and cure."""
+"""A topic's file becomes a ``Topic``; what is wrong with it is said with line and hint."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_windows_line_ends_and_byte_order_mark_do_not_matter() -> None:
 
 
 @each_case(
-    ("field", "what", "cure"),
+    ("field", "what", "hint"),
     [
         ("priority: hgh", "priority 'hgh' is unknown, medium is used", "did you mean high?"),
         ("priority: urgent", "priority 'urgent' is unknown", "did you mean critical?"),
@@ -143,11 +143,11 @@ def test_windows_line_ends_and_byte_order_mark_do_not_matter() -> None:
         ("examples: {a: b}", "examples must be a list of texts", "write examples: [one, two]"),
     ],
 )
-def test_a_wrong_value_costs_only_itself(field: str, what: str, cure: str) -> None:
+def test_a_wrong_value_costs_only_itself(field: str, what: str, hint: str) -> None:
     topic, problems = load(header(f"{field}\n"))
     problem = only(problems)
     assert what in problem.what
-    assert problem.cure == cure
+    assert problem.hint == hint
     assert (problem.path, problem.line, problem.severity) == ("topics/mail.md", 6, "error")
     assert len(topic.triggers) == 1
     assert (topic.activation, topic.priority, topic.similarity_threshold) == ("gated", "medium", None)
@@ -156,7 +156,7 @@ def test_a_wrong_value_costs_only_itself(field: str, what: str, cure: str) -> No
 def test_a_misspelt_key_is_guessed_and_a_key_of_ones_own_is_left_alone() -> None:
     _, problems = load(header("subscription: [a.md]\nowner: ada\nmood board: 7\n"))
     problem = only(problems)
-    assert (problem.line, problem.cure, problem.severity) == (6, "did you mean subscriptions?", "warning")
+    assert (problem.line, problem.hint, problem.severity) == (6, "did you mean subscriptions?", "warning")
 
 
 def test_settings_among_the_triggers_count_for_the_topic() -> None:
@@ -185,7 +185,7 @@ def test_settings_indented_like_triggers_are_read_although_yaml_cannot() -> None
     assert (topic.similarity_threshold, topic.activation) == (0.2, "auto")
     assert (topic.title, topic.instructions) == ("Mail", "Sort it.")
     assert [(problem.line, problem.severity) for problem in problems] == [(8, "warning"), (9, "warning")]
-    assert all("left margin" in problem.cure for problem in problems)
+    assert all("left margin" in problem.hint for problem in problems)
     assert topic.digest == hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -207,7 +207,7 @@ def test_a_file_that_is_no_topic_says_why(text: str, line: int, what: str) -> No
     assert topic is None
     assert what in problems[0].what
     assert problems[0].line == line
-    assert problems[0].cure
+    assert problems[0].hint
     assert problems[0].severity == "error"
 
 
@@ -216,7 +216,7 @@ def test_an_expression_in_double_quotes_that_yaml_refuses_gets_the_right_cure() 
     topic, problems = load_topic(documents.parse(text.encode(), "topics/x.md"))
     assert topic is None
     assert problems[0].line == 5
-    assert "single quotes" in problems[0].cure
+    assert "single quotes" in problems[0].hint
 
 
 def test_a_header_without_type_but_with_triggers_is_taken_as_a_topic() -> None:

@@ -46,21 +46,21 @@ def test_a_catastrophic_pattern_comes_with_a_text_and_a_better_form(
 ) -> None:
     finding = first(match, probe=probe)
     assert "exponential time on texts such as 'aaaa" in finding.what
-    assert finding.cure == f"rewrite it as {better}"
+    assert finding.hint == f"rewrite it as {better}"
     assert finding.severity == "error"
 
 
 def test_a_catastrophic_pattern_of_no_known_shape_comes_with_advice() -> None:
     finding = first(r"(x+x+)+y")
     assert "exponential" in finding.what
-    assert "possessive" in finding.cure
+    assert "possessive" in finding.hint
 
 
 @given(st.sampled_from(["(a+)+", "(?:a*)*", "(a|a)+", "(\\w+\\s?)+"]), st.text("ab1 ", max_size=8))
 def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> None:
     import re
 
-    better = first(f"{loop}$").cure.removeprefix("rewrite it as ").removesuffix("$")
+    better = first(f"{loop}$").hint.removeprefix("rewrite it as ").removesuffix("$")
     assert (re.fullmatch(better, text) is None) == (re.fullmatch(loop, text) is None)
 
 
@@ -122,7 +122,7 @@ def test_a_schedule_that_is_none_is_an_error_with_an_example(schedule: str) -> N
     finding = schedule_finding(schedule)
     assert finding is not None
     assert finding.severity == "error"
-    assert finding.cure
+    assert finding.hint
 
 
 def test_problems_stand_at_the_line_of_their_trigger() -> None:

@@ -64,16 +64,16 @@ def test_a_missing_file_is_kept_with_what_was_probably_meant(workspace: Workspac
     write("knowledge/procedures/ada.md", "x")
     topic, problems = load("knowledge/people/ada-lovelac.md", workspace)
     assert topic.subscriptions == ("knowledge/people/ada-lovelac.md",)
-    assert problems[0].cure == "did you mean knowledge/people/ada-lovelace.md?"
+    assert problems[0].hint == "did you mean knowledge/people/ada-lovelace.md?"
     assert (problems[0].line, problems[0].severity) == (5, "warning")
     _, problems = load("knowledge/people/zzz.md", workspace)
-    assert problems[0].cure == "create the file or remove the line"
+    assert problems[0].hint == "create the file or remove the line"
 
 
 def test_a_file_in_another_folder_is_found_by_its_name(workspace: Workspace, write: Write) -> None:
     write("knowledge/procedures/review.md", "x")
     _, problems = load("knowledge/reference/review.md", workspace)
-    assert problems[0].cure == "did you mean knowledge/procedures/review.md?"
+    assert problems[0].hint == "did you mean knowledge/procedures/review.md?"
 
 
 @pytest.mark.parametrize("path", ["knowledge/people/*.md", "knowledge/people"])
@@ -85,7 +85,7 @@ def test_globs_and_folders_are_not_followed_and_the_files_are_named(
     topic, problems = load(path, workspace)
     assert topic.subscriptions == ()
     assert problems[0].severity == "warning"
-    assert problems[0].cure.endswith(
+    assert problems[0].hint.endswith(
         ": knowledge/people/ada.md, knowledge/people/bob.md, knowledge/people/cy.md and 1 more"
     )
 

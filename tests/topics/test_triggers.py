@@ -62,7 +62,7 @@ def test_each_kind_is_read(written: str, expected: Trigger) -> None:
 
 
 @each_case(
-    ("written", "what", "cure"),
+    ("written", "what", "hint"),
     [
         ("{type: regex, match: a}", "trigger type 'regex' is unknown", "did you mean pattern?"),
         ("{type: keyword, words: a}", "trigger type 'keyword' is unknown", "did you mean keywords?"),
@@ -85,12 +85,12 @@ def test_each_kind_is_read(written: str, expected: Trigger) -> None:
         ("{type: cron}", "this trigger has no schedule", "add schedule:"),
     ],
 )
-def test_a_wrong_trigger_is_left_out_with_line_and_cure(written: str, what: str, cure: str) -> None:
+def test_a_wrong_trigger_is_left_out_with_line_and_cure(written: str, what: str, hint: str) -> None:
     triggers, problems = load("{type: url}", written, "{type: code}")
     assert [trigger.type for trigger in triggers] == ["url", "code"]
     assert [(problem.line, problem.severity) for problem in problems] == [(6, "error")]
     assert what in problems[0].what
-    assert cure in problems[0].cure
+    assert hint in problems[0].hint
 
 
 @pytest.mark.parametrize("written", ["{type: url, hosts: [[a]]}", "{type: code, languages: {a: b}}"])
@@ -103,32 +103,32 @@ def test_a_wrong_list_never_widens_a_trigger_to_everything(written: str) -> None
 def test_a_wrong_scope_is_guessed_and_the_default_used_meanwhile() -> None:
     triggers, problems = load("{type: url, scope: outptu}")
     assert triggers[0].scope == "input"
-    assert problems[0].cure == "did you mean output?"
+    assert problems[0].hint == "did you mean output?"
 
 
 def test_an_unknown_key_of_a_trigger_is_a_warning() -> None:
     triggers, problems = load("{type: pattern, match: a, regex: b, colour: red}")
     assert len(triggers) == 1
-    assert [problem.cure.split(",")[0] for problem in problems] == ["did you mean match?", "remove it"]
+    assert [problem.hint.split(",")[0] for problem in problems] == ["did you mean match?", "remove it"]
     assert {problem.severity for problem in problems} == {"warning"}
 
 
 def test_a_hint_on_an_input_trigger_would_never_be_told() -> None:
     _, problems = load("{type: pattern, match: a, correction_hint: b}")
-    assert (problems[0].cure, problems[0].severity) == ("add scope: output", "warning")
+    assert (problems[0].hint, problems[0].severity) == ("add scope: output", "warning")
 
 
 def test_a_backspace_from_double_quotes_is_reported() -> None:
     triggers, problems = load('{type: pattern, match: "\\bmail\\b"}')
     assert len(triggers) == 1
-    assert problems[0].cure == r"put it in single quotes: '\bmail\b'"
+    assert problems[0].hint == r"put it in single quotes: '\bmail\b'"
     assert problems[0].severity == "warning"
 
 
 def test_regions_of_a_language_are_dropped_with_a_warning() -> None:
     triggers, problems = load("{type: language, languages: [de-AT]}")
     assert triggers[0].words == ("de",)
-    assert (problems[0].cure, problems[0].severity) == ("write de", "warning")
+    assert (problems[0].hint, problems[0].severity) == ("write de", "warning")
 
 
 def test_a_single_trigger_without_a_list_works() -> None:

@@ -64,14 +64,14 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
             await driven.press("d")
             assert text in driven.said
         for text in TOGETHER:
-            broken = AutopoiesisError(text, where=text, cure=text)
+            broken = AutopoiesisError(text, where=text, hint=text)
             engine.failing = {"overview": broken, "change": broken, "disable": broken}
             await driven.press("ctrl+r", "2", "d", "3", "enter")
             assert_harmless(driven)
             driven.app.clear_notifications()
         await driven.press("escape", "C")
         for text in HOSTILE:
-            engine.failing = {"overview": AutopoiesisError(text, where=text, cure=text)}
+            engine.failing = {"overview": AutopoiesisError(text, where=text, hint=text)}
             await driven.press("ctrl+r")
             assert "The caches cannot be looked at." in driven.text, repr(text)
             assert_harmless(driven)

@@ -75,7 +75,7 @@ async def test_panels_are_reached_and_left_at_every_size(run: Run) -> None:
 
 async def test_a_cache_is_given_up_only_after_a_yes(run: Run) -> None:
     still = threading.Event()
-    broken = AutopoiesisError("the workspace is locked", where="logs/caches.json", cure="try again")
+    broken = AutopoiesisError("the workspace is locked", where="logs/caches.json", hint="try again")
     async with caching(run, failing={"invalidate": broken}) as driven:
         await driven.press("i")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
@@ -222,7 +222,7 @@ async def test_what_is_known_is_shown_copied_and_opened(run: Run, editor: Path) 
 
 async def test_settings_are_stepped_through_written_and_committed(run: Run) -> None:
     still = threading.Event()
-    broken = AutopoiesisError("cannot be changed there", where="memory-config.yaml:21", cure="edit it")
+    broken = AutopoiesisError("cannot be changed there", where="memory-config.yaml:21", hint="edit it")
     async with caching(run) as driven:
         engine = driven.engine
         assert "default, not in memory-config.yaml" in driven.text

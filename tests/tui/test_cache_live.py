@@ -219,7 +219,7 @@ async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run) -
 
         driven.engine.failing = {
             "overview": AutopoiesisError(
-                "cannot be read", where="logs/costs-2026-06.jsonl", cure="check the disk"
+                "cannot be read", where="logs/costs-2026-06.jsonl", hint="check the disk"
             )
         }
         driven.app.clear_notifications()

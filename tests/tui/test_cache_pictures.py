@@ -44,7 +44,7 @@ async def test_sizes_and_misses(run: Run, picture: Picture) -> None:
 
 async def test_an_error_and_nothing_sent_yet(run: Run, picture: Picture) -> None:
     broken = AutopoiesisError(
-        "cannot be read (Input/output error)", where="logs/costs-2026-06.jsonl", cure="check the disk"
+        "cannot be read (Input/output error)", where="logs/costs-2026-06.jsonl", hint="check the disk"
     )
     async with caching(run, SIZES["80x24"], failing={"overview": broken}) as driven:
         assert "The caches cannot be looked at." in driven.text and "check the" in driven.text

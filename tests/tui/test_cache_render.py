@@ -25,7 +25,7 @@ from tui.screens.cache.discussions import (
     draw_details,
     draw_discussion,
     draw_empty,
-    draw_trouble,
+    draw_error,
     item_of,
     moment,
 )
@@ -168,7 +168,7 @@ def test_the_empty_screen_says_how_caches_come_about() -> None:
         flat = " ".join(text_of(local).split())
         assert "ctrl+s sends it" in flat and "With the local provider nothing is sent" in flat
         assert "Gemini then keeps" in " ".join(text_of(other).split())
-        assert "ctrl+r tries again" in text_of(draw_trouble("the disk is full", width, PLAIN))
+        assert "ctrl+r tries again" in text_of(draw_error("the disk is full", width, PLAIN))
 
 
 def test_misses_keep_to_their_width_and_name_layer_file_times_tokens_and_dollars() -> None:

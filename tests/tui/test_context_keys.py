@@ -291,7 +291,7 @@ async def test_where_there_is_no_difference_it_says_why(run: Run) -> None:
         await driven.press("escape", "c", "d")
         assert "The two prompts have the same sections." in driven.text
         driven.engine.failing["compile_before"] = AutopoiesisError(
-            "cannot be read", where=SESSION, cure="look at it"
+            "cannot be read", where=SESSION, hint="look at it"
         )
         await driven.press("escape", "escape", "c", "d")
         assert "cannot be read; look at it" in " ".join(driven.text.split())
@@ -387,7 +387,7 @@ async def test_e_starts_no_editor_of_the_current_folder(
 
 async def test_a_name_that_is_refused_says_why_and_one_that_is_taken_is_asked_about(run: Run) -> None:
     async with looking(run, taken=frozenset({"scratch/prompt.md"})) as driven:
-        refused = AutopoiesisError("below scratch/ only", where="x.md", cure="name it so")
+        refused = AutopoiesisError("below scratch/ only", where="x.md", hint="name it so")
         driven.engine.failing["keep_prompt"] = refused
         await driven.press("w", "enter")
         assert "x.md: below scratch/ only; name it so" in driven.said

@@ -19,7 +19,7 @@ from tests.tui.test_hostile_text import TOGETHER, assert_harmless, each_alone
 from tui.kit.bars import Footer
 
 TOO_MUCH = BudgetError(
-    "the message takes 9,000 tokens", where="context_compiler.token_budget", cure="shorten the message"
+    "the message takes 9,000 tokens", where="context_compiler.token_budget", hint="shorten the message"
 )
 
 

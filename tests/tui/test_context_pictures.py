@@ -18,7 +18,7 @@ TOO_MUCH = BudgetError(
     "knowledge/identity/AGENTS.md 2,100, knowledge/prompts/system.md 620), and 7,936 of 8,192 are free "
     "beside the reply reserve",
     where="context_compiler.token_budget",
-    cure="raise the budget or shorten these files",
+    hint="raise the budget or shorten these files",
 )
 
 

@@ -150,7 +150,7 @@ async def test_the_filter_narrows_marks_and_goes_round(run: Run) -> None:
 async def test_a_trace_that_cannot_be_had_says_why_and_rows_of_other_days_show_theirs(
     run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine.failing["trace_of"] = AutopoiesisError("is gone", where="a.md#3", cure="rescan")
+    engine.failing["trace_of"] = AutopoiesisError("is gone", where="a.md#3", hint="rescan")
     async with run((80, 24)) as driven:
         assert "a.md#3: is gone; rescan" in driven.text
 

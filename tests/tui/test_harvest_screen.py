@@ -68,7 +68,7 @@ async def test_the_first_step_shows_what_there_is_at_what_price(
         assert "12 transcripts in raw/ are not harvested yet: :harvest --transcripts" in flat(driven)
 
         def no_price(_survey: Survey) -> float:
-            raise AutopoiesisError("no key is set", cure="set ANTHROPIC_API_KEY")
+            raise AutopoiesisError("no key is set", hint="set ANTHROPIC_API_KEY")
 
         driven.ledger.surveyed = usual
         with monkeypatch.context() as patch:
@@ -182,7 +182,7 @@ async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run
         assert flat(driven).count("there is no key") == 1
         assert "stopped: there is no key; set it; the rest was not looked at" in flat(driven)
         hint = "see: autopoiesis harvest"
-        driven.engine.failing["harvest"] = HarvestRefused("no such conversation", where=DEPLOY, cure=hint)
+        driven.engine.failing["harvest"] = HarvestRefused("no such conversation", where=DEPLOY, hint=hint)
         await driven.press("H")
         await to_confirm(driven)
         await driven.press("enter")
@@ -300,7 +300,7 @@ async def test_what_goes_only_by_its_number_moves_for_exactly_that(run: Run) -> 
         assert driven.step == "survey" and "would go to the trash" not in driven.text
 
         # a run that is refused as a whole for its number asks for it too
-        refused = HarvestRefused("4 would go to the trash, over half of 4", cure="--reclaim 4")
+        refused = HarvestRefused("4 would go to the trash, over half of 4", hint="--reclaim 4")
         driven.engine.failing["harvest"] = refused
         driven.engine.calls.clear()
         await driven.press("enter", "2", "G", "space", "enter", "enter")

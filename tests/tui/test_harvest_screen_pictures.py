@@ -21,7 +21,7 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
         await driven.until(lambda: bool(driven.engine.asked("survey")))
         await driven.until(lambda: "looking at the conversations" in driven.text)
         driven.engine.failing["survey"] = AutopoiesisError(
-            "cannot be read (Input/output error)", where="conversations", cure="check the disk"
+            "cannot be read (Input/output error)", where="conversations", hint="check the disk"
         )
         looking.set()
         await driven.settle()

@@ -11,7 +11,7 @@ from engine.activation.trace import Correction, TriggerHit
 from engine.context.compiled import LeftOut
 from engine.context.views import DigestView, LedgerRow, LedgerView
 from engine.errors import Problem
-from engine.events import GateAsked, Trouble
+from engine.events import ErrorReported, GateAsked
 from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
@@ -64,7 +64,7 @@ async def each_alone(driven: Driven, poison: Callable[[str], None]) -> None:
 
 def poison(engine: FakeEngine, text: str) -> None:
     """Puts a text wherever the workbench shows one."""
-    kinds: tuple[FeedKind, ...] = ("trouble", "file", "commit", "tool", "user")
+    kinds: tuple[FeedKind, ...] = ("error", "file", "commit", "tool", "user")
     engine.entries = [
         FeedEntry(NOW, kind, text, text, f"{text}#{number}" if kind == "user" else "")
         for number, kind in enumerate(kinds)
@@ -105,7 +105,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run, engine: Fake
                 await driven.settle()
                 await driven.press("1", "G")
                 assert driven.bench.activation.selected is not None, repr(text)
-                driven.engine.publish(GateAsked(NOW, text, text, text, text, 30.0), Trouble(NOW, text))
+                driven.engine.publish(GateAsked(NOW, text, text, text, text, 30.0), ErrorReported(NOW, text))
                 await driven.settle()
                 assert_harmless(driven)
                 assert driven.app.is_running, repr(text)

@@ -117,7 +117,7 @@ async def test_the_log_of_a_job_has_the_keys_and_esc_leads_back(run: Run) -> Non
         assert not driven.is_open()
 
 
-async def test_a_read_only_workspace_runs_nothing_and_trouble_has_a_way_out(
+async def test_a_read_only_workspace_runs_nothing_and_an_error_has_a_way_out(
     run: Run, engine: FakeEngine
 ) -> None:
     async with scheduled(run, status_value=status_view(read_only=True)) as driven:

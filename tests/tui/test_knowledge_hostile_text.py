@@ -60,7 +60,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
             assert_harmless(driven)
             await driven.resize(80, 24)
         for text in HOSTILE:
-            broken = AutopoiesisError(text, where=text, cure=text)
+            broken = AutopoiesisError(text, where=text, hint=text)
             engine.failing = dict.fromkeys(("notes", "scan", "questions", "turn off"), broken)
             driven.app.clear_notifications()
             await driven.press("ctrl+r")

@@ -143,7 +143,7 @@ async def test_the_digest_is_turned_off_after_a_question_and_made_anew(run: Run)
 
 async def test_changes_are_made_in_order_also_where_one_is_refused_or_the_screen_is_left(run: Run) -> None:
     still = threading.Event()
-    broken = AutopoiesisError("is full", where="the disk", cure="make room")
+    broken = AutopoiesisError("is full", where="the disk", hint="make room")
     async with knowing(run, gates={"regenerate": still}, failing={"regenerate": broken}) as driven:
 
         async def both() -> None:
@@ -225,7 +225,7 @@ async def test_what_changes_in_the_files_is_shown(run: Run) -> None:
 
 async def test_keys_do_not_wait_for_a_look_and_one_part_fails_alone(run: Run) -> None:
     still = threading.Event()
-    broken = AutopoiesisError("cannot be read", where="scratch/file-sightings.json", cure="delete it")
+    broken = AutopoiesisError("cannot be read", where="scratch/file-sightings.json", hint="delete it")
     async with knowing(run, settle=False, gates={"scan": still}, failing={"questions": broken}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("scan")))
         assert "looking at what is known" in driven.text

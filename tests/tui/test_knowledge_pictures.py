@@ -48,7 +48,7 @@ async def test_nothing_is_known(run: Run, picture: Picture) -> None:
 
 
 async def test_error(run: Run, picture: Picture) -> None:
-    broken = AutopoiesisError("cannot be read (Input/output error)", where="knowledge/files", cure="look")
+    broken = AutopoiesisError("cannot be read (Input/output error)", where="knowledge/files", hint="look")
     async with knowing(run, SIZES["80x24"], failing={"notes": broken}) as driven:
         await driven.group("notes")
         picture(driven, "knowledge/error-80x24")

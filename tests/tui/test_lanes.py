@@ -6,13 +6,13 @@ import threading
 
 from engine.errors import AutopoiesisError
 from engine.events import (
+    ErrorReported,
     FileChanged,
     GateAsked,
     GateClosed,
     Indexed,
     IndexProgress,
     PromptCompiled,
-    Trouble,
     WatchState,
 )
 from tests.tui.fake_engine import NOW, review_compiled
@@ -152,7 +152,7 @@ def test_a_burst_comes_down_to_what_has_to_be_done() -> None:
             GateClosed("q2", "yes"),
             IndexProgress(1, 10),
             IndexProgress(7, 10),
-            Trouble(NOW, "broken"),
+            ErrorReported(NOW, "broken"),
             WatchState("live"),
         ]
     )
@@ -161,7 +161,7 @@ def test_a_burst_comes_down_to_what_has_to_be_done() -> None:
     assert burst.asked == [asked] and burst.closed == {"q2"}
     assert burst.progress == IndexProgress(7, 10) and not burst.indexed
     assert condense([Indexed(2)]).indexed
-    assert burst.troubles == ["broken"]
+    assert burst.errors == ["broken"]
 
 
 def test_the_bell_rings_once_a_burst() -> None:

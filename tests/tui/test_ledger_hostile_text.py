@@ -63,8 +63,8 @@ async def test_the_ledger_shows_it_as_text(run: Run) -> None:
             await driven.press("escape")
             assert driven.is_open()
         for text in HOSTILE:
-            failed = AutopoiesisError(text, where=text, cure=text)
-            broken = LedgerBroken(text, where=text, cure=text)
+            failed = AutopoiesisError(text, where=text, hint=text)
+            broken = LedgerBroken(text, where=text, hint=text)
             for failing in ({"entries": broken, "check": failed}, {"verify": failed, "check": failed}):
                 driven.engine.failing = dict(failing)
                 driven.app.clear_notifications()
@@ -90,7 +90,7 @@ async def test_a_harvest_shows_it_as_text(run: Run) -> None:
             await driven.press("H")
             assert driven.step == "survey"
         for text in HOSTILE:
-            driven.engine.failing = {"survey": AutopoiesisError(text, where=text, cure=text)}
+            driven.engine.failing = {"survey": AutopoiesisError(text, where=text, hint=text)}
             driven.app.clear_notifications()
             await driven.press("ctrl+r")
             assert_harmless(driven)

@@ -16,7 +16,7 @@ from tests.tui.ledger_driven import Audited, auditing
 BROKEN = LedgerBroken(
     "cannot be read as a ledger (JSONDecodeError)",
     where="knowledge/ledger.json",
-    cure="run: autopoiesis ledger rebuild",
+    hint="run: autopoiesis ledger rebuild",
 )
 
 
@@ -130,7 +130,7 @@ async def test_statuses_and_words_narrow_the_list_and_esc_shows_all(run: Run) ->
 
 
 async def test_restore_asks_says_where_from_and_does_it_once(run: Run) -> None:
-    refused = AutopoiesisError("another conversation has its name", cure="move that one away first")
+    refused = AutopoiesisError("another conversation has its name", hint="move that one away first")
     async with auditing(run, failing={"restore": refused}) as driven:
         await driven.press("r")
         assert "its conversation is where it was" in driven.said

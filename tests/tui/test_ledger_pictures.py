@@ -55,7 +55,7 @@ async def test_loading_damaged_and_empty(run: Run, picture: Picture) -> None:
         driven.engine.failing["entries"] = LedgerBroken(
             "cannot be read as a ledger (JSONDecodeError: Expecting value)",
             where="knowledge/ledger.json",
-            cure="run: autopoiesis ledger rebuild",
+            hint="run: autopoiesis ledger rebuild",
         )
         still.set()
         await driven.settle()

@@ -1,4 +1,4 @@
-"""What comes in while the workbench is open: bursts, questions, progress, troubles; and silence."""
+"""What comes in while the workbench is open: bursts, questions, progress, errors; and silence."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from engine.context.views import DigestView, LedgerView
 from engine.errors import AutopoiesisError
 from engine.events import (
     Committed,
+    ErrorReported,
     FileChanged,
     GateAsked,
     GateClosed,
@@ -22,7 +23,6 @@ from engine.events import (
     IndexProgress,
     PromptCompiled,
     TopicsReloaded,
-    Trouble,
     TurnArrived,
     TurnTraced,
     WatchState,
@@ -124,8 +124,8 @@ async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
         await driven.settle()
         assert "indexing" not in driven.lines[0], step
 
-        step = "troubles are told"
-        engine.publish(Trouble(NOW, "the index is broken; it is built again"))
+        step = "errors are told"
+        engine.publish(ErrorReported(NOW, "the index is broken; it is built again"))
         await driven.settle()
         assert "the index is broken; it is built again" in driven.text, step
 
@@ -160,7 +160,7 @@ async def test_nothing_is_drawn_while_nothing_changes(run: Run, monkeypatch: pyt
 
 
 async def test_an_engine_that_cannot_be_read_is_told_once(run: Run, engine: FakeEngine) -> None:
-    engine.failing["status"] = AutopoiesisError("git is missing", cure="install it")
+    engine.failing["status"] = AutopoiesisError("git is missing", hint="install it")
     engine.failing["ledger"] = AutopoiesisError("the ledger is locked")
     async with run() as driven:
         assert "git is missing; install it" in driven.text

@@ -63,7 +63,7 @@ async def test_loading(run: Run, picture: Picture, engine: FakeEngine) -> None:
         still.set()
 
 
-async def test_trouble(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_error(run: Run, picture: Picture, engine: FakeEngine) -> None:
     engine.status_value = status_view(
         problems=PROBLEMS, watch_mode="polling", watch_why="the system's limit of watched folders is reached"
     )
@@ -72,7 +72,7 @@ async def test_trouble(run: Run, picture: Picture, engine: FakeEngine) -> None:
     engine.compiled = replace(engine.compiled, problems=("knowledge/facts.md is not UTF-8 text",))
     engine.failing["trace_of"] = AutopoiesisError("cannot be read", where=f"{engine.entries[0].key}")
     async with run(SIZES["80x24"]) as driven:
-        picture(driven, "workbench/trouble-80x24")
+        picture(driven, "workbench/error-80x24")
 
 
 async def test_read_only(run: Run, engine: FakeEngine) -> None:

@@ -118,7 +118,7 @@ async def test_what_is_not_sent_says_why(run: Run) -> None:
         await driven.press("escape")
 
         step = "a failure is shown where the reply would be"
-        engine.failing["send"] = SendFailed("the key was refused (401)", where="anthropic", cure="set it")
+        engine.failing["send"] = SendFailed("the key was refused (401)", where="anthropic", hint="set it")
         await say(driven, REVIEW)
         await until_ended(driven)
         assert "! anthropic: the key was refused (401); set it" in driven.text, step

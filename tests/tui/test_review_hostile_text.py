@@ -41,7 +41,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
         engine.failing["review all"] = AutopoiesisError("closed")
         await driven.press("escape", "v")
         for text in HOSTILE:
-            engine.failing["review all"] = AutopoiesisError(text, where=text, cure=text)
+            engine.failing["review all"] = AutopoiesisError(text, where=text, hint=text)
             await driven.press("ctrl+r")
             assert "What waits cannot be read." in driven.text, repr(text)
             assert_harmless(driven)

@@ -84,7 +84,7 @@ async def test_moving_about_narrowing_and_copying(run: Run, monkeypatch: pytest.
 
 
 async def test_accept_and_reject_settle_one_and_go_to_the_next(run: Run) -> None:
-    broken = AutopoiesisError("holds the marks of a merge", where="knowledge/facts.md:3", cure="resolve it")
+    broken = AutopoiesisError("holds the marks of a merge", where="knowledge/facts.md:3", hint="resolve it")
     still = threading.Event()
     async with reviewing(run, failing={"accept": broken}) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "Ship it?", "Deploying", 60.0))
@@ -197,7 +197,7 @@ async def test_what_could_do_harm_is_accepted_alone_and_after_a_second_word(run:
 
 async def test_news_are_listed_and_the_selection_stays(run: Run) -> None:
     still = threading.Event()
-    broken = AutopoiesisError("cannot be read", where="logs/review-2026-06.jsonl", cure="check the disk")
+    broken = AutopoiesisError("cannot be read", where="logs/review-2026-06.jsonl", hint="check the disk")
     changed = FileChanged(NOW, "logs/review-2026-06.jsonl", "changed")
     async with reviewing(
         run, settle=False, gates={"review all": still}, failing={"review all": broken}

@@ -61,7 +61,7 @@ async def test_nothing_waits_then_what_could_do_harm(run: Run, picture: Picture)
 
 async def test_error(run: Run) -> None:
     broken = AutopoiesisError(
-        "cannot be read (Input/output error)", where="logs/review-2026-06.jsonl", cure="check the disk"
+        "cannot be read (Input/output error)", where="logs/review-2026-06.jsonl", hint="check the disk"
     )
     async with reviewing(run, SIZES["80x24"], failing={"review all": broken}) as driven:
         assert "What waits cannot be read." in driven.text and "ctrl+r tries again" in driven.text

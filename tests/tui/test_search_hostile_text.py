@@ -75,7 +75,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
             driven.screen.prompt.input.value = f"zeppelin {text}".replace("\udc9b\ud800", "")
             await driven.settle()
             assert_harmless(driven)
-            finding.failing["search"] = AutopoiesisError(text, where=text, cure=text)
+            finding.failing["search"] = AutopoiesisError(text, where=text, hint=text)
             await driven.press("ctrl+r")
             assert "The search failed." in driven.text, repr(text)
             assert_harmless(driven)
@@ -85,7 +85,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
 
         def poison(text: str) -> None:
             finding.state = replace(
-                READY, state="broken", why=text, trouble=text, skipped=(Skipped(text, text),)
+                READY, state="broken", why=text, error=text, skipped=(Skipped(text, text),)
             )
 
         await each_alone(driven, poison)

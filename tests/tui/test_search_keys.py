@@ -282,7 +282,7 @@ async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
         await driven.press("a", "up")
         assert driven.screen.prompt.input.value == "pools"
         # one that cannot be written says why
-        refused = AutopoiesisError("'../x' is not a valid preset name", cure="use letters")
+        refused = AutopoiesisError("'../x' is not a valid preset name", hint="use letters")
         driven.finding.failing["add"] = refused
         await driven.press("ctrl+u")
         await driven.type("../x")

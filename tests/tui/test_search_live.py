@@ -143,7 +143,7 @@ async def test_an_index_that_is_being_made_is_watched_until_it_is_there(run: Run
 
 
 async def test_an_index_that_cannot_be_made_or_knows_no_meaning_is_explained(run: Run) -> None:
-    broken = IndexStatus("broken", "the search index cannot be read (malformed)", trouble="the disk is full")
+    broken = IndexStatus("broken", "the search index cannot be read (malformed)", error="the disk is full")
     async with searching(run, query=QUERY, state=broken) as driven:
         assert "malformed" in driven.text and "the disk is full" in driven.text
         assert not driven.watching(), "it is not looked at for ever"
@@ -155,7 +155,7 @@ async def test_an_index_that_cannot_be_made_or_knows_no_meaning_is_explained(run
 
 
 async def test_what_is_shown_where_there_is_no_answer(run: Run) -> None:
-    broken = AutopoiesisError("the disk cannot be read", where="memory.db", cure="check the disk")
+    broken = AutopoiesisError("the disk cannot be read", where="memory.db", hint="check the disk")
     async with searching(run, query="pool", failing={"search": broken}) as driven:
         assert "memory.db: the disk cannot be read; check the disk" in driven.text
         await driven.press("j", "y", "w", "a", "e", "n")

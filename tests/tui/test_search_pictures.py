@@ -72,7 +72,7 @@ async def test_the_index_is_being_made(run: Run, picture: Picture) -> None:
 
 async def test_error(run: Run) -> None:
     broken = AutopoiesisError(
-        "the disk cannot be read (Input/output error)", where="memory.db", cure="check the disk"
+        "the disk cannot be read (Input/output error)", where="memory.db", hint="check the disk"
     )
     async with searching(run, SIZES["120x40"], query="pool", failing={"search": broken}) as driven:
         assert "The search failed." in driven.text and "ctrl+r tries again" in driven.text

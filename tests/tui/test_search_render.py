@@ -24,10 +24,10 @@ from tui.screens.search.notice_bar import notice
 from tui.screens.search.overview import (
     KINDS,
     Inventory,
+    draw_error,
     draw_how,
     draw_nothing,
     draw_overview,
-    draw_trouble,
 )
 from tui.screens.search.passage import draw_passage, read_passage
 
@@ -245,7 +245,7 @@ def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
         (BUILDING, False, "being made: the files themselves are searched until it is back", True),
         (BUILDING, True, "being made: the files themselves are searched, by words alone", True),
         (
-            IndexStatus("broken", "it is damaged", trouble="no space"),
+            IndexStatus("broken", "it is damaged", error="no space"),
             False,
             "cannot be made anew: no space",
             True,
@@ -266,8 +266,8 @@ def test_signs_alone_are_no_words() -> None:
     assert "at least one letter or digit" in text
 
 
-def test_trouble_is_told_in_full() -> None:
-    rows = draw_trouble("memory.db: " + "very long " * 30, 40, PLAIN)
+def test_error_is_told_in_full() -> None:
+    rows = draw_error("memory.db: " + "very long " * 30, 40, PLAIN)
     assert all(row.cells <= 40 for row in rows) and text_of(rows).count("very") == 30
 
 

@@ -1,4 +1,4 @@
-"""Theme files: complete, readable, legible, and wrong ones named with line and cure."""
+"""Theme files: complete, readable, legible, and wrong ones named with line and hint."""
 
 from __future__ import annotations
 

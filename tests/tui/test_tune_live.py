@@ -49,7 +49,7 @@ async def test_leaving_waits_for_nothing_and_labels_are_still_written(run: Run) 
 
 async def test_a_log_that_cannot_be_read_is_a_line_and_ctrl_r_tries_again(run: Run) -> None:
     broken = AutopoiesisError(
-        "cannot be read", where="logs/decisions/2026-06.jsonl", cure="check its permissions"
+        "cannot be read", where="logs/decisions/2026-06.jsonl", hint="check its permissions"
     )
     async with tuning(run, failing={"table": broken}) as driven:
         assert "logs/decisions/2026-06.jsonl" in driven.text and "ctrl+r tries again" in driven.text

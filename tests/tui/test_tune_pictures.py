@@ -99,7 +99,7 @@ async def test_error(run: Run, picture: Picture) -> None:
     broken = AutopoiesisError(
         "cannot be read (Permission denied)",
         where="logs/decisions/2026-06.jsonl",
-        cure="check its permissions",
+        hint="check its permissions",
     )
     async with tuning(run, SIZES["80x24"], failing={"table": broken}) as driven:
         picture(driven, "tune/error-80x24")

@@ -154,7 +154,7 @@ def test_less_asking_is_better_and_less_recall_is_worse() -> None:
     after = some(recall=0.7, gate_calls_per_day=4.0)
     rows = draw_changes(changes(after=after), 64, roles)
     styles = {text: style for row in rows for text, style in row.pieces}
-    assert styles["−10"] == roles.active and styles["−.18"] == roles.trouble
+    assert styles["−10"] == roles.active and styles["−.18"] == roles.error
 
 
 @pytest.mark.parametrize("width", [42, 44])

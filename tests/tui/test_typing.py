@@ -45,7 +45,7 @@ async def test_a_draft_is_tried_once_the_typing_rests(run: Run) -> None:
         await driven.press("escape")
         driven.engine.calls.clear()
 
-        driven.engine.failing["try_message"] = AutopoiesisError("the budget is too small", cure="raise it")
+        driven.engine.failing["try_message"] = AutopoiesisError("the budget is too small", hint="raise it")
         await driven.press("i")
         await driven.type("review")
         assert "the budget is too small; raise it" in driven.text

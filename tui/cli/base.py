@@ -63,9 +63,9 @@ class _TroubleTold:
         self._told: set[str] = set()
 
     def __call__(self, event: EngineEvent) -> None:
-        from engine.events import Trouble  # noqa: PLC0415 — loaded with the engine
+        from engine.events import ErrorReported  # noqa: PLC0415 — loaded with the engine
 
-        if isinstance(event, Trouble) and event.text not in self._told:
+        if isinstance(event, ErrorReported) and event.text not in self._told:
             self._told.add(event.text)
             emit_problems([f"autopoiesis: {event.text}"])
 

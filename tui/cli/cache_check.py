@@ -118,11 +118,11 @@ def _compiled_elsewhere(engine: Engine, message: str, session: str) -> Compiled:
         )
     except subprocess.TimeoutExpired as error:
         raise AutopoiesisError(
-            f"the second compile took more than {_DEADLINE_S} s", cure="try again"
+            f"the second compile took more than {_DEADLINE_S} s", hint="try again"
         ) from error
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
-        raise AutopoiesisError(f"the second compile failed: {lines[-1]}", cure="run: autopoiesis doctor")
+        raise AutopoiesisError(f"the second compile failed: {lines[-1]}", hint="run: autopoiesis doctor")
     return _compiled(json.loads(done.stdout))
 
 

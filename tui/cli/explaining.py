@@ -35,7 +35,7 @@ _ON_A_TERMINAL = Roles.of(
         "gate": "yellow",
         "active": "green",
         "dropped": "bright_black",
-        "trouble": "red",
+        "error": "red",
     }
 )
 

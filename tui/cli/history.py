@@ -162,8 +162,8 @@ def _blame(engine: Engine, path: str, lines: tuple[int, int] | None, revision: s
     try:
         return engine.history.blame(path, lines, revision=revision)
     except FileNotFoundError as error:
-        cure = "see: autopoiesis history list --path, or blame it with --at as it was before it went"
-        raise DocumentError("there is no such file", where=path, cure=cure) from error
+        hint = "see: autopoiesis history list --path, or blame it with --at as it was before it went"
+        raise DocumentError("there is no such file", where=path, hint=hint) from error
 
 
 @history.verb("changed", "autopoiesis history changed --since 'last week' --stat")
@@ -214,7 +214,7 @@ def history_recall(engine: Engine, revision: str, path: str, as_json: bool) -> N
     try:
         entry, data = engine.history.recall(revision, path)
     except FileNotFoundError as error:
-        raise DocumentError(str(error), cure=f"see: autopoiesis history list --path {path}") from error
+        raise DocumentError(str(error), hint=f"see: autopoiesis history list --path {path}") from error
     text = data.decode("utf-8", "surrogateescape")
     if as_json:
         emit_json({"entry": entry_tree(entry), "path": path, "text": text})

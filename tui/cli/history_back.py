@@ -50,7 +50,7 @@ def history_undo(engine: Engine, revision: str, apply: bool, as_json: bool) -> i
         return 0
     told = [
         f"autopoiesis: {each.path or plan.entry.revision[:8]}: {each.why}"
-        + (f"; {each.cure}" if each.cure else "")
+        + (f"; {each.hint}" if each.hint else "")
         for each in plan.blocked
     ]
     emit_problems(told or [f"autopoiesis: {plan.entry.revision[:8]}: there is nothing left of it to undo"])

@@ -90,7 +90,7 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
         table(rows, ["when", "agent", "event", "project", "tokens", "took", "what"])
     for each in standing:
         if each.level == "warning":
-            emit(f"{each.text}: {each.cure}")
+            emit(f"{each.text}: {each.hint}")
 
 
 @hook.verb("off", "autopoiesis hook off", "autopoiesis hook off --project ~/src/shop")

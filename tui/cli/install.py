@@ -158,7 +158,7 @@ def _list(where: Where, as_json: bool) -> int:
 
 def _say_why(standings: Iterable[Standing]) -> None:
     for each in dict.fromkeys(each for each in standings if each.why):
-        emit(f"{each.why}: {each.cure}" if each.cure else each.why)
+        emit(f"{each.why}: {each.hint}" if each.hint else each.why)
 
 
 def agents_without() -> list[tuple[str, str]]:
@@ -184,8 +184,8 @@ def agents_found() -> list[Finding]:
     for name, contract in CONTRACTS.items():
         for each in standing(contract, Where(Path.home(), os.environ), None):
             if each.state in ("stale", "unreadable", "untrusted"):
-                cure = each.cure or f"run: autopoiesis install {name}"
-                found.append(Finding("warning", f"{contract.title}: {each.why}", cure))
+                hint = each.hint or f"run: autopoiesis install {name}"
+                found.append(Finding("warning", f"{contract.title}: {each.why}", hint))
             elif each.state == "installed":
                 found.append(Finding("ok", f"{contract.title} has this memory by {each.path}"))
     return found

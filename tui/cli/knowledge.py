@@ -120,7 +120,7 @@ def knowledge_links(engine: Engine, file: str, as_json: bool) -> None:
 
 @knowledge.verb("check", "autopoiesis knowledge check")
 def knowledge_check(engine: Engine, as_json: bool) -> int:
-    """Check entries, skills and references: place, what is wrong, the cure. Exit 1 when there is an error."""
+    """Check entries, skills and references: place, what is wrong, the hint. Exit 1 when there is an error."""
     problems = engine.knowledge_entries.problems()
     if as_json:
         emit_json(problems)

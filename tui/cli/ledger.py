@@ -141,7 +141,7 @@ def _one(engine: Engine, name: str) -> CheckedEntry:
     }
     if len(found) != 1:
         what = "several entries are" if found else "no entry is"
-        raise HarvestRefused(f"{what} called {name}", cure="see: autopoiesis ledger list")
+        raise HarvestRefused(f"{what} called {name}", hint="see: autopoiesis ledger list")
     knowledge = engine.knowledge
     return next(iter(verify(found, engine.files, knowledge.trash, engine.repository)))
 

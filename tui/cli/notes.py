@@ -92,5 +92,5 @@ def _print_one(found: NoteFiles, path: str, as_json: bool) -> int:
 def _emit_question(question: Rebinding) -> None:
     emit(f"? {question.path}: {question.why}")
     for each in question.candidates:
-        cure = f"autopoiesis notes {question.path} --move-to {each.absolute}"
-        emit(f"    may be {each.path} ({each.why}): {cure}")
+        hint = f"autopoiesis notes {question.path} --move-to {each.absolute}"
+        emit(f"    may be {each.path} ({each.why}): {hint}")

@@ -119,7 +119,7 @@ def _said(
     after = engine.compile_of(message.key, budget=budget)
     before = engine.compile_before(message.key, budget=budget) if earlier is not None else None
     if after is None or (earlier is not None and before is None):
-        raise TranscriptError("the message is gone", where=message.path, cure="try again")
+        raise TranscriptError("the message is gone", where=message.path, hint="try again")
     _say_message(message)
     if earlier is None or before is None:
         _print(after, {"message": message}, explain, as_json)

@@ -138,8 +138,8 @@ def _apply(engine: Engine, request: Request, partial: bool, anew: bool, as_json:
     if done.commit:
         return 0
     why = done.read.stopped if done.read else ""
-    cure = "run the same command again to go on, or add --partial to do without what failed"
-    emit_problems([f"autopoiesis: {done.branch} was not made: {why or 'sessions could not be read'}; {cure}"])
+    hint = "run the same command again to go on, or add --partial to do without what failed"
+    emit_problems([f"autopoiesis: {done.branch} was not made: {why or 'sessions could not be read'}; {hint}"])
     return 1
 
 
@@ -158,12 +158,12 @@ def _print_report(done: Report) -> None:
 
 
 def _merge(engine: Engine, name: str, is_applied: bool, as_json: bool) -> int:
-    cure = "to decide: change the file here to what you want and commit it, then reconstruct anew from that"
-    return merge(engine, name, is_applied, as_json, cure)
+    hint = "to decide: change the file here to what you want and commit it, then reconstruct anew from that"
+    return merge(engine, name, is_applied, as_json, hint)
 
 
-def merge(engine: Engine, name: str, is_applied: bool, as_json: bool, cure: str) -> int:
-    """Merges a branch, or shows what that would change; ``cure`` says what to do about conflicts."""
+def merge(engine: Engine, name: str, is_applied: bool, as_json: bool, hint: str) -> int:
+    """Merges a branch, or shows what that would change; ``hint`` says what to do about conflicts."""
     merging = engine.reconstruction.merging
     found = merging.apply(name) if is_applied else merging.plan(name)
     if as_json:
@@ -171,7 +171,7 @@ def merge(engine: Engine, name: str, is_applied: bool, as_json: bool, cure: str)
     elif found.conflicts:
         from tui.cli.sync import explain  # noqa: PLC0415 — only where there are any
 
-        explain(found.conflicts, cure)
+        explain(found.conflicts, hint)
     else:
         _print_merge(found, is_applied)
     return 1 if found.conflicts else 0

@@ -36,7 +36,7 @@ def share_list(engine: Engine, as_json: bool) -> int:
         table(rows, ["name", "recorded", "", "from"])
     else:
         emit("nothing of others is shared here: autopoiesis share add ADDRESS")
-    emit_problems(f"autopoiesis: {each.path}: {each.problem}; {each.cure}" for each in found if each.problem)
+    emit_problems(f"autopoiesis: {each.path}: {each.problem}; {each.hint}" for each in found if each.problem)
     return 0
 
 
@@ -56,7 +56,7 @@ def share_add(engine: Engine, address: str, name: str, branch: str, as_json: boo
         emit_json(found)
         return
     emit(f"{found.path} is at {found.recorded[:8]} of {found.address}; recorded and committed")
-    emit_problems([f"autopoiesis: {found.problem}; {found.cure}"] if found.problem else [])
+    emit_problems([f"autopoiesis: {found.problem}; {found.hint}"] if found.problem else [])
 
 
 @share.verb(
@@ -142,5 +142,5 @@ def private_status(engine: Engine, as_json: bool) -> int:
         "in clear": "in clear in the newest commit",
     }
     table([[f"  {path}", said.get(state, state)] for path, state in found.files.items()])
-    emit_problems([f"autopoiesis: {found.problem}; {found.cure}"] if found.problem else [])
+    emit_problems([f"autopoiesis: {found.problem}; {found.hint}"] if found.problem else [])
     return 1 if found.problem else 0

@@ -152,7 +152,7 @@ def _stand(found: Status) -> None:
         explain(found.conflicts, *_CURES)
 
 
-def explain(conflicts: tuple[Conflict, ...], *cures: str) -> None:
+def explain(conflicts: tuple[Conflict, ...], *hints: str) -> None:
     """Explains file by file what both sides did, and says what can be done."""
     emit(f"{plural(len(conflicts), 'file')} for you to decide; nothing was merged, here or there")
     for each in conflicts:
@@ -160,5 +160,5 @@ def explain(conflicts: tuple[Conflict, ...], *cures: str) -> None:
         for line in explained(each):
             emit(line)
     emit()
-    for cure in cures:
-        emit(cure)
+    for hint in hints:
+        emit(hint)

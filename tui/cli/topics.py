@@ -73,7 +73,7 @@ def topics_show(engine: Engine, name: str, as_json: bool) -> None:
 
 @topics.verb("check", "autopoiesis topics check")
 def topics_check(engine: Engine, as_json: bool) -> int:
-    """Check every topic: file, line, what is wrong, and the cure. Exit 1 when there is an error."""
+    """Check every topic: file, line, what is wrong, and the hint. Exit 1 when there is an error."""
     from engine.topics.check import check_topics  # noqa: PLC0415 — probes patterns; only needed here
 
     problems = check_topics(engine.workspace, engine.files)
@@ -91,7 +91,7 @@ def _force(name: str, state: bool | None, said: str) -> None:
     with invocation().engine() as engine:
         topic = engine.topic(name)
         if topic is None:
-            raise TopicError(f"there is no topic {name}", cure="see `autopoiesis topics list`")
+            raise TopicError(f"there is no topic {name}", hint="see `autopoiesis topics list`")
         engine.library.force(topic.name, state)
         emit(f"{topic.name} {said}")
 

@@ -63,6 +63,6 @@ def doctor(staged: bool, as_json: bool) -> int:
         for finding in findings:
             mark = {"ok": "✓", "note": "·", "warning": "!", "error": "✗"}[finding.level]
             emit(f"{mark} {finding.text}")
-            if finding.cure:
-                emit(f"    {finding.cure}")
+            if finding.hint:
+                emit(f"    {finding.hint}")
     return 1 if any(finding.level == "error" for finding in findings) else 0

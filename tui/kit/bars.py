@@ -53,13 +53,13 @@ def _header_parts(view: HeaderView, roles: Roles) -> list[Row]:
     status = view.status
     if status is None:
         return [Row(("reading …", roles.faint))]
-    watch_style = {"live": roles.active, "polling": roles.gate}.get(status.watch_mode, roles.trouble)
+    watch_style = {"live": roles.active, "polling": roles.gate}.get(status.watch_mode, roles.error)
     watch = Row((f"{_WATCH.get(status.watch_mode, '○')} {status.watch_mode}", watch_style))
     urgent: list[Row] = []
     if status.read_only:
         urgent.append(Row(("read-only", roles.gate)))
     if status.problems:
-        urgent.append(Row((f"! {plural(len(status.problems), 'problem')}", roles.trouble)))
+        urgent.append(Row((f"! {plural(len(status.problems), 'problem')}", roles.error)))
     progress = view.progress
     if progress is not None and progress.done < progress.total:
         urgent.append(Row((f"indexing {count(progress.done)}/{count(progress.total)}", roles.tier2)))

@@ -66,7 +66,7 @@ class Bench(Protocol):
         """Draws the header, here and on the screens over it."""
         ...
 
-    def say(self, text: str, *, trouble: bool = False) -> None:
+    def say(self, text: str, *, error: bool = False) -> None:
         """Tells the person something in passing."""
         ...
 

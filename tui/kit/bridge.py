@@ -13,6 +13,7 @@ from engine.events import (
     CacheGivenUp,
     Committed,
     EngineEvent,
+    ErrorReported,
     FileChanged,
     FlushDue,
     Flushed,
@@ -24,7 +25,6 @@ from engine.events import (
     JobStarted,
     PromptCompiled,
     TopicsReloaded,
-    Trouble,
     TurnArrived,
     TurnTraced,
     WatchState,
@@ -54,7 +54,7 @@ class Burst:
     """Whether a job began or ended."""
     given_up: set[str] = field(default_factory=set)
     """Discussions whose caches no longer count."""
-    troubles: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     """Failures to tell the person about."""
 
 
@@ -95,9 +95,9 @@ def condense(events: list[EngineEvent]) -> Burst:
             case JobEnded():
                 burst.jobs = True
                 burst.parts.add("feed")
-            case Trouble(text=text):
+            case ErrorReported(text=text):
                 burst.parts.add("feed")
-                burst.troubles.append(text)
+                burst.errors.append(text)
     burst.keys.discard("")
     burst.asked = [each for each in burst.asked if each.question_id not in burst.closed]
     return burst

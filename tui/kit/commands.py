@@ -173,26 +173,26 @@ class Commanded(Frame):
         bench = self.bench
         words = editor_command(bench.engine.workspace.root / relative, line=line)
         if not words:
-            self.say("no editor is set; set $EDITOR", trouble=True)
+            self.say("no editor is set; set $EDITOR", error=True)
             return
         program = programs.find(words[0])
         if program is None:
             why = "there is no such program" if Path(words[0]).is_absolute() else "it is not on PATH"
-            cure = "set $EDITOR to one that is" if Path(words[0]).is_absolute() else "give its full path"
-            self.say(f"{words[0]} cannot be started: {why}; {cure}", trouble=True)
+            hint = "set $EDITOR to one that is" if Path(words[0]).is_absolute() else "give its full path"
+            self.say(f"{words[0]} cannot be started: {why}; {hint}", error=True)
             return
         try:
             with self.app.suspend():
                 code, problem = with_terminal([program, *words[1:]])
         except SuspendNotSupported:
-            self.say("this terminal cannot be handed to an editor", trouble=True)
+            self.say("this terminal cannot be handed to an editor", error=True)
             return
         if problem:
-            cure = "set $EDITOR to another editor"
-            self.say(f"{words[0]} cannot be started: {problem}; {cure}", trouble=True)
+            hint = "set $EDITOR to another editor"
+            self.say(f"{words[0]} cannot be started: {problem}; {hint}", error=True)
             return
         if code:
-            self.say(f"{words[0]} ended with {code}", trouble=True)
+            self.say(f"{words[0]} ended with {code}", error=True)
         bench.conductor.rescan(quietly=True)
 
     def page(self, title: str, build: Builder, *, full: bool = False, offer: Offer | None = None) -> None:
@@ -257,5 +257,5 @@ class Commanded(Frame):
 
 def _bullets(lines: list[str], width: int, roles: Roles) -> list[Row]:
     return [
-        row for line in lines for row in wrap([("! ", roles.trouble), (line, roles.normal)], width, indent=2)
+        row for line in lines for row in wrap([("! ", roles.error), (line, roles.normal)], width, indent=2)
     ]

@@ -44,7 +44,7 @@ class Conductor:
         self._parts: Lane[Set[Part], None] = Lane(
             self._read_parts,
             lambda _parts, _nothing: None,
-            lambda _parts, error: self._post(Said(error, trouble=True)),
+            lambda _parts, error: self._post(Said(error, error=True)),
             merge=lambda waiting, new: waiting | new,
         )
         self._traces: Lane[str, tuple[Trace | None, Compiled | None]] = Lane(
@@ -61,7 +61,7 @@ class Conductor:
         self._errands: Lane[tuple[Callable[[], object], str], object] = Lane(
             lambda errand: errand[0](),
             lambda errand, _nothing: self._post(Said(errand[1])) if errand[1] else None,
-            lambda _errand, error: self._post(Said(error, trouble=True)),
+            lambda _errand, error: self._post(Said(error, error=True)),
             in_turn=True,
         )
         self._lanes: tuple[Lane[Any, Any], ...] = (self._errands, self._parts, self._traces, self._tries)
@@ -153,7 +153,7 @@ class Conductor:
             except (AutopoiesisError, OSError) as error:
                 if self._said.get(part) != str(error):
                     self._said[part] = str(error)
-                    self._post(Said(str(error), trouble=True))
+                    self._post(Said(str(error), error=True))
 
     def _post(self, message: Message) -> None:
         with contextlib.suppress(RuntimeError):  # the screen is gone: nothing is left to tell

@@ -176,9 +176,9 @@ class Frame(Screen[None], inherit_bindings=False):
             self.query_one(Footer).show(self.catalog.footer(situation))
             self.query_one(QuestionBar).answer_by(letters=self.catalog.answers_by_letter(situation))
 
-    def say(self, text: str, *, trouble: bool = False) -> None:
+    def say(self, text: str, *, error: bool = False) -> None:
         """Tells the person something in passing."""
-        self.notify(visible(text, 400), severity="error" if trouble else "information", markup=False)
+        self.notify(visible(text, 400), severity="error" if error else "information", markup=False)
 
     # What has the keys
 

@@ -112,7 +112,7 @@ class FullScreen(Commanded):
             if refused is not None:
                 self.later(refused, asked, problem)
             else:
-                self.tell(problem, trouble=True)
+                self.tell(problem, error=True)
 
         made: Lane[Ask, Answer] = Lane(work, partial(self.later, then), failed, merge, in_turn=in_turn)
         self._lanes.append(made)
@@ -127,9 +127,9 @@ class FullScreen(Commanded):
         """
         self._post(Came(partial(take, *values) if values else take))
 
-    def tell(self, text: str, *, trouble: bool = False) -> None:
+    def tell(self, text: str, *, error: bool = False) -> None:
         """Tells the person something in passing, from any thread."""
-        self._post(Said(text, trouble=trouble))
+        self._post(Said(text, error=error))
 
     def _post(self, message: Message) -> None:
         with contextlib.suppress(RuntimeError):  # the screen is gone: nothing is left to tell
@@ -141,7 +141,7 @@ class FullScreen(Commanded):
 
     @on(Said)
     def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
+        self.say(said.text, error=said.error)
 
     # Coming and going
 

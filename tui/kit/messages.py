@@ -71,4 +71,4 @@ class Said(Message):
     """Something small was done, or could not be: one line for the person."""
 
     text: str
-    trouble: bool = False
+    error: bool = False

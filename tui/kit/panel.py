@@ -85,13 +85,13 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
         """Writes the frame before there is anything to show."""
         self.set_frame()
 
-    def set_frame(self, beside: str = "", below: str = "", *, trouble: bool = False) -> None:
+    def set_frame(self, beside: str = "", below: str = "", *, error: bool = False) -> None:
         """Writes the frame: number and title, what stands beside them and at the lower edge; plain text."""
         rest = self.rest()
-        self._frame = (beside, below, trouble)
-        if self._framed == (beside, below, trouble, rest):
+        self._frame = (beside, below, error)
+        if self._framed == (beside, below, error, rest):
             return
-        self._framed = (beside, below, trouble, rest)
+        self._framed = (beside, below, error, rest)
         number = f"{self.number} " if self.number else ""
         title = visible(f"{self.words}  {beside}" if self.words and beside else self.words or beside)
         words = len(self.words) if self.words else len(title)
@@ -101,7 +101,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
             (title[words:], Style.parse("$muted not bold")),
         )
         more = f"↓ {rest:,}" if rest else ""
-        tone = "$trouble" if trouble else "$muted"
+        tone = "$error" if error else "$muted"
         pieces = [(visible(below), tone), ("   " if more and below else "", ""), (more, "$accent")]
         label = Content.assemble(*pieces)
         self.border_subtitle = label if label.plain else None
@@ -192,8 +192,8 @@ class LinesPanel(Panel):
         self._reframe()
 
     def _reframe(self) -> None:
-        beside, below, trouble = self._frame
-        self.set_frame(beside, below, trouble=trouble)
+        beside, below, error = self._frame
+        self.set_frame(beside, below, error=error)
 
     def _fit(self) -> None:
         if self.is_mounted and self.size.width:

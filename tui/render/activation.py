@@ -78,7 +78,7 @@ def _head(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> li
         lines.append(funnel_row(shown.trace, width, roles))
         for correction in shown.trace.corrections:
             lines.append(
-                Row(("steer ", roles.trouble), (f"{correction.topic}: ", roles.muted)).add(
+                Row(("steer ", roles.error), (f"{correction.topic}: ", roles.muted)).add(
                     clip(first_line(correction.hint), width - 8 - len(correction.topic)), roles.normal
                 )
             )
@@ -118,7 +118,7 @@ def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
 def _nothing(shown: Shown, width: int, roles: Roles) -> list[Row]:
     """What stands where there is no table."""
     if shown.problem:
-        return wrap([("! ", roles.trouble), (shown.problem, roles.trouble)], width, indent=2)
+        return wrap([("! ", roles.error), (shown.problem, roles.error)], width, indent=2)
     if shown.pending:
         return [Row(("scoring …", roles.faint))]
     if shown.source == "nothing":

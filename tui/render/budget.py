@@ -89,9 +89,9 @@ def _slot_row(slot: Slot, compiled: Compiled, columns: tuple[int, int, int], rol
     whole = slot.cap if slot.cap else compiled.budget - compiled.reply_reserve
     row = Row((f"P{slot.priority} ", style)).fit(slot.name, 10, roles.normal)
     row.extend(bar(slot.used / whole if whole else 0.0, gauge, style, roles.faint)).gap()
-    row.fit(count(slot.used), used, roles.trouble if _is_over(slot) else roles.strong, "right")
+    row.fit(count(slot.used), used, roles.error if _is_over(slot) else roles.strong, "right")
     row.fit(_cap(slot), caps, roles.muted)
-    return row.add(" !", roles.trouble) if _is_over(slot) else row
+    return row.add(" !", roles.error) if _is_over(slot) else row
 
 
 def left_out_line(compiled: Compiled) -> str:
@@ -190,7 +190,7 @@ def _footing(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
     if share:
         rows.extend(wrap([(share, roles.muted)], width))
     for problem in compiled.problems:
-        rows.extend(wrap([("! ", roles.trouble), (problem, roles.trouble)], width, indent=2))
+        rows.extend(wrap([("! ", roles.error), (problem, roles.error)], width, indent=2))
     return rows
 
 

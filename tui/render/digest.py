@@ -21,7 +21,7 @@ def digest_lines(view: DigestView | None, width: int, roles: Roles, *, spaced: b
     if view is None:
         return [Row(("reading …", roles.faint))]
     if view.problem:
-        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
+        return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     if not view.on:
         return [
             *wrap([("off", roles.strong), (f": {DIGEST_PATH} is not there", roles.normal)], width),

@@ -65,7 +65,7 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
 
 def verdict_lines(row: TopicTrace, width: int, roles: Roles, *, named: bool = True) -> list[Row]:
     """The topic, what became of it and why, and what would have changed it."""
-    tone = {"active": roles.active, "rejected": roles.gate, "failed": roles.trouble}.get(
+    tone = {"active": roles.active, "rejected": roles.gate, "failed": roles.error}.get(
         row.verdict, roles.muted
     )
     verdict, why = _VERDICTS[row.verdict], visible(row.why)
@@ -205,7 +205,7 @@ def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, thresholds
 
 
 def _gate(gate: GateOutcome, width: int, roles: Roles) -> list[Row]:
-    tone = {"yes": roles.active, "no": roles.gate, "failed": roles.trouble}[gate.answer]
+    tone = {"yes": roles.active, "no": roles.gate, "failed": roles.error}[gate.answer]
     pieces: list[Piece] = [({"yes": "YES", "no": "no", "failed": "failed"}[gate.answer], tone)]
     if gate.probability is not None:
         pieces.append((f" {score(gate.probability)}", tone))

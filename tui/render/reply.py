@@ -44,9 +44,9 @@ def reply_lines(
         rows += [row for line in summary(sent) for row in wrap([(line, roles.muted)], width)]
         for correction in sent.corrections:
             rows += wrap([("next time: ", roles.muted), (correction.hint, roles.gate)], width, indent=11)
-    trouble = problem or (sent.problem if sent is not None else "")
-    if trouble:
-        rows += wrap([("! ", roles.trouble), (trouble, roles.normal)], width, indent=2)
+    error = problem or (sent.problem if sent is not None else "")
+    if error:
+        rows += wrap([("! ", roles.error), (error, roles.normal)], width, indent=2)
     return rows
 
 

@@ -16,7 +16,7 @@ PRIORITIES = 5
 class Roles:
     """Styles by meaning. Each only sets a foreground, so that a line keeps its panel's background.
 
-    ``tier1``, ``tier2`` and ``gate`` are the three tiers; ``active``, ``dropped`` and ``trouble`` the
+    ``tier1``, ``tier2`` and ``gate`` are the three tiers; ``active``, ``dropped`` and ``error`` the
     outcomes; ``accent`` marks what has the keys; ``selection`` lies under the selected row; ``p0`` to
     ``p4`` are the budget's priorities.
     """
@@ -33,7 +33,7 @@ class Roles:
     gate: Style
     active: Style
     dropped: Style
-    trouble: Style
+    error: Style
     p0: Style
     p1: Style
     p2: Style
@@ -88,7 +88,7 @@ PLAIN = Roles(
     gate=_NONE,
     active=_BOLD,
     dropped=_DIM,
-    trouble=Style(bold=True, reverse=True),
+    error=Style(bold=True, reverse=True),
     p0=_NONE,
     p1=_NONE,
     p2=_NONE,

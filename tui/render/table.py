@@ -235,11 +235,9 @@ def gate_style(row: TopicTrace, roles: Roles) -> Style:
     """Green for yes, amber for no, red for failed, faint where it was not asked."""
     if row.gate is None:
         return roles.faint
-    return {"yes": roles.active, "no": roles.gate, "failed": roles.trouble}[row.gate.answer]
+    return {"yes": roles.active, "no": roles.gate, "failed": roles.error}[row.gate.answer]
 
 
 def verdict_style(verdict: Verdict, roles: Roles) -> Style:
     """The colour of an outcome."""
-    return {"active": roles.active, "rejected": roles.gate, "failed": roles.trouble}.get(
-        verdict, roles.dropped
-    )
+    return {"active": roles.active, "rejected": roles.gate, "failed": roles.error}.get(verdict, roles.dropped)

@@ -76,9 +76,9 @@ def draw_view(view: View, width: int, roles: Roles) -> list[tuple[Row, int | Non
          ("".join(f" · {each}" for each in facts if each), roles.muted)], width, indent=2,
     )  # fmt: skip
     if not telling.tokens:
-        rows += wrap([(what_of(telling), roles.trouble if telling.failed else roles.muted)], width)
+        rows += wrap([(what_of(telling), roles.error if telling.failed else roles.muted)], width)
     elif view.problem:
-        rows += wrap([(view.problem, roles.trouble)], width)
+        rows += wrap([(view.problem, roles.error)], width)
     elif view.pieces is None:
         rows.append(Row(("reading …", roles.faint)))
     drawn: list[tuple[Row, int | None]] = [(row, None) for row in rows]

@@ -185,11 +185,11 @@ class Combiner:
             raise AutopoiesisError(
                 f"the weights of tier 2 cannot be read ({error})",
                 where=str(path),
-                cure="reinstall autopoiesis",
+                hint="reinstall autopoiesis",
             ) from error
         if known != FEATURES:
             raise AutopoiesisError(
-                "the weights of tier 2 are for other features", where=str(path), cure="reinstall autopoiesis"
+                "the weights of tier 2 are for other features", where=str(path), hint="reinstall autopoiesis"
             )
         return found
 

@@ -117,7 +117,7 @@ def thresholds_in(data: bytes, path: str) -> OwnThresholds:
     topic, problems = load_topic(documents.parse(data, path))
     if topic is None:
         why = f": {problems[0].what}" if problems else ""
-        raise TopicError(f"cannot be read as a topic{why}", where=path, cure="see: autopoiesis topics check")
+        raise TopicError(f"cannot be read as a topic{why}", where=path, hint="see: autopoiesis topics check")
     return OwnThresholds.of(topic)
 
 
@@ -136,6 +136,6 @@ def with_thresholds(data: bytes, topic: Topic, thresholds: OwnThresholds) -> byt
         raise TopicError(
             "names its thresholds in a place that cannot be edited",
             where=topic.path,
-            cure=f"move {' and '.join(changes)} to the left margin of the header",
+            hint=f"move {' and '.join(changes)} to the left margin of the header",
         )
     return new

@@ -198,7 +198,7 @@ class Tuning:
                 raise TopicError(
                     "was changed since its thresholds were read" if data is not None else "is gone",
                     where=topic.path,
-                    cure="look at it again, then apply again",
+                    hint="look at it again, then apply again",
                 )
             new = with_thresholds(data, topic, thresholds)
             digest = digest_of(new)
@@ -245,7 +245,7 @@ class Tuning:
             raise TopicError(
                 f"names other thresholds since ({names}), so the last change stays",
                 where=change.path,
-                cure=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
+                hint=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
             )
         if digest_of(data) == change.digest:
             return change.header.encode("latin-1") + data[len(header_of(data, change.path)) :]
@@ -304,7 +304,7 @@ def _checked(thresholds: Thresholds) -> Thresholds:
     if found.gate is not None and found.activate is not None and found.gate > found.activate:
         raise AutopoiesisError(
             f"{_said(found)}: the gate's threshold lies above the other",
-            cure="use the same number for both where nothing is to be asked",
+            hint="use the same number for both where nothing is to be asked",
         )
     return found
 
@@ -318,4 +318,4 @@ def _said(thresholds: Thresholds) -> str:
 
 
 def _unknown(topic: str) -> TopicError:
-    return TopicError(f"there is no topic {shown(topic)}", cure="see: autopoiesis topics list")
+    return TopicError(f"there is no topic {shown(topic)}", hint="see: autopoiesis topics list")

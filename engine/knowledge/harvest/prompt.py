@@ -49,7 +49,7 @@ def task(name: str, files: Files | None = None, shipped: Path = _SHIPPED) -> str
         PathRefused: It is not a regular file.
     """
     path = f"{FOLDER}/{name}"
-    cure = "correct it, or delete it to use the one that is shipped"
+    hint = "correct it, or delete it to use the one that is shipped"
     data = None
     if files is not None:
         try:
@@ -61,9 +61,9 @@ def task(name: str, files: Files | None = None, shipped: Path = _SHIPPED) -> str
     try:
         text = data.decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:
-        raise DocumentError("is no UTF-8", where=path, cure=cure) from error
+        raise DocumentError("is no UTF-8", where=path, hint=hint) from error
     if not text:
-        raise DocumentError("is empty", where=path, cure=cure)
+        raise DocumentError("is empty", where=path, hint=hint)
     return text
 
 

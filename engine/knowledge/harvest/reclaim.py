@@ -115,7 +115,7 @@ class Reclaimer:
         state = self.repository.state(count=False)
         if state.can_commit:
             return ""
-        return f"{state.why}; {state.cure}" if state.cure else state.why
+        return f"{state.why}; {state.hint}" if state.hint else state.why
 
     def reclaim(self, path: str, sha256: str) -> None:
         """Moves a conversation to the trash; what may go was found out before, ``_commit_gone`` comes after.
@@ -171,7 +171,7 @@ class Reclaimer:
             entry = self.ledger.get(sha256)
             if entry is None:
                 raise HarvestRefused(
-                    f"the ledger has no entry {sha256[:12]}", cure="see: autopoiesis ledger list"
+                    f"the ledger has no entry {sha256[:12]}", hint="see: autopoiesis ledger list"
                 )
             data = self.trash.content(sha256)
             if data is None:
@@ -180,7 +180,7 @@ class Reclaimer:
                 raise HarvestRefused("is neither in the trash nor in the history", where=entry.path)
             if not self.files.create(entry.path, data) and hash_of(self.files, entry.path)[0] != sha256:
                 raise HarvestRefused(
-                    "another conversation has its name", where=entry.path, cure="move that one away first"
+                    "another conversation has its name", where=entry.path, hint="move that one away first"
                 )
             self.ledger.change(sha256, deleted=False, restored=True)
             self.trash.forget(sha256)
@@ -263,7 +263,7 @@ def refuse_too_many(files: Files, number: int, request: HarvestRequest, most: in
     if not why or (request.consent.number is not None and number <= request.consent.number):
         return
     raise HarvestRefused(
-        f"{number} would go to the trash, {why}", cure=f"say so by their number: --reclaim {number}"
+        f"{number} would go to the trash, {why}", hint=f"say so by their number: --reclaim {number}"
     )
 
 

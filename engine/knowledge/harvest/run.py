@@ -196,7 +196,7 @@ class Harvest:
         for path in request.paths:
             if path not in found:
                 raise HarvestRefused(
-                    "is no conversation that waits", where=path, cure="see: autopoiesis harvest"
+                    "is no conversation that waits", where=path, hint="see: autopoiesis harvest"
                 )
             if found[path].kind == "user-kept":
                 raise HarvestRefused(f"{found[path].why}; it is left alone", where=path)

@@ -64,7 +64,7 @@ def days_of(week: str) -> list[date]:
     except ValueError:
         first = None
     if first is None:
-        raise ConfigError(f"there is no week {week[:20]!r}", cure="give it as 2026-W24")
+        raise ConfigError(f"there is no week {week[:20]!r}", hint="give it as 2026-W24")
     return [first + timedelta(days=number) for number in range(7)]
 
 

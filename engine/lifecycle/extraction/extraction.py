@@ -59,7 +59,7 @@ class Extraction:
                 raise ExtractionRefused(
                     f"no extractor {name!r:.60} is set",
                     where="extraction.extractors",
-                    cure=f"choose among {', '.join(wanted)}, or add it there",
+                    hint=f"choose among {', '.join(wanted)}, or add it there",
                 )
         return extractors_named(tuple(name for name in wanted if not names or name in names))
 
@@ -123,7 +123,7 @@ class Extraction:
         if "/" in path and self.files.workspace.holds(path):
             return path
         raise ExtractionRefused(
-            f"there is no session {name!r:.80}", cure="list them: autopoiesis session list"
+            f"there is no session {name!r:.80}", hint="list them: autopoiesis session list"
         )
 
     def price_of(self, survey: Survey, *, batched: bool = False) -> float | None:

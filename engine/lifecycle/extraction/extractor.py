@@ -112,7 +112,7 @@ def _installed(name: str) -> Extractor:
         raise ConfigError(
             f"there is no extractor {name!r:.60}",
             where="extraction.extractors",
-            cure=f"choose among {', '.join(SHIPPED)}, or install the package that brings it",
+            hint=f"choose among {', '.join(SHIPPED)}, or install the package that brings it",
         )
     try:
         loaded = found[0].load()

@@ -63,7 +63,7 @@ def refuse_without(asker: Asker | None) -> None:
         raise ConfigError(
             "no model is asked" if asker is None else f"{asker.completer.name} has no batches",
             where="extraction.provider",
-            cure="use anthropic or openai, or no --batch",
+            hint="use anthropic or openai, or no --batch",
         )
 
 
@@ -176,7 +176,7 @@ class Batching:
                 if look.refused:
                     self._kept(state, each, None)
                     what = f"the batch was refused: {look.refused}"
-                    raise ChangeRefused(what, cure="see to that, and run the same command again")
+                    raise ChangeRefused(what, hint="see to that, and run the same command again")
             waiting = [each for each, look in looks if not look.ended]
             self._watched |= {each.id for each in waiting}
             worked = sum(len(each.keys) if look.ended else look.done for each, look in looks)
@@ -195,7 +195,7 @@ class Batching:
         if undone:
             raise ChangeRefused(
                 f"{len(undone)} of {total} questions were not worked on in the batch, and cost nothing",
-                cure="run the same command again to ask them in another one; without --batch, one by one",
+                hint="run the same command again to ask them in another one; without --batch, one by one",
             )
 
     def _fetch(self, batches: Batches, batch: Batch) -> None:

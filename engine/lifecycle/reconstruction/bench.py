@@ -95,7 +95,7 @@ class Bench:
             lock = FileLock(self.folder.with_suffix(".lock"))
             lock.acquire(timeout=0)
         except Timeout:
-            raise ChangeRefused("another program is at this reconstruction", cure="wait for it") from None
+            raise ChangeRefused("another program is at this reconstruction", hint="wait for it") from None
         except OSError as error:
             raise WriteFailed(f"cannot be made ({error.strerror})", where=str(self.folder)) from error
         try:

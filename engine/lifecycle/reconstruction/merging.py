@@ -76,7 +76,7 @@ class Merging:
             raise RepositoryError(
                 f"there is no branch {branch}",
                 where=str(git.root),
-                cure="list them: autopoiesis history branches",
+                hint="list them: autopoiesis history branches",
             )
         folder = explorations.work_trees(git).get(HEADS + branch)
         stays = "" if folder is None or explorations.is_own(folder) else str(folder)
@@ -97,7 +97,7 @@ class Merging:
             raise RepositoryError(
                 f"{branch} changes more than knowledge: {', '.join(odd[:3])}",
                 where=str(git.root),
-                cure="merge it with git",
+                hint="merge it with git",
             )
         if made.conflicts:
             return Merge(branch, tip, ours, "", (), tuple(made.conflicts), tuple(made.notes))
@@ -126,7 +126,7 @@ class Merging:
             try:
                 arrive(self.files, repository, merge.ours, merge.commit, _SUBJECT)
             except Moved:
-                raise ChangeRefused("something was committed meanwhile", cure="try again") from None
+                raise ChangeRefused("something was committed meanwhile", hint="try again") from None
         if not merge.stays:
             explorations.remove(repository.git, merge.branch, merge.tip)
         return replace(merge, is_merged=True)

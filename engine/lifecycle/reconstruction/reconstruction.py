@@ -176,7 +176,7 @@ class Reconstruction:
         if state is not None and state.order != order:
             raise ChangeRefused(
                 f"{PREFIX}{shown(request.plain)} was begun with other extractors, or another model",
-                cure="go on with those, or begin again: --anew",
+                hint="go on with those, or begin again: --anew",
             )
         if state is None:
             bench.discard()  # what a kill has left of one that was done
@@ -232,7 +232,7 @@ class Reconstruction:
         wanted = replace(config, extraction=replace(settings, **changes))
         self._refuse_untrusted(request, wanted.extraction.provider)
         if request.model and wanted.extraction.provider == "none":
-            raise ConfigError("a model needs a provider", where="extraction.provider", cure="add: --provider")
+            raise ConfigError("a model needs a provider", where="extraction.provider", hint="add: --provider")
         extraction = replace(extraction, config=lambda: wanted)
         # Whatever was read before now does not count: all is read again.
         since = self.clock().astimezone(UTC).isoformat(timespec="microseconds") if bench is None else ""
@@ -254,14 +254,14 @@ class Reconstruction:
             raise ChangeRefused(
                 "a model would read every session, and the workspace is not trusted",
                 where=str(standing.root),
-                cure="see what it asks for: autopoiesis trust --show; or do without: --provider none",
+                hint="see what it asks for: autopoiesis trust --show; or do without: --provider none",
             )
 
     def _head(self) -> str:
         repository = self.repository()
         state = repository.state(count=False)
         if state.kind in ("none", "no-git", "no-identity", "broken"):
-            raise RepositoryError(state.why, where=str(repository.workspace.root), cure=state.cure)
+            raise RepositoryError(state.why, where=str(repository.workspace.root), hint=state.hint)
         found = repository.revision()
         if found is None:
             raise RepositoryError("nothing is committed yet", where=str(repository.workspace.root))
@@ -275,7 +275,7 @@ class Reconstruction:
                 raise RepositoryError(
                     f"{reference.split('/', 2)[2]} exists already",
                     where=str(git.root),
-                    cure="choose another name, or remove it with git branch -D, or git tag -d",
+                    hint="choose another name, or remove it with git branch -D, or git tag -d",
                 )
 
     def _going(self, survey: Runner, request: Request) -> Callable[[Entry], bool]:
@@ -354,7 +354,7 @@ class Reconstruction:
             raise RepositoryError(
                 f"{PREFIX}{name} was made meanwhile, of {there[:8]}",
                 where=str(git.root),
-                cure="rename it with git branch -m, and run the same command again",
+                hint="rename it with git branch -m, and run the same command again",
             )
         return snapshots.make(git, "extract", name, state.commit)
 

@@ -157,7 +157,7 @@ class Retention:
         if why and (number is None or moving > number):
             raise ChangeRefused(
                 f"{moving} files would be archived, {why}",
-                cure=f"look at the dry run; then say so by their number: --archive {moving}",
+                hint=f"look at the dry run; then say so by their number: --archive {moving}",
             )
 
     def _why_too_many(self, number: int) -> str:
@@ -200,7 +200,7 @@ class Retention:
                 raise ChangeRefused(
                     "belongs to a knowledge entry, which goes whole",
                     where=path,
-                    cure="run: autopoiesis knowledge archive",
+                    hint="run: autopoiesis knowledge archive",
                 )
             if why := why_kept(path):
                 raise ChangeRefused(f"is not archived: {why}", where=path)
@@ -210,10 +210,10 @@ class Retention:
                 raise ChangeRefused(
                     f"is named by {others[0].source}:{others[0].line}, which would load it",
                     where=path,
-                    cure="take it out there first",
+                    hint="take it out there first",
                 )
             if self._is_taken(archived(path)):
-                raise ChangeRefused("exists already", where=archived(path), cure="move it away first")
+                raise ChangeRefused("exists already", where=archived(path), hint="move it away first")
         moves, proposal = self._moving(links, chosen, "to the archive")
         return proposal, moves
 
@@ -233,10 +233,10 @@ class Retention:
                 raise ChangeRefused(
                     "holds single entries of other files",
                     where=path,
-                    cure="copy the lines that are wanted back",
+                    hint="copy the lines that are wanted back",
                 )
             if root.joinpath(restored(path)).exists():
-                raise ChangeRefused("exists already", where=restored(path), cure="move it away first")
+                raise ChangeRefused("exists already", where=restored(path), hint="move it away first")
         links = Links(files, scan_entries(files))
         moves, proposal = self._moving(links, chosen, "back from the archive", back=True)
         return proposal, moves
@@ -249,7 +249,7 @@ class Retention:
             inside = [name for name in known if name == path or name.startswith(f"{path}/")]
             inside = [name for name in inside if not hidden(name)]
             if not inside:
-                raise ChangeRefused("there is no such file", where=path, cure="see: autopoiesis archive list")
+                raise ChangeRefused("there is no such file", where=path, hint="see: autopoiesis archive list")
             found.update(dict.fromkeys(inside))
         return sorted(found)
 

@@ -120,7 +120,7 @@ def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
         raise ChangeRefused(
             f"the rule {idle.id} is {idle.state}",
             where=PATH,
-            cure=f"put it in force first: autopoiesis rules accept {idle.id}",
+            hint=f"put it in force first: autopoiesis rules accept {idle.id}",
         )
     parts = sections_of(file.data, path)
     folder = file.path.parents[name_of(path).count("/")]

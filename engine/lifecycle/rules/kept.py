@@ -129,7 +129,7 @@ class KeptRules:
         data = made.text.encode("utf-8", "replace")
         is_new = self.rules.files.create(made.path, data)
         if not is_new and self.rules.files.read(made.path) != data:
-            raise ChangeRefused("is there already", where=made.path, cure="edit it, or delete it first")
+            raise ChangeRefused("is there already", where=made.path, hint="edit it, or delete it first")
         self.edited(made.path)
         message = commit_message("maintenance", f"an output trigger for the rule {rule.text!r:.60}")
         wanted = self.rules.config().git.auto_commit

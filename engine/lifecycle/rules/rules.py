@@ -165,7 +165,7 @@ class Rules:
         found = (book or self.book()).get(name)
         if found is None:
             raise ChangeRefused(
-                f"there is no rule {name!r:.40}", where=PATH, cure="list them: autopoiesis rules"
+                f"there is no rule {name!r:.40}", where=PATH, hint="list them: autopoiesis rules"
             )
         return found
 
@@ -277,7 +277,7 @@ class Rules:
             raise ChangeRefused(
                 "no model is set to word rules",
                 where="rules.provider",
-                cure="autopoiesis config set rules.provider …",
+                hint="autopoiesis config set rules.provider …",
             )
         if not rules:
             return Change((), ChangeCommit(why="nothing new to commit"))
@@ -348,7 +348,7 @@ class Rules:
                 raise ChangeRefused(
                     "was changed since the last commit",
                     where=PATH,
-                    cure=f"commit it first: autopoiesis commit {PATH}",
+                    hint=f"commit it first: autopoiesis commit {PATH}",
                 )
             data = b""
             with contextlib.suppress(AutopoiesisError, FileNotFoundError):

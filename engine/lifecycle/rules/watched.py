@@ -51,7 +51,7 @@ def watcher_of(rule: Rule, pattern: str, workspace: Workspace) -> Watcher:
         raise ChangeRefused(
             f"nothing in an agent's words or commands would show that {rule.text!r:.80} is broken",
             where=PATH,
-            cure="say what does: --pattern REGEX",
+            hint="say what does: --pattern REGEX",
         )
     trigger = {"type": "pattern", "match": found, "scope": "output", "correction_hint": rule.text}
     header = {
@@ -66,5 +66,5 @@ def watcher_of(rule: Rule, pattern: str, workspace: Workspace) -> Watcher:
     problems = check_versions({path: text.encode("utf-8", "replace")}, workspace)
     wrong = next((problem for problem in problems if problem.severity == "error"), None)
     if wrong is not None:
-        raise ChangeRefused(wrong.what, where="--pattern" if pattern else path, cure=wrong.cure)
+        raise ChangeRefused(wrong.what, where="--pattern" if pattern else path, hint=wrong.hint)
     return Watcher(path, text, sees, problems)

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 from engine.errors import AutopoiesisError, JobError, Problem
-from engine.events import EngineEvent, JobEnded, JobStarted, Signal, Trouble
+from engine.events import EngineEvent, ErrorReported, JobEnded, JobStarted, Signal
 from engine.lifecycle.schedule.job import By, Job, JobRow, JobRun, Result, Task
 from engine.lifecycle.schedule.locks import is_taken, take
 from engine.lifecycle.schedule.log import JobLog, JobRecord, Past
@@ -130,13 +130,13 @@ class Schedule:
         job = self._job(name)
         if job.topic:
             raise JobError(
-                "its times are those of a topic's trigger", where=name, cure=f"edit topics/{job.topic}.md"
+                "its times are those of a topic's trigger", where=name, hint=f"edit topics/{job.topic}.md"
             )
         if cron is None and job.cron == OFF:
-            raise JobError(f"{name} is off by its own setting", cure=f"autopoiesis jobs set {name} TIMES")
+            raise JobError(f"{name} is off by its own setting", hint=f"autopoiesis jobs set {name} TIMES")
         wrong = "" if cron in (None, OFF) else problem(cron or "")
         if wrong:
-            raise JobError(f"{cron!r} {wrong}", cure=f"{CURE}, or off")
+            raise JobError(f"{cron!r} {wrong}", hint=f"{CURE}, or off")
         others = {each: it for each, it in self._config().lifecycle.schedule.items() if each != name}
         return (others if cron is None or cron == job.cron else {**others, name: cron}) or None
 
@@ -164,7 +164,7 @@ class Schedule:
             self._by = by
             self._guarded(self._hold)
             for found in self.problems():
-                self._publish(Trouble(self._clock(), str(found)))
+                self._publish(ErrorReported(self._clock(), str(found)))
             self._thread = threading.Thread(target=self._watch, name="autopoiesis-schedule", daemon=True)
             self._thread.start()
 
@@ -229,7 +229,7 @@ class Schedule:
             said = f"the schedule does not run: {error}"
             if said not in self._told:
                 self._told.add(said)
-                self._publish(Trouble(self._clock(), said))
+                self._publish(ErrorReported(self._clock(), said))
 
     def _hold(self) -> bool:
         """Whether this is the program that runs the schedule."""
@@ -264,7 +264,9 @@ class Schedule:
         before = next((run for run in self.log.runs(record.job) if run.id < record.run and run.end), None)
         is_known = before is not None and (before.result, before.said) == (record.result, record.said)
         if record.result == "failed" or (record.result == "refused" and not is_known):
-            self._publish(Trouble(record.at, f"the job {record.job} {_WORDS[record.result]}: {record.said}"))
+            self._publish(
+                ErrorReported(record.at, f"the job {record.job} {_WORDS[record.result]}: {record.said}")
+            )
 
     # What is due.
 
@@ -327,7 +329,7 @@ class Schedule:
     ) -> Running:
         lock = take(self._files.workspace, _lock_name(job))
         if lock is None:
-            raise JobError(f"the job {job.name} is running already", cure="see: autopoiesis jobs")
+            raise JobError(f"the job {job.name} is running already", hint="see: autopoiesis jobs")
         try:
             started = self.log.append("started", job=job.name, due=due, by=by)
         except BaseException:
@@ -361,8 +363,8 @@ class Schedule:
         jobs = {job.name: job for job in self._jobs()}
         if name not in jobs:
             guess = near(name, jobs)
-            cure = f"did you mean {guess}?" if guess else "see: autopoiesis jobs"
-            raise JobError(f"there is no job {name}", cure=cure)
+            hint = f"did you mean {guess}?" if guess else "see: autopoiesis jobs"
+            raise JobError(f"there is no job {name}", hint=hint)
         return jobs[name]
 
     def _cron(self, job: Job) -> str:

@@ -89,7 +89,7 @@ def import_chats(
         data = stream.read(MOST_BYTES + 1) or b""
         written = source.stat().st_mtime
     if len(data) > MOST_BYTES:
-        raise ImportFailed(f"is larger than {MOST_BYTES >> 20} MB", where=str(source), cure="split it")
+        raise ImportFailed(f"is larger than {MOST_BYTES >> 20} MB", where=str(source), hint="split it")
     taken = Taken(len(data), hashlib.sha256(data).hexdigest()[:16])
     at = datetime.fromtimestamp(written, UTC)
     file = _File(source, shown_source(source), taken, at, clock() - written > IDLE_S)

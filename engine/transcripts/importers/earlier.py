@@ -119,4 +119,4 @@ class Earlier:
             raise self._changed()
 
     def _changed(self) -> Changed:
-        return Changed("was changed by another program", where=self.path, cure="import it again")
+        return Changed("was changed by another program", where=self.path, hint="import it again")

@@ -43,17 +43,17 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise ImportFailed(
-            f"cannot be opened ({error.strerror})", where=str(path), cure="check the path and its permissions"
+            f"cannot be opened ({error.strerror})", where=str(path), hint="check the path and its permissions"
         ) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ImportFailed("is no regular file", where=str(path), cure="name a session's .jsonl file")
+        raise ImportFailed("is no regular file", where=str(path), hint="name a session's .jsonl file")
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
         try:
             yield stream
         except OSError as error:
             raise ImportFailed(
-                f"cannot be read ({error.strerror})", where=str(path), cure="check the disk, and try again"
+                f"cannot be read ({error.strerror})", where=str(path), hint="check the disk, and try again"
             ) from error
 
 

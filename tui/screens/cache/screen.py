@@ -88,7 +88,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         self._changes: Lane[CacheChange, str] = self.lane(
             lambda change: change.make(engine.discussions.ending),
             self._changed,
-            partial(self._changed, trouble=True),
+            partial(self._changed, error=True),
             in_turn=True,
             finish=True,
         )
@@ -293,14 +293,14 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             caching=item is not None and item.state.enabled,
         )
 
-    def _changed(self, change: CacheChange, said: str, *, trouble: bool = False) -> None:
-        self.say(said, trouble=trouble)
+    def _changed(self, change: CacheChange, said: str, *, error: bool = False) -> None:
+        self.say(said, error=error)
         self.state.ended(change.discussion_id)
         self.show()
         self.look()
 
     def _written(self, value: tuple[str, object], said: str, *, done: bool = True) -> None:
-        self.say(said, trouble=not done)
+        self.say(said, error=not done)
         self.state.changed(*value, done=done)
         self.show()
         self.look()

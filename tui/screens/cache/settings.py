@@ -189,7 +189,7 @@ class SettingsPanel(KeyedRows[SettingItem]):
     def summarise(self) -> None:
         item = self.selected
         problem = self.where is not None and bool(self.where.problem)
-        self.set_frame("", place_of(item, self.where) if item is not None else "", trouble=problem)
+        self.set_frame("", place_of(item, self.where) if item is not None else "", error=problem)
 
     def selected_text(self) -> str:
         """The selected setting as a line: ``cache.anthropic: on``."""

@@ -24,7 +24,7 @@ DOING: dict[Verb, str] = {
     "disable": "switching off …",
     "enable": "switching on …",
 }
-Phase = Literal["loading", "trouble", "empty", "found"]
+Phase = Literal["loading", "error", "empty", "found"]
 
 
 class CacheState:
@@ -44,7 +44,7 @@ class CacheState:
     def phase(self) -> Phase:
         """What the discussions' panel shows."""
         if self.overview is None:
-            return "trouble" if self.problem else "loading"
+            return "error" if self.problem else "loading"
         return "found" if self.overview.discussions else "empty"
 
     def next_period(self) -> None:

@@ -119,7 +119,7 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
         if merge is None:
             self._plans.ask(self.right)
         elif merge.conflicts:
-            self.say("nothing can be merged while both sides changed the same; see above", trouble=True)
+            self.say("nothing can be merged while both sides changed the same; see above", error=True)
         else:
             goes = f"stays: it is checked out in {merge.stays}" if merge.stays else "goes"
             files = plural(len(merge.diffs), "file")

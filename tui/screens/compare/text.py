@@ -189,7 +189,7 @@ def draw_merge(merge: Merge, key: str, width: int, roles: Roles) -> list[Row]:
     rows: list[Row] = []
     for conflict in merge.conflicts:
         first, *rest = explained(conflict)
-        rows += wrap([("! ", roles.trouble), (first, roles.strong)], width, indent=2)
+        rows += wrap([("! ", roles.error), (first, roles.strong)], width, indent=2)
         for line in rest:
             room = width - _INDENT
             rows += [Row().gap(_INDENT).extend(row) for row in wrap([(line, roles.normal)], room, indent=9)]

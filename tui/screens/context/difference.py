@@ -101,7 +101,7 @@ def difference_summary(comparison: Comparison, width: int, roles: Roles) -> tupl
         for word, sign in SIGNS.items()
     ]
     prefix = comparison.difference.prefix
-    tone = roles.active if prefix.equal else roles.trouble
+    tone = roles.active if prefix.equal else roles.error
     for lead, worded, short in ((since, True, False), ("", True, False), ("", True, True), ("", False, True)):
         pieces: list[Piece] = [(lead, roles.muted)] if lead else []
         for sign, word, number in counts:

@@ -163,9 +163,9 @@ class ContextLayout(FullScreen):
         """The sections or changes, and what was left out."""
         state = self.state
         items = state.sections()
-        note, trouble = self._note()
+        note, error = self._note()
         index = state.change if state.comparing else state.section
-        self.sections.show_list(items, index, query=state.queries["sections"], note=note, trouble=trouble)
+        self.sections.show_list(items, index, query=state.queries["sections"], note=note, error=error)
         rows = state.left_out_rows()
         query = state.queries["left-out"]
         nothing = "Nothing holds these words." if query else "Everything got in."

@@ -21,7 +21,7 @@ class EntryList(RowList[ListItem]):
     reasons: ClassVar[bool] = False
     """Whether the reason matters more than the share of the budget."""
     note = ""
-    is_trouble = False
+    is_error = False
     _columns = Columns()
     _words = ""
 
@@ -32,7 +32,7 @@ class EntryList(RowList[ListItem]):
         return chosen if isinstance(chosen, SectionItem) else None
 
     def show_list(
-        self, items: Sequence[ListItem], index: int, *, query: str = "", note: str = "", trouble: bool = False
+        self, items: Sequence[ListItem], index: int, *, query: str = "", note: str = "", error: bool = False
     ) -> None:
         """Shows another list.
 
@@ -40,7 +40,7 @@ class EntryList(RowList[ListItem]):
             index: The entry to select, by its own index.
             query: Words to mark.
             note: What stands there where there are no rows.
-            trouble: Whether that is bad news.
+            error: Whether that is bad news.
         """
         if items is not self.items:
             columns = Columns.of(items, reasons=self.reasons)
@@ -49,9 +49,9 @@ class EntryList(RowList[ListItem]):
                 self._cache.clear()
                 self.refresh()
             self.show(items)
-        if not items and (note, trouble) != (self.note, self.is_trouble):
+        if not items and (note, error) != (self.note, self.is_error):
             self.refresh()
-        self.note, self.is_trouble = note, trouble
+        self.note, self.is_error = note, error
         self.select_entry(index)
 
     def select_entry(self, index: int) -> None:
@@ -90,8 +90,8 @@ class EntryList(RowList[ListItem]):
 
     def empty(self, width: int) -> list[Row]:
         roles = self.roles
-        if self.is_trouble:
-            return wrap([("! ", roles.trouble), (self.note, roles.trouble)], width, indent=2)
+        if self.is_error:
+            return wrap([("! ", roles.error), (self.note, roles.error)], width, indent=2)
         return wrap([(self.note, roles.muted)], width)
 
     def selected_text(self) -> str:

@@ -283,4 +283,4 @@ def _section(item: SectionItem, width: int, roles: Roles, columns: Columns, quer
 
 def sign_style(sign: Sign, roles: Roles) -> Style:
     """How what came, went, changed or moved looks."""
-    return {"+": roles.active, "-": roles.trouble, "~": roles.gate, ">": roles.tier2}.get(sign, roles.normal)
+    return {"+": roles.active, "-": roles.error, "~": roles.gate, ">": roles.tier2}.get(sign, roles.normal)

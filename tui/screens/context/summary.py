@@ -100,7 +100,7 @@ def _parts(compiled: Compiled, roles: Roles, *, short: bool) -> list[Row]:
             dropped.add(f", {count(compiled.unflushed_turns)} unflushed", roles.gate)
         parts.append(dropped)
     if compiled.problems:
-        parts.append(Row((f"! {plural(len(compiled.problems), 'problem')}", roles.trouble)))
+        parts.append(Row((f"! {plural(len(compiled.problems), 'problem')}", roles.error)))
     return [*parts, reply] if short else parts
 
 

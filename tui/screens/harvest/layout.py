@@ -125,8 +125,8 @@ class HarvestLayout(ListDetail):
         state = self.state
         if state.phase == "loading":
             return [Row(("looking at the conversations …", roles.faint))]
-        if state.phase == "trouble":
-            said = wrap([("! ", roles.trouble), (state.problem, roles.trouble)], width, indent=2)
+        if state.phase == "error":
+            said = wrap([("! ", roles.error), (state.problem, roles.error)], width, indent=2)
             return [*said, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
         if self.words:
             return [Row(("no conversation holds these words; esc shows all", roles.muted))]

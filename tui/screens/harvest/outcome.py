@@ -66,7 +66,7 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
     if progress.brake:
         rows += _brake(progress.brake, width, roles)
     elif progress.problem:
-        rows += [*wrap([("! ", roles.trouble), (progress.problem, roles.trouble)], width, indent=2), Row()]
+        rows += [*wrap([("! ", roles.error), (progress.problem, roles.error)], width, indent=2), Row()]
     report = progress.report
     if report is not None and report.stopped:
         why = "stopped" if report.stopped == "stopped" else f"stopped: {report.stopped}"
@@ -87,9 +87,9 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
         rows += [Row(), Row((f"not harvested: {count(len(failures))}", roles.strong))]
     for each in failures:
         pieces = [
-            ("! ", roles.trouble),
+            ("! ", roles.error),
             (f"{short_path(each.path)}  ", roles.normal),
-            (each.error or each.outcome, roles.trouble),
+            (each.error or each.outcome, roles.error),
             ("" if each.error.endswith("kept") else f"; {_HINTS[each.outcome]}", roles.muted),
         ]
         rows += wrap(pieces, width, indent=2)

@@ -132,11 +132,11 @@ def result_words(result: Result) -> str:
 
 def draw_stage(item: StageItem, width: int, roles: Roles, *, chosen: bool) -> Row:
     """A row: sign, conversation, and how far it is."""
-    tone = {"✓": roles.active, "→": roles.active, "!": roles.trouble, "…": roles.gate}.get(
+    tone = {"✓": roles.active, "→": roles.active, "!": roles.error, "…": roles.gate}.get(
         item.sign, roles.dropped
     )
     row = Row((f"{item.sign} ", tone))
     name = max(12, width * 2 // 5) if item.words else width - 2
     row.fit(clip_start(short_path(item.path), name), name, roles.strong if chosen else roles.normal)
-    tone = roles.trouble if item.sign == "!" else roles.muted
+    tone = roles.error if item.sign == "!" else roles.muted
     return row.gap(2).add(clip(item.words, max(4, width - row.cells)), tone).cut(width)

@@ -149,7 +149,7 @@ class HarvestRun:
         if watched is not None:
             watched()
         elif now.ended and passing is not None:
-            passing(Said(in_passing(now), trouble=bool(now.problem)))
+            passing(Said(in_passing(now), error=bool(now.problem)))
 
 
 def in_passing(progress: Progress) -> str:

@@ -88,7 +88,7 @@ class Price:
 
 
 Step = Literal["survey", "pick", "confirm", "result"]
-Phase = Literal["loading", "trouble", "found"]
+Phase = Literal["loading", "error", "found"]
 
 _TITLES = {
     "reclaim": ("reclaim", "move conversations whose knowledge is committed to the trash"),
@@ -121,7 +121,7 @@ class HarvestState:
     def take(self, read: Surveyed) -> None:
         """Takes in what there is; what can be harvested is chosen, or what failed."""
         self.problem, self.survey, self._read = read.problem, read.survey, read
-        self.phase = "found" if read.survey is not None else "trouble"
+        self.phase = "found" if read.survey is not None else "error"
         self._chosen = {
             each.path
             for each in self._candidates

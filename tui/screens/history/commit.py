@@ -42,7 +42,7 @@ class CommitView:
 
 def letter_style(letter: str, roles: Roles) -> Style:
     """The colour of what became of a file."""
-    return {"A": roles.active, "D": roles.trouble}.get(letter, roles.gate)
+    return {"A": roles.active, "D": roles.error}.get(letter, roles.gate)
 
 
 def draw_commit(view: CommitView, width: int, roles: Roles) -> list[tuple[Row, int]]:
@@ -75,7 +75,7 @@ def draw_commit(view: CommitView, width: int, roles: Roles) -> list[tuple[Row, i
 
 def _files(view: CommitView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     if view.problem:
-        return [(row, FACT) for row in wrap([("! ", roles.trouble), (view.problem, roles.normal)], width)]
+        return [(row, FACT) for row in wrap([("! ", roles.error), (view.problem, roles.normal)], width)]
     if view.files is None:
         return [(Row(("looking at its files …", roles.faint)), FACT)]
     if not view.files:

@@ -34,7 +34,7 @@ _SHORT: dict[Kind, str] = {
 }  # fmt: skip
 _WORD, _ABBREVIATED = 12, 5
 _TALK, _TAG = 30, 26
-Phase = Literal["loading", "trouble", "found"]
+Phase = Literal["loading", "error", "found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def draw_none(phase: Phase, problem: str, narrowed: str, more: bool, width: int,
     """
     if phase == "loading":
         return [Row(("reading …", roles.faint))]
-    if phase == "trouble":
-        rows = wrap([("! ", roles.trouble), (problem, roles.normal)], width, indent=2)
+    if phase == "error":
+        rows = wrap([("! ", roles.error), (problem, roles.normal)], width, indent=2)
         return [*rows, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
     rest = "; enter in the filter looks through the older ones" if more else "; esc shows all"
     return wrap([(f"no commit {narrowed}{rest}", roles.muted)], width)

@@ -221,7 +221,7 @@ class HistoryLayout(ListDetail):
 
     def _page_failed(self, wanted: Wanted, problem: str) -> None:
         if wanted.before:
-            self.say(problem, trouble=True)
+            self.say(problem, error=True)
             return
         self.state.fail(problem)
         self._seeks = ""

@@ -286,7 +286,7 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
         self.seek(done.revision)
 
     def _given_up(self, problem: str) -> None:
-        self.say(problem, trouble=True)
+        self.say(problem, error=True)
         self.state.show_diff()
         self.look()
 

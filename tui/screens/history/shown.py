@@ -61,7 +61,7 @@ class ShownPanel(TextPanel):
 
 def problem_text(problem: str) -> Text:
     """Why there is nothing to show."""
-    return Text(TextPage(()), lambda roles: [[("! ", roles.trouble), (problem, roles.normal)]])
+    return Text(TextPage(()), lambda roles: [[("! ", roles.error), (problem, roles.normal)]])
 
 
 def note_text(note: str) -> Text:
@@ -72,7 +72,7 @@ def note_text(note: str) -> Text:
 def counts_of(added: int, removed: int, roles: Roles) -> list[Piece]:
     """``+3 −1``."""
     return [(f"+{count(added)} ", roles.active if added else roles.faint),
-            (f"−{count(removed)}", roles.trouble if removed else roles.faint)]  # fmt: skip
+            (f"−{count(removed)}", roles.error if removed else roles.faint)]  # fmt: skip
 
 
 def _shown_of(shown: int, total: int, roles: Roles) -> list[Piece]:
@@ -144,11 +144,11 @@ def learned_pieces(learned: Learned, roles: Roles) -> list[list[Piece]]:
             [("it stands today in ", roles.muted), (f"{place.path}:{place.line}{more}", roles.normal)]
         )
     elif went is not None:
-        rows.append([("gone today: ", roles.trouble),
+        rows.append([("gone today: ", roles.error),
                      (f"taken out {minute(went.entry.at)} by {went.entry.revision[:8]} {went.entry.title}",
                       roles.normal)])  # fmt: skip
     else:
-        rows.append([("gone today", roles.trouble), (", in no commit yet", roles.normal)])
+        rows.append([("gone today", roles.error), (", in no commit yet", roles.normal)])
     if learned.shallow:
         rows.append([("the clone is shallow: it may be older", roles.gate)])
     return rows
@@ -197,8 +197,8 @@ def plan_text(plan: UndoPlan, key: str) -> Text:
             rows.append([("there is nothing left of it to undo", roles.gate)])
         for each in plan.blocked[:_BLOCKED]:
             where = f"{each.path} " if each.path else ""
-            cure = f"; {each.cure}" if each.cure else ""
-            rows.append([("! ", roles.trouble), (f"cannot be undone: {where}{each.why}{cure}", roles.normal)])
+            hint = f"; {each.hint}" if each.hint else ""
+            rows.append([("! ", roles.error), (f"cannot be undone: {where}{each.why}{hint}", roles.normal)])
         for kept in plan.kept[:_BLOCKED]:
             rows.append([(f"{kept.path} stays: {kept.why}", roles.muted)])
         more = max(0, len(plan.blocked) - _BLOCKED) + max(0, len(plan.kept) - _BLOCKED)

@@ -227,7 +227,7 @@ class HistoryState:
 
     def fail(self, problem: str) -> None:
         """Takes in why the history cannot be read."""
-        self.phase, self.problem = "trouble", problem
+        self.phase, self.problem = "error", problem
         self._entries, self._rows, self.next = (), [], ""
 
     def narrow_to(self, kind: str, path: str) -> None:

@@ -32,7 +32,7 @@ SIGNS = {
 def _state(telling: Telling, roles: Roles) -> tuple[str, Style]:
     """How it stands, as in ``SIGNS``, and the colour of that."""
     if telling.failed:
-        return "failed", roles.trouble
+        return "failed", roles.error
     if not telling.tokens:
         return "silent", roles.faint
     if telling.injection is None:
@@ -52,7 +52,7 @@ def draw_telling(telling: Telling, width: int, roles: Roles, *, chosen: bool) ->
     row.fit(first_line(telling.project) or telling.session_id[:8] or "–", 12, roles.muted)
     row.fit(count(telling.tokens) if telling.tokens else "–", 6, roles.normal, "right")
     row.fit(used, 6, tone, "right").gap(2)
-    words = roles.strong if chosen else roles.trouble if telling.failed else roles.muted
+    words = roles.strong if chosen else roles.error if telling.failed else roles.muted
     return row.add(first_line(what_of(telling)), words).cut(width)
 
 

@@ -61,7 +61,7 @@ def style_of(result: Result | None, roles: Roles) -> Style:
     """The colour of what came of a run."""
     if result is None:
         return roles.accent
-    return {"done": roles.active, "failed": roles.trouble, "refused": roles.gate}.get(result, roles.dropped)
+    return {"done": roles.active, "failed": roles.error, "refused": roles.gate}.get(result, roles.dropped)
 
 
 def sign_of(item: JobItem, roles: Roles) -> tuple[str, Style]:
@@ -96,7 +96,7 @@ def draw_job(item: JobItem, items: Sequence[JobItem], width: int, roles: Roles, 
         row.gap(2).fit("" if off else first_line(item.row.schedule), times, roles.faint)
     last = item.row.last
     has_failed = last is not None and last.result == "failed" and not item.running
-    return row.gap(2).add(first_line(item.said), roles.trouble if has_failed else roles.muted).cut(width)
+    return row.gap(2).add(first_line(item.said), roles.error if has_failed else roles.muted).cut(width)
 
 
 class JobsPanel(KeyedRows[JobItem]):

@@ -29,7 +29,7 @@ def draw_page(item: JobItem, width: int, roles: Roles) -> list[Row]:
         ("times", f"{row.schedule}{cron}", roles.normal),
         ("next", when, roles.gate if item.missed else roles.normal),
         ("running", item.said if item.running else "", roles.accent),
-        ("refused", row.refused, roles.trouble),
+        ("refused", row.refused, roles.error),
     )
     rows = [*wrap([(row.does, roles.normal)], width), Row()]
     for label, text, style in facts:

@@ -101,12 +101,12 @@ class JobsScreen(JobsLayout, panels=("jobs", "runs")):
 
     def _ran(self, name: str, run: JobRun) -> None:
         self.doing.pop(name, None)
-        self.say(f"{name} {run.result}: {run.said}", trouble=run.result != "done")
+        self.say(f"{name} {run.result}: {run.said}", error=run.result != "done")
         self.look()
 
     def _refused(self, name: str, problem: str) -> None:
         self.doing.pop(name, None)
-        self.say(problem, trouble=True)
+        self.say(problem, error=True)
         self.look()
 
     @command("o", title="Switch the job off, or on", footer="off/on", rank=4,

@@ -203,8 +203,8 @@ class GroupsPanel(KeyedRows[GroupItem]):
         off = item.group == "digest" and item.count == "off"
         beside = Row()
         if item.mark and item.mark != item.count:
-            beside.add(item.mark, roles.trouble if item.mark == BROKEN else roles.gate).gap()
-        beside.add(item.count, roles.trouble if item.count == BROKEN else roles.gate if off else roles.muted)
+            beside.add(item.mark, roles.error if item.mark == BROKEN else roles.gate).gap()
+        beside.add(item.count, roles.error if item.count == BROKEN else roles.gate if off else roles.muted)
         return row.right(beside, width).cut(width)
 
     def empty(self, width: int) -> list[Row]:

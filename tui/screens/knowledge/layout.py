@@ -190,7 +190,7 @@ class KnowledgeLayout(ListDetail):
 
     def _take(self, held: Held | None, problem: str = "") -> None:
         if not self.state.take(held, problem):
-            self.say(problem, trouble=True)
+            self.say(problem, error=True)
         self.show()
 
     def _take_unclear(self, unclear: tuple[Rebinding, ...]) -> None:

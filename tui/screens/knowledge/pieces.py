@@ -205,7 +205,7 @@ def _from(line: Line, width: int, roles: Roles) -> Row:
 
 
 def _tone(sign: str, roles: Roles) -> Style:
-    return {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.trouble}.get(sign, roles.muted)
+    return {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.error}.get(sign, roles.muted)
 
 
 class PiecesPanel(KeyedRows[Piece]):

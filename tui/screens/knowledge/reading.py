@@ -180,13 +180,13 @@ def draw_entry(
     if entry.children:
         rows += _line("holds", ", ".join(entry.children), width, roles.normal, roles)
     for problem in entry.problems:
-        rows += wrap([("! ", roles.trouble), (str(problem), roles.normal)], width, indent=2)
+        rows += wrap([("! ", roles.error), (str(problem), roles.normal)], width, indent=2)
     rows += _links(links, width, roles)
     rows.append(Row())
     if text is None:
         return [*rows, Row(("reading …", roles.faint))]
     if text.problem:
-        return rows + wrap([("! ", roles.trouble), (text.problem, roles.normal)], width, indent=2)
+        return rows + wrap([("! ", roles.error), (text.problem, roles.normal)], width, indent=2)
     return rows + _text(text.text, width, roles)
 
 
@@ -202,7 +202,7 @@ def draw_followed(step: Followed, text: EntryText | None, width: int, roles: Rol
     if text is None:
         return [*rows, Row(("reading …", roles.faint))]
     if text.problem:
-        return rows + wrap([("! ", roles.trouble), (text.problem, roles.normal)], width, indent=2)
+        return rows + wrap([("! ", roles.error), (text.problem, roles.normal)], width, indent=2)
     return rows + _text(text.text, width, roles)
 
 
@@ -211,7 +211,7 @@ def draw_digest(piece: DigestPiece | None, view: DigestView, width: int, roles: 
     rows: list[Row] = []
     if view.on and not view.problem:
         share = view.size / view.limit if view.limit else 1.0
-        tone = roles.trouble if share > 1 else roles.active
+        tone = roles.error if share > 1 else roles.active
         size = f" {count(view.size)} of {count(view.limit)} bytes"
         rows.append(bar(min(share, 1.0), max(4, width - len(size)), tone, roles.line).add(size, roles.muted))
         rows.append(

@@ -57,7 +57,7 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
         self._changes: Lane[Change, str] = self.lane(
             lambda change: change(bench.engine.knowledge),
             lambda _change, said: self._changed(said),
-            lambda _change, problem: self._changed(problem, trouble=True),
+            lambda _change, problem: self._changed(problem, error=True),
             in_turn=True,
             finish=True,
         )
@@ -276,9 +276,9 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             candidates=len(question.candidates) if question is not None else 0,
         )
 
-    def _changed(self, said: str, *, trouble: bool = False) -> None:
+    def _changed(self, said: str, *, error: bool = False) -> None:
         """A change was made, or refused."""
-        self.say(said, trouble=trouble)
+        self.say(said, error=error)
         self.look()
 
 

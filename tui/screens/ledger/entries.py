@@ -59,7 +59,7 @@ def where_of(entry: LedgerEntry) -> str:
 def record_style(item: RecordItem, roles: Roles) -> Style:
     """The colour of what became of it."""
     if item.lost or item.entry.status == "harvest-failed":
-        return roles.trouble
+        return roles.error
     return {"harvested": roles.active, "too-large": roles.gate}.get(item.entry.status, roles.dropped)
 
 
@@ -100,7 +100,7 @@ def draw_record(
 
 
 def draw_none(
-    phase: Literal["loading", "trouble", "found"],
+    phase: Literal["loading", "error", "found"],
     problem: str,
     *,
     broken: bool,
@@ -117,8 +117,8 @@ def draw_none(
     """
     if phase == "loading":
         return [Row(("reading …", roles.faint))]
-    if phase == "trouble":
-        rows = wrap([("! ", roles.trouble), (problem, roles.trouble)], width, indent=2)
+    if phase == "error":
+        rows = wrap([("! ", roles.error), (problem, roles.error)], width, indent=2)
         if broken:
             said = " rebuilds it from its versions in the history and what can be read of it."
             rows += [Row(), *wrap([("R", roles.accent), (said, roles.normal)], width)]
@@ -196,7 +196,7 @@ class EntriesPanel(KeyedRows[RecordItem]):
         error = first_line(item.entry.error) if item is not None else ""
         self.set_frame(
             " · ".join(filter(None, parts)) if self.whole else "", self.below or error,
-            trouble=bool(error) and not self.below,
+            error=bool(error) and not self.below,
         )  # fmt: skip
 
     def selected_text(self) -> str:

@@ -51,14 +51,14 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
                  (entry.path, roles.strong)], width, indent=2)  # fmt: skip
     facts = [
         *fact("conversation", _place(view), _place_tone(view, roles), width, roles),
-        *fact("why", entry.error, roles.trouble, width, roles),
+        *fact("why", entry.error, roles.error, width, roles),
         *fact("at", moment(entry.at), roles.normal, width, roles),
         *fact("sha256", item.sha256, roles.normal, width, roles),
         *fact("items", items_text(entry), roles.normal, width, roles),
         *fact("for review", _held(view), roles.gate, width, roles),
         *fact("looked at", coverage(entry), roles.normal, width, roles),
         *fact("asked", asked(entry), roles.normal, width, roles),
-        *fact("trouble", view.check.problem, roles.trouble, width, roles),
+        *fact("error", view.check.problem, roles.error, width, roles),
     ]
     rows = [(row, FACT) for row in (*head, *facts)]
     if entry.lines:
@@ -91,7 +91,7 @@ def _place_tone(view: RecordView, roles: Roles) -> Style:
     checked = view.check.entry
     if checked is None:
         return roles.faint
-    return roles.normal if checked.sound and checked.source != "changed" else roles.trouble
+    return roles.normal if checked.sound and checked.source != "changed" else roles.error
 
 
 def items_text(entry: LedgerEntry) -> str:

@@ -64,14 +64,14 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         self._restores: Lane[str, str] = self.lane(
             lambda sha256: bench.engine.knowledge.reclaimer.restore(sha256),
             self._restored,
-            lambda _sha256, problem: self._changed(problem, trouble=True),
+            lambda _sha256, problem: self._changed(problem, error=True),
             in_turn=True,
             finish=True,
         )
         self._rebuilds: Lane[None, tuple[int, int]] = self.lane(
             lambda _none: bench.engine.knowledge.ledger.rebuild(),
             lambda _none, made: self._rebuilt(*made),
-            lambda _none, problem: self._changed(problem, trouble=True),
+            lambda _none, problem: self._changed(problem, error=True),
             finish=True,
         )
 
@@ -187,9 +187,9 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         self.state.take_tally(tally)
         self.show()
         if tally is None:
-            self.say(problem, trouble=True)
+            self.say(problem, error=True)
         elif tally.lost or not self.entries.display:
-            self.say(str(tally), trouble=bool(tally.lost))
+            self.say(str(tally), error=bool(tally.lost))
 
     @command(
         "r",
@@ -217,9 +217,9 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
     def _restored(self, sha256: str, path: str) -> None:
         self._changed(f"{path} is back, sha256 {sha256[:12]}; no harvest touches it from now on")
 
-    def _changed(self, said: str, *, trouble: bool = False) -> None:
+    def _changed(self, said: str, *, error: bool = False) -> None:
         """A conversation was restored or the ledger rebuilt, or neither could be."""
-        self.say(said, trouble=trouble)
+        self.say(said, error=error)
         self.look()
 
     def _kept_in(self, item: RecordItem) -> str:

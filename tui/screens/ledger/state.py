@@ -109,7 +109,7 @@ def verify_entries(
     return Tally.of(found)
 
 
-Phase = Literal["loading", "trouble", "found"]
+Phase = Literal["loading", "error", "found"]
 
 
 class LedgerState:
@@ -153,7 +153,7 @@ class LedgerState:
     def take(self, read: Entries) -> None:
         """Takes in what was read."""
         self.problem, self.broken = read.problem, read.broken
-        self.phase = "found" if read.found is not None else "trouble"
+        self.phase = "found" if read.found is not None else "error"
         found = read.found or {}
         if found != self._found:
             self.tally = None  # it was about other entries

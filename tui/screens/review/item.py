@@ -166,7 +166,7 @@ def _difference(source: SourceLines | None, width: int, roles: Roles) -> list[Ro
     if source is None:
         return [Row(("reading …", roles.faint))]
     rows = wrap([(source.problem, roles.gate)], width) if source.problem else []
-    styles = {"+": roles.active, "-": roles.trouble, "@": roles.faint}
+    styles = {"+": roles.active, "-": roles.error, "@": roles.faint}
     for line in source.lines:
         rows += wrap([(line or " ", styles.get(line[:1], roles.normal))], width)
     return rows

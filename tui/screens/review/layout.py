@@ -88,7 +88,7 @@ class ReviewLayout(ListDetail):
         state = self.state
         if state.phase == "loading":
             return [Row((READING, roles.faint))]
-        if state.phase == "trouble":
+        if state.phase == "error":
             return unreadable("What waits", state.problem, width, roles)
         if state.query:
             return [Row(("no item holds these words; esc shows all", roles.muted))]
@@ -98,7 +98,7 @@ class ReviewLayout(ListDetail):
 
     def _take(self, items: tuple[Waiting, ...] | None, problem: str = "") -> None:
         if not self.state.take(items, problem):
-            self.say(problem, trouble=True)
+            self.say(problem, error=True)
         self.show()
 
     def _take_source(self, item: Waiting, lines: SourceLines) -> None:

@@ -148,7 +148,7 @@ class QueuePanel(KeyedRows[ReviewItem]):
         """Sign, kind, text; where there is room why it was held and its conversation; its age."""
         roles = self.roles
         each = item.waiting
-        tone = (roles.trouble if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
+        tone = (roles.error if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
         row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
         room = max(8, width - row.cells - _AGE - 2)
         reason = name = 0

@@ -133,7 +133,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         if text:
             self._accept(item, "" if text == item.item.text else text)
         else:
-            self.say("an item cannot be empty; x rejects it", trouble=True)
+            self.say("an item cannot be empty; x rejects it", error=True)
 
     # Settling
 
@@ -184,7 +184,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         """Edit the item's text in the line; enter accepts what stands there, esc leaves the item waiting."""
         item = self.selected()
         if item is not None and item.change is not None:
-            self.say("a change of files is accepted as it is; e opens the file", trouble=True)
+            self.say("a change of files is accepted as it is; e opens the file", error=True)
         elif item is not None:
             self.state.rewording = item
             self.open_line("wording", "reword", item.item.text)
@@ -217,7 +217,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         listed = self.listed_waiting()
         items = tuple(each for each in listed if not is_risky(each))
         if not items:
-            self.say("all that is listed could do harm: a accepts one of them", trouble=True)
+            self.say("all that is listed could do harm: a accepts one of them", error=True)
             return
         left = len(listed) - len(items)
         room = max(3, self.app.size.height - ROOM)

@@ -43,14 +43,14 @@ class Settling:
 
         Args:
             ended: Called with the id of each, and whether it was settled.
-            tell: Says in passing what became of them, with ``trouble`` where it failed.
+            tell: Says in passing what became of them, with ``error`` where it failed.
         """
         done: list[Reviewed] = []
         for item in self.items:
             try:
                 done.append(self._one(review, item))
             except (AutopoiesisError, OSError) as error:
-                tell(f"{first_line(item.item.text)[:NAMED]}: {error}", trouble=True)
+                tell(f"{first_line(item.item.text)[:NAMED]}: {error}", error=True)
                 ended(item.id, False)
             else:
                 ended(item.id, True)

@@ -15,7 +15,7 @@ from tui.screens.review.queue import ReviewItem, item_of
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
 
-Phase = Literal["loading", "trouble", "empty", "found"]
+Phase = Literal["loading", "error", "empty", "found"]
 
 
 class ReviewState:
@@ -36,7 +36,7 @@ class ReviewState:
     def phase(self) -> Phase:
         """What the list shows."""
         if self.all is None:
-            return "trouble" if self.problem else "loading"
+            return "error" if self.problem else "loading"
         return "found" if self.listed() else "empty"
 
     @property

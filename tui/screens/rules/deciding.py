@@ -169,7 +169,7 @@ class DecidingCommands(ElsewhereCommands):
         try:
             places = _places(typed)
         except ValueError as error:
-            self.say(f"{error}; nothing is changed", trouble=True)
+            self.say(f"{error}; nothing is changed", error=True)
         else:
             name, where = self._placed, self.placing(typed)
             what = f"holds only for {where}" if any(places.values()) else f"holds {EVERYWHERE}"

@@ -62,7 +62,7 @@ def export_page(made: Export) -> Builder:
             rows += wrap([(said, roles.muted)], width, indent=_INDENT)
         rows.append(Row())
         for sign, line in zip(signs, lines, strict=True):
-            style = {"+": roles.active, "-": roles.trouble}.get(sign, roles.muted)
+            style = {"+": roles.active, "-": roles.error}.get(sign, roles.muted)
             lead = f"{sign if sign in '+-' else ' '} "
             rows += wrap([(lead, style), (line, style)], width, indent=_INDENT)
         return rows

@@ -59,7 +59,7 @@ def style_of(rule: Rule, roles: Roles) -> Style:
     if rule.state == "said":
         return roles.gate
     if standing(rule) == "told again":
-        return roles.trouble
+        return roles.error
     return roles.active if rule.state == "in force" else roles.dropped
 
 

@@ -171,7 +171,7 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
     def _learned(self, done: Learning | None, problem: str = "") -> None:
         self.reading = ""
         if done is None:
-            self.say(problem, trouble=True)
+            self.say(problem, error=True)
         else:
             found = done.learned
             parts = (

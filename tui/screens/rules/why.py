@@ -83,7 +83,7 @@ def draw_why(view: WhyView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     ]
     rows = [(row, FACT) for row in head]
     if view.problem:
-        return [*rows, *((row, FACT) for row in wrap([(view.problem, roles.trouble)], width))]
+        return [*rows, *((row, FACT) for row in wrap([(view.problem, roles.error)], width))]
     if view.sayings is None:
         return [*rows, (Row(("looking it up …", roles.faint)), FACT)]
     if not view.sayings:

@@ -269,7 +269,7 @@ class SearchLayout(FullScreen):
     def _watch_index(self) -> None:
         """Looks at an index that is being made until it is there."""
         status = self.state.status
-        wanted = status is not None and status.state != "ready" and not status.trouble
+        wanted = status is not None and status.state != "ready" and not status.error
         if wanted and self._poll is None:
             self._poll = self.set_interval(POLL_S, self.look)
         elif not wanted and self._poll is not None:

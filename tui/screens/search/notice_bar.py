@@ -36,8 +36,8 @@ def notice(status: IndexStatus | None, *, read_only: bool = False) -> tuple[str,
         return "", False
     if status.state != "ready":
         why = first_line(status.why) or "the search index cannot be used"
-        if status.trouble:
-            return f"{why}, and cannot be made anew: {first_line(status.trouble)} · files are searched", True
+        if status.error:
+            return f"{why}, and cannot be made anew: {first_line(status.error)} · files are searched", True
         coming = " until it is back" if not read_only else ""
         return f"{why}: the files themselves are searched{coming}, by words alone", True
     if status.without_vectors:

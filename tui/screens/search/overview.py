@@ -160,10 +160,10 @@ def draw_nothing(
     return rows
 
 
-def draw_trouble(problem: str, width: int, roles: Roles) -> list[Row]:
+def draw_error(problem: str, width: int, roles: Roles) -> list[Row]:
     """Draws why there is no answer."""
     return [
-        Row(("The search failed.", roles.trouble)),
+        Row(("The search failed.", roles.error)),
         Row(),
         *wrap([(problem, roles.normal)], width),
         Row(),

@@ -13,7 +13,7 @@ from tui.render.figures import count, score
 from tui.render.roles import Roles
 from tui.render.search_hits import Hit, hit_rows
 from tui.render.search_why import BACK, draw_why
-from tui.screens.search.overview import KINDS, counted, draw_nothing, draw_overview, draw_trouble
+from tui.screens.search.overview import KINDS, counted, draw_error, draw_nothing, draw_overview
 from tui.screens.search.searching import MOST
 from tui.screens.search.state import SearchState
 
@@ -29,8 +29,8 @@ def draw_none(state: SearchState, width: int, height: int, roles: Roles) -> list
     match state.phase:
         case "overview":
             return draw_overview(state.inventory, state.only, width, roles, height)
-        case "trouble":
-            return draw_trouble(state.problem, width, roles)
+        case "error":
+            return draw_error(state.problem, width, roles)
         case "nothing":
             elsewhere, more = (answer.elsewhere, answer.elsewhere_more) if answer else (0, False)
             return draw_nothing(state.query, state.only, elsewhere, more, state.status, width, roles)
@@ -104,7 +104,7 @@ class ResultsPanel(KeyedRows[Hit]):
             if state.more:
                 can = state.wanted.limit < MOST
                 below.append("m brings more" if can else "a search brings no more; add a word")
-        self.set_frame(beside, joined_within(below, room - 2), trouble=state.phase == "trouble")
+        self.set_frame(beside, joined_within(below, room - 2), error=state.phase == "error")
 
     def selected_text(self) -> str:
         return self.selected.result.text if self.selected is not None else ""

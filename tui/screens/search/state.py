@@ -17,7 +17,7 @@ from tui.screens.search.searching import FIRST, MOST, Answer, Search
 
 KINDS: tuple[str, ...] = ("", *CATEGORIES)
 """What the search can keep to, in the order of the key; the first is everything."""
-Phase = Literal["overview", "searching", "found", "nothing", "trouble"]
+Phase = Literal["overview", "searching", "found", "nothing", "error"]
 
 
 class SearchState:
@@ -73,7 +73,7 @@ class SearchState:
         if not self.asked:
             return "overview"
         if self.problem:
-            return "trouble"
+            return "error"
         if self.hits:
             return "found"
         return "searching" if self.pending or self.answer is None else "nothing"

@@ -85,7 +85,7 @@ class _Block:
             same = line.after == line.before and not line.change
             row.add(self.arrow, roles.faint).add(line.after, roles.muted if same else roles.strong)
         if line.change:
-            tone = {True: roles.active, False: roles.trouble, None: roles.gate}[line.better]
+            tone = {True: roles.active, False: roles.error, None: roles.gate}[line.better]
             row.to(self.name + self.before + len(self.arrow) + self.after)
             row.gap().add(line.change, tone)
         return row
@@ -191,7 +191,7 @@ def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
     if view.fitting:
         return [Row(("fitting the thresholds to the labels …", roles.faint))]
     if view.problem:
-        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
+        return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     proposal = view.proposal
     if proposal is None:
         return wrap([(view.alone, roles.muted)], width, indent=2) if view.alone else []

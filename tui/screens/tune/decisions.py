@@ -70,7 +70,7 @@ def decision_row(item: DecisionItem, width: int, roles: Roles, chosen: bool = Fa
     row = Row()
     wide, roomy = width >= _WIDE, width >= _ROOMY
     if item.kind:
-        tone = {"fixed": roles.active, "lost": roles.trouble, "changed": roles.gate}[item.kind]
+        tone = {"fixed": roles.active, "lost": roles.error, "changed": roles.gate}[item.kind]
         row.add(f"{SIGNS[item.kind]} ", tone)
         if roomy:
             row.fit(item.kind, 8, tone)

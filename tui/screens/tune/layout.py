@@ -155,7 +155,7 @@ class TuneLayout(FullScreen):
         if problem and state.table is None:
             state.problem = problem
         elif problem:
-            self.say(problem, trouble=True)
+            self.say(problem, error=True)
         self.show()
 
     # What a person does

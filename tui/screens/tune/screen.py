@@ -226,7 +226,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         if changes is None or self.changes.display or topic != self.state.topic:
             return
         said = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
-        self.say(said, trouble=bool(changes.problem))
+        self.say(said, error=bool(changes.problem))
 
     @command("z", title="Undo the last applied change", footer="undo", rank=16, needs=[WRITABLE])
     def undo(self) -> None:
@@ -241,7 +241,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     def _write(self, changes: tuple[Change, ...]) -> Written:
         """Writes labels and thresholds, off the screen's thread."""
-        told = partial(self.later, self._thresholds_written), partial(self.tell, trouble=True)
+        told = partial(self.later, self._thresholds_written), partial(self.tell, error=True)
         return write_all(self.bench.engine.tuning, changes, *told)
 
     def _thresholds_written(self, wanted: NewThresholds, applied: Applied) -> None:

@@ -33,7 +33,7 @@ SORTED_BY: dict[Sorting, str] = {
     "name": "by name",
 }
 POOR = 0.7
-"""Precision, recall or F1 below which a figure is shown as trouble."""
+"""Precision, recall or F1 below which a figure is shown as error."""
 _COLUMNS: tuple[tuple[Column, int, int], ...] = (
     ("rates", 10, 12), ("calls", 7, 14), ("cost", 8, 16), ("labels", 8, 30),
 )  # fmt: skip
@@ -140,7 +140,7 @@ def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles
 def _note(view: TopicList, width: int, roles: Roles) -> list[Row]:
     """What stands where there are no topics."""
     if view.problem:
-        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
+        return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     if view.loading:
         return [Row(("reading the decision log …", roles.faint))]
     if view.figures:
@@ -182,7 +182,7 @@ def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong
     calls, cost = figures.gate_calls_per_day, figures.cost_usd_per_day
 
     def rate(value: float | None, plain: Style = roles.normal) -> Piece:
-        style = roles.faint if value is None or thin else roles.trouble if value < POOR else plain
+        style = roles.faint if value is None or thin else roles.error if value < POOR else plain
         return rate_text(value), style
 
     pieces = (

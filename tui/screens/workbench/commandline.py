@@ -44,9 +44,9 @@ def run_line(
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise AutopoiesisError(f"the line cannot be read: {error}", cure="close its quotes") from error
+        raise AutopoiesisError(f"the line cannot be read: {error}", hint="close its quotes") from error
     if words and words[0] in NEEDS_A_SCREEN:
-        raise AutopoiesisError(f"{words[0]} needs a terminal of its own", cure="run it in another window")
+        raise AutopoiesisError(f"{words[0]} needs a terminal of its own", hint="run it in another window")
     plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8:replace"}
     ends = time.monotonic() + deadline_s
     with subprocess.Popen(
@@ -67,7 +67,7 @@ def run_line(
                 if time.monotonic() >= ends:
                     printed = _end(process)
                     raise AutopoiesisError(
-                        f"{printed}stopped after {deadline_s:.0f} s", cure="run it in a shell"
+                        f"{printed}stopped after {deadline_s:.0f} s", hint="run it in a shell"
                     ) from None
     if process.returncode:
         raise AutopoiesisError(output.strip() or f"it ended with {process.returncode}")

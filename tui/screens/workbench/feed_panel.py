@@ -31,7 +31,7 @@ KINDS: dict[FeedKind, tuple[str, str]] = {
     "flush": ("⇲", "notes of turns that leave the window"),
     "job": ("↺", "a job was done"),
     "hook": ("⇥", "an agent was told something, or its session captured"),
-    "trouble": ("!", "something failed"),
+    "error": ("!", "something failed"),
 }
 """A sign per kind of row, and what it means."""
 
@@ -83,8 +83,8 @@ def _styles(kind: FeedKind, roles: Roles) -> tuple[Style, Style, Style]:
         return roles.tier2, roles.normal, roles.active
     if kind == "agent":
         return roles.tier1 + Style(underline=False), roles.normal, roles.active
-    if kind == "trouble":
-        return roles.trouble, roles.trouble, roles.trouble
+    if kind == "error":
+        return roles.error, roles.error, roles.error
     if kind in ("cron", "webhook"):
         return roles.gate, roles.muted, roles.faint
     if kind in ("memory", "commit", "flush"):

@@ -238,8 +238,8 @@ class WorkbenchLayout(FullScreen):
         if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
             self.conductor.fetch(self.shown.key)
         self.questions.heard(burst.asked, burst.closed)
-        for trouble in burst.troubles[-3:]:
-            self.say(trouble, trouble=True)
+        for error in burst.errors[-3:]:
+            self.say(error, error=True)
         if burst.progress is not None:
             self.progress = burst.progress
             self.show_bars()

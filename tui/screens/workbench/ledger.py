@@ -83,7 +83,7 @@ def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
         ),
     ]
     if row.error:
-        lines.extend(wrap([("error      ", roles.muted), (row.error, roles.trouble)], width, indent=11))
+        lines.extend(wrap([("error      ", roles.muted), (row.error, roles.error)], width, indent=11))
     lines.append(Row(("items      ", roles.muted), (count(row.items_total), roles.strong)))
     digits = max([len(count(number)) for number in row.items.values()] + [1])
     for name, number in sorted(row.items.items(), key=lambda item: (-item[1], item[0])):
@@ -108,7 +108,7 @@ def ledger_summary(view: LedgerView) -> list[tuple[str, int, str]]:
 def ledger_note(view: LedgerView, roles: Roles, width: int) -> list[Row]:
     """What stands where there are no entries."""
     if view.problem:
-        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
+        return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     return [
         Row(("nothing harvested yet", roles.normal)),
         Row(),
@@ -138,7 +138,7 @@ def failure(view: LedgerView) -> str:
 def _style(row: LedgerRow, roles: Roles) -> Style:
     if row.status == "harvested":
         return roles.active
-    return roles.trouble if row.status == "harvest-failed" else roles.dropped
+    return roles.error if row.status == "harvest-failed" else roles.dropped
 
 
 class LedgerPanel(KeyedRows[LedgerRow]):
@@ -185,7 +185,7 @@ class LedgerPanel(KeyedRows[LedgerRow]):
             self.set_frame(beside, f"/{self.query_text}" if self.query_text else "")
             return
         below = first_line(row.error) or items_text(row) or state_of(row)[1]
-        self.set_frame(beside, below, trouble=row.status == "harvest-failed")
+        self.set_frame(beside, below, error=row.status == "harvest-failed")
 
     def selected_text(self) -> str:
         """Name, hash and error."""

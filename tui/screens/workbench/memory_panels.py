@@ -26,8 +26,8 @@ class DigestPanel(LinesPanel):
     def show(self, view: DigestView) -> None:
         """Shows another state of the digest."""
         self.view = view
-        state, trouble = digest_state(view)
-        self.set_frame(below=state, trouble=trouble)
+        state, error = digest_state(view)
+        self.set_frame(below=state, error=error)
         self.changed()
 
     @property
@@ -110,8 +110,8 @@ def _digest_line(view: DigestView | None, width: int, roles: Roles) -> Row:
     row = _lead("3", "digest", roles)
     if view is None:
         return row.add("reading …", roles.faint)
-    state, trouble = digest_state(view)
-    row.add(state, roles.trouble if trouble else roles.normal)
+    state, error = digest_state(view)
+    row.add(state, roles.error if error else roles.normal)
     if view.on:
         row.gap(3).add(clip(digest_counts(view), width - row.cells), roles.muted)
     return row
@@ -122,13 +122,13 @@ def _ledger_line(view: LedgerView | None, width: int, roles: Roles) -> Row:
     if view is None:
         return row.add("reading …", roles.faint)
     if view.problem:
-        return row.add(clip(f"! {first_line(view.problem)}", width - row.cells), roles.trouble)
+        return row.add(clip(f"! {first_line(view.problem)}", width - row.cells), roles.error)
     if not view.entries:
         return row.add("nothing harvested yet", roles.muted)
     others = 0
     for sign, number, word in ledger_summary(view):
         if sign in "✓!":
-            row.add(f"{sign} {count(number)} {word}", roles.active if sign == "✓" else roles.trouble).gap(3)
+            row.add(f"{sign} {count(number)} {word}", roles.active if sign == "✓" else roles.error).gap(3)
         else:
             others += number
     if others:

@@ -68,7 +68,7 @@ def _text(output: str, *, failed: bool = False) -> Builder:
     shown, rest = lines[:OUTPUT_LINES], len(lines) - OUTPUT_LINES
 
     def build(width: int, roles: Roles) -> list[Row]:
-        style = roles.trouble if failed else roles.normal
+        style = roles.error if failed else roles.normal
         rows = [row for line in shown for row in _line(line, width, style)]
         if rest > 0:
             rows.append(

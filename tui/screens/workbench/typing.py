@@ -121,7 +121,7 @@ class WorkbenchTyping(WorkbenchLayout):
         else:
             why = ran.output.strip().partition("\n")[0]
             self.say(
-                f":{ran.line} failed: {why}" if ran.failed else f":{ran.line} has ended", trouble=ran.failed
+                f":{ran.line} failed: {why}" if ran.failed else f":{ran.line} has ended", error=ran.failed
             )
 
     @on(PromptLine.Edited)
