@@ -25,6 +25,8 @@ IN_FORCE = "How I work; keep to it without being told:"
 SAID = "I have asked for this before, so expect it:"
 CALLED_FOR = "Mind, of my rules:"
 
+_MOST_READ = 1_000
+"""Rules that are considered for a prompt; the file is anyone's to edit, and a prompt must not wait for it."""
 _MOST_CALLED = 4
 """Lines next to the message: first those of the files that are worked on, then those that share its words."""
 _LAST = 6
@@ -94,7 +96,7 @@ def _in_play(message: str, history: Sequence[Turn]) -> set[str]:
 
 def _rules(reader: Reader) -> Sequence[Rule]:
     loaded = reader.load(PATH)
-    return rules_of(loaded.text) if loaded is not None else ()
+    return rules_of(loaded.text, _MOST_READ) if loaded is not None else ()
 
 
 def _fitting(rules: Sequence[Rule], most: int) -> list[Rule]:
@@ -141,7 +143,7 @@ def _called_for(
     asked, around = stems(message[:_EXCHANGE]), stems(said[-_EXCHANGE:])
     found: list[tuple[float, int, Rule]] = []
     for number, rule in enumerate(rules):
-        mine = stems(rule.text)
+        mine = stems(rule.text[:LONGEST])
         shared = 2 * len(mine & asked) + len(mine & around)
         least = _LEAST_SHARED if rule in standing else 1
         if len(mine & asked) and shared >= 2 * least:

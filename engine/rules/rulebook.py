@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from engine.errors import DocumentError
 from engine.rules.places import paths_in
 from engine.store.documents import parse
 
@@ -47,11 +48,12 @@ headings is in prompts, and a line that you delete does not come back. Where eac
 LONGEST = 240
 """Characters of a rule."""
 
-_HEADING = re.compile(r"##[ \t]+(?P<name>.+?)[ \t]*#*[ \t]*")
-_LINE = re.compile(
-    r"[-*+][ \t]+(?P<text>\S.*?)[ \t]*(?:\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]+)*)\})?[ \t]*"
-)
+_HEADING = re.compile(r"##[ \t]+(?=\S)")
+_BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
+_MARKS = re.compile(r"\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]++)*+)\}")
 _STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADINGS.items()}
+_MOST_DIGITS = 6
+"""Digits of a count; a longer one was not written by the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Rule:
     @property
     def files(self) -> str:
         """The files for which it holds, as ``path``; where nobody gave them, those that its words name."""
-        return self.path or paths_in(self.text)
+        return self.path or paths_in(self.text[:LONGEST])
 
     @property
     def is_occasional(self) -> bool:
@@ -121,7 +123,9 @@ class Rulebook:
     """The rules of a workspace, in the order of the file."""
 
     rules: tuple[Rule, ...] = ()
-    text: str = field(default="", repr=False)  # of the file, with ``\n`` line ends; empty where there is none
+    text: str = field(
+        default="", repr=False
+    )  # the file, undecodable bytes as surrogates; empty if there is none
 
     @property
     def again(self) -> tuple[Rule, ...]:
@@ -163,36 +167,52 @@ def rule_id(text: str) -> str:
 
 
 def rules_in(data: bytes, path: str = PATH) -> Rulebook:
-    """Reads the file; never raises. Lines under other headings, and whatever is no line of a list, are no
-    rules. Of two lines with one id the first has it.
+    """Reads the file; never raises. Only list items under the known headings are rules. If two lines with
+    different texts have the same id, the first one keeps it.
     """
-    rules = rules_of(parse(data, path).body)
-    return Rulebook(rules, data.decode("utf-8", "replace").replace("\r\n", "\n"))
+    return Rulebook(rules_of(parse(data, path).body), data.decode("utf-8", "surrogateescape"))
 
 
-def rules_of(body: str) -> tuple[Rule, ...]:
-    """The rules in the text below the file's header; as ``rules_in``."""
+def rules_of(body: str, limit: int | None = None) -> tuple[Rule, ...]:
+    """The rules in the text below the file's header, as ``rules_in``; at most the first ``limit`` of them."""
     found: dict[str, Rule] = {}
     state: State | None = None
     for line in body.split("\n"):
-        if heading := _HEADING.fullmatch(line):
-            state = _STATES.get(heading["name"].casefold())
-        elif state is not None and (match := _LINE.fullmatch(line)):
-            rule = _rule(match, state)
+        heading = _heading(line)
+        if heading is not None:
+            state = _STATES.get(heading.casefold())
+        elif state is not None and (rule := _rule(line, state)) is not None:
+            if found.get(rule.id, rule).text != rule.text:  # a copy of a line, edited: a rule of its own
+                rule = Rule(rule_id(rule.text), rule.text, state, own=True)
             found.setdefault(rule.id, rule)
+            if len(found) == limit:
+                break
     return tuple(found.values())
 
 
-def _rule(match: re.Match[str], state: State) -> Rule:
-    text = match["text"]
-    if match["id"] is None:
+def _heading(line: str) -> str | None:
+    """The text of a heading of level 2; ``None`` for any other line."""
+    match = _HEADING.match(line)
+    return line[match.end() :].rstrip().rstrip("#").rstrip() if match else None
+
+
+def _rule(line: str, state: State) -> Rule | None:
+    """A list item as a rule; ``None`` for any other line."""
+    bullet = _BULLET.match(line)
+    if bullet is None:
+        return None
+    text = line[bullet.end() :].rstrip()
+    start = text.rfind("{#")
+    match = _MARKS.fullmatch(text, start) if start > 0 else None
+    if match is None:
         return Rule(rule_id(text), text, state, own=True)
     marks = dict(mark.split("=", 1) for mark in match["marks"].split())
+    told = marks.get("told", "")
     return Rule(
         match["id"],
-        text,
+        text[:start].rstrip(),
         state,
-        told=int(marks["told"]) if marks.get("told", "").isdecimal() else 0,
+        told=int(told) if told.isdecimal() and len(told) <= _MOST_DIGITS else 0,
         last=marks.get("last", ""),
         accepted=marks.get("accepted", ""),
         own="own" in marks,
@@ -226,43 +246,63 @@ def line_of(rule: Rule) -> str:
         "crowded": "yes" if rule.crowded and rule.state == "resting" else "",
     }
     shown = "".join(f" {name}={value}" for name, value in marks.items() if value)
-    return f"- {rule.text} {{#{rule.id}{shown}}}"
+    return f"- {rule.text} {{#{rule.id}{shown}}}".encode("utf-8", "replace").decode()
 
 
 def bytes_of(book: Rulebook) -> bytes:
     """The file with the rules of a book, each under the heading of its state, in their order.
 
-    Whatever else stands in it is kept: what stands above the headings and under others as it is, what stands
-    between rules below them.
+    All other text is kept with its line ends: what stands above the headings and under other headings in
+    place, what stands between rules below them.
+
+    Raises:
+        DocumentError: The file holds bytes that are not UTF-8; rewriting it could lose them.
     """
-    waiting = {state: [line_of(rule) for rule in book.rules if rule.state == state] for state in HEADINGS}
-    above, parts = _parts(book.text or NEW)
-    blocks = [above.rstrip("\n")]
+    text = book.text or NEW
+    _require_utf8(text)
+    end = "\r" if "\r\n" in text else ""
+    rules = {state: [line_of(rule) + end for rule in book.rules if rule.state == state] for state in HEADINGS}
+    above, parts = _parts(text)
+    blocks: list[Sequence[str]] = [above]
     for heading, state, others in parts:
-        rules = waiting.pop(state, []) if state is not None else []
-        other = "\n".join(others).strip("\n")
-        blocks += [heading, *filter(None, ("\n".join(rules), other))]
-    for state, rules in waiting.items():
-        if rules:
-            blocks += [f"## {HEADINGS[state]}", "\n".join(rules)]
-    return ("\n\n".join(blocks).lstrip("\n") + "\n").encode("utf-8", "replace")
+        blocks += [[heading], rules.pop(state, []) if state else [], others]
+    for state, added in rules.items():
+        if added:
+            blocks += [[f"## {HEADINGS[state]}{end}"], added]
+    lines: list[str] = []
+    for block in filter(None, map(_trimmed, blocks)):
+        lines += [end, *block] if lines else block
+    return "\n".join((*lines, "")).encode("utf-8")
 
 
-def _parts(text: str) -> tuple[str, list[tuple[str, State | None, list[str]]]]:
-    """What stands above the first heading of rules; then for each heading its line, the state that it means,
-    and the lines under it that are no rules.
+def _trimmed(lines: Sequence[str]) -> list[str]:
+    """Lines without blank ones at the start and the end."""
+    text = [number for number, line in enumerate(lines) if line.strip()]
+    return list(lines[text[0] : text[-1] + 1]) if text else []
+
+
+def _require_utf8(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise DocumentError("is not UTF-8 text", where=f"{PATH}:{line}", hint="save it as UTF-8") from None
+
+
+def _parts(text: str) -> tuple[list[str], list[tuple[str, State | None, list[str]]]]:
+    """The lines above the first heading of rules; then for each heading its line, the state it stands for,
+    and the lines below it that are not rules.
     """
-    lines = text.split("\n")
-    start = parse(text.encode("utf-8", "replace"), PATH).body_line - 1
+    start = parse(text.encode("utf-8"), PATH).body_line - 1
     above: list[str] = []
     parts: list[tuple[str, State | None, list[str]]] = []
-    for number, line in enumerate(lines):
-        heading = _HEADING.fullmatch(line) if number >= start else None
-        state = _STATES.get(heading["name"].casefold()) if heading else None
-        if heading and (parts or state is not None):
+    for number, line in enumerate(text.split("\n")):
+        heading = _heading(line) if number >= start else None
+        state = _STATES.get(heading.casefold()) if heading is not None else None
+        if heading is not None and (parts or state is not None):
             parts.append((line, state, []))
         elif not parts:
             above.append(line)
-        elif parts[-1][1] is None or not _LINE.fullmatch(line):
+        elif parts[-1][1] is None or _rule(line, parts[-1][1]) is None:
             parts[-1][2].append(line)
-    return "\n".join(above), parts
+    return _trimmed(above), parts

@@ -40,7 +40,8 @@ _AT_HAND = (
 """What shows that a sentence is about what is at hand: what each takes from its weight, so many at most."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_SPLIT = re.compile(r"(?<=[.!?。！？])\s+|\n+|\s+->\s+|\s+[-–—]+\s+(?=\w)|;\s+")
+_SPLIT = re.compile(r"(?<=[.!?。！？]) | -> | [-–—]+ (?=\w)|; ")
+"""Applied to a line with single spaces: on a long run of them it would take quadratic time."""
 _BULLET = re.compile(r"\s*(?:[-*•>]+|\d+[.)])\s+")
 _COMMAND = re.compile(r"(?:CMD )?/[\w:-]+\s*")
 _MACHINE = re.compile(
@@ -94,7 +95,8 @@ def _with_context(saying: Saying, before: str) -> Saying:
 
 
 def _sentences(own: str) -> Iterator[str]:
-    for raw in _SPLIT.split(_CODE.sub(" ", own)):
+    lines = (" ".join(line.split()) for line in _CODE.sub(" ", own).split("\n"))
+    for raw in (part for line in lines for part in _SPLIT.split(line)):
         text = _BULLET.sub("", raw, count=1) if _BULLET.match(raw) else raw
         text = forms.SIGNS.sub("", text).strip()
         if command := _COMMAND.match(text):

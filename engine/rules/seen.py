@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from engine.rules.rulebook import LONGEST
+
 _MARK = re.compile(
     r"(?P<off>\b(?:do(?:n['’]?t| not)(?! forget)|never|no longer|no more|no|not|stop|without|avoid"
     r"|shouldn['’]t|instead of|rather than|over|niemals|nie|nicht|kein\w*|jamais|nunca|nooit)\b"
@@ -62,6 +64,7 @@ _ALWAYS = {
 
 def what_breaks(rule: str) -> tuple[str, tuple[str, ...]]:
     """An expression for what breaks a rule, and what it sees in words; empty where nothing can be seen."""
+    rule = rule[:LONGEST]
     found = dict(_commands(rule))
     for literal in _forbidden(rule):
         pattern = r"\s+".join(re.escape(word).replace(r"\-", "-") for word in literal.split())

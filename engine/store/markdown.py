@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_CLOSING = re.compile(r"(?:^|(?<=[ \t]))#++$")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 
@@ -103,7 +104,12 @@ def code_lines(lines: Sequence[str]) -> tuple[list[bool], int]:
 def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
     """Index, level and title of every heading outside fenced code."""
     return [
-        (index, len(heading[1]), (heading[2] or "").strip())
+        (index, len(heading[1]), _title(line[heading.end() :]))
         for index, (line, is_code) in enumerate(zip(lines, code_lines(lines)[0], strict=True))
-        if not is_code and (heading := _HEADING.fullmatch(line))
+        if not is_code and (heading := _HEADING.match(line))
     ]
+
+
+def _title(text: str) -> str:
+    """What follows the opening ``#`` of a heading, without closing ones; in linear time."""
+    return _CLOSING.sub("", text.strip()).strip()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.errors import DocumentError
 from engine.rules.rulebook import HEADINGS, Rule, Rulebook, bytes_of, rule_id, rules_in
 
 _TEXTS = st.text(
@@ -59,9 +61,50 @@ def test_a_person_writes_moves_and_deletes_lines() -> None:
 def test_no_file_breaks_the_reader() -> None:
     for data in (
         b"",
-        b"\xff\xfe\x00",
+        b"\x00",
         b"---\n: [\n---\n## In force\n- x {#zzz}\n",
         b"## In force\n- {#aaaaaaa}\n" * 3,
+        b"## In force\n- x {#aaaaaaa told=" + b"9" * 5_000 + b"}\n",
+        b"## Replaced\n- one {#aaaaaaa by=aaaaaaa also=aaaaaaa}\n",
     ):
         book = rules_in(data)
         assert rules_in(bytes_of(book)).rules == book.rules
+
+
+def test_line_ends_and_a_byte_order_mark_are_kept() -> None:
+    lines = (
+        "---",
+        "type: rules",
+        "---",
+        "",
+        "# Rules",
+        "",
+        "## In force",
+        "",
+        "- one {#aaaaaaa}",
+        "",
+        "a note",
+        "",
+    )
+    for data in ("\r\n".join(lines).encode(), b"\xef\xbb\xbf" + "\n".join(lines).encode()):
+        book = rules_in(data)
+        assert bytes_of(book) == data
+        added = bytes_of(book.changed([Rule("bbbbbbb", "two", "in force")]))
+        end = b"\r\n" if b"\r\n" in data else b"\n"
+        assert added == data.replace(b"{#aaaaaaa}", b"{#aaaaaaa}" + end + b"- two {#bbbbbbb}")
+
+
+def test_a_file_that_is_not_utf8_is_read_and_not_rewritten() -> None:
+    book = rules_in(b"## In force\n\n- caf\xe9 first {#aaaaaaa}\n")
+    assert [rule.text for rule in book.rules] == ["caf\ufffd first"]
+    with pytest.raises(DocumentError, match=r"knowledge/rules.md:3: is not UTF-8 text; save it as UTF-8"):
+        bytes_of(book)
+
+
+def test_the_edited_copy_of_a_line_is_a_rule_of_its_own() -> None:
+    book = rules_in(
+        b"## In force\n\n- squash merges {#aaaaaaa told=2}\n- never squash on main {#aaaaaaa told=2}\n"
+    )
+    assert [(rule.id, rule.text) for rule in book.rules] == [
+        ("aaaaaaa", "squash merges"), (rule_id("never squash on main"), "never squash on main"),
+    ]  # fmt: skip

@@ -25,7 +25,7 @@ _SAVED = re.compile(r"\APlan saved to:.*\n+")
 _REJECTED = re.compile(
     r"(?:Tool use |User )?rejected with (?:user message|reason)[ \t]*:[ \t]*", re.IGNORECASE
 )
-_BANNER = re.compile(r"Claude Code|^\s*⎿|^⏺", re.MULTILINE)
+_BANNER = re.compile(r"Claude Code|^[^\S\n]*⎿|^⏺", re.MULTILINE)
 
 
 def looks_like(text: str) -> bool:

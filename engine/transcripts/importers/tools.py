@@ -34,7 +34,7 @@ _WRITERS = frozenset({"edit", "multiedit", "write", "notebookedit"})
 _LISTERS = frozenset({"grep", "glob", "ls", "websearch"})
 _SILENT = frozenset({"todowrite", "update_plan"})
 _REJECTED = re.compile(
-    r"\s*(?:Error: )?(?:<tool_use_error>)?\s*(?:The user doesn['’]t want to (?:proceed with|take) this|"
+    r"\s*+(?:Error: )?+(?:<tool_use_error>)?+\s*+(?:The user doesn['’]t want to (?:proceed with|take) this|"
     r"The agent proposed a plan that was rejected by the user)"
 )
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user")

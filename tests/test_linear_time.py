@@ -1,0 +1,45 @@
+"""Text from outside is read in linear time: no run of characters makes a parser stall.
+
+Each case is a text on which a backtracking expression would need minutes; the time limit of the test tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from engine.provenance.disguise import odd_paths
+from engine.rules.rulebook import rules_in
+from engine.rules.saying import sayings_in
+from engine.store.markdown import sections
+from engine.transcripts.chats.read import read_chats
+from engine.transcripts.importers.tools import is_rejection
+
+pytestmark = pytest.mark.timeout(60)
+
+LENGTH = 100_000
+RUNS = (" ", "\t", "\n", "\n ", "a", "a.", " #", " a=b", "{#aaaaaaa ", "1:11 ")
+READERS: dict[str, Callable[[str], object]] = {
+    "headings": sections,
+    "rules": lambda text: rules_in(f"## In force\n\n{text}\n".encode()),
+    "sayings": lambda text: list(sayings_in(text)),
+    "paths": odd_paths,
+    "chats": lambda text: read_chats(text.encode(), "chat.md"),
+    "results of tools": is_rejection,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("start", ["", "- a", "## a", "# History ("])
+def test_a_long_run_of_anything(reader: str, start: str) -> None:
+    for run in RUNS:
+        READERS[reader](f"{start}{run * (LENGTH // len(run))}b")
+
+
+def test_what_follows_a_long_line_is_still_read() -> None:
+    text = f"## In force\n\n- a{' ' * LENGTH}b {{#aaaaaaa told={'9' * 5_000}}}\n- the next\n"
+    first, second = rules_in(text.encode()).rules
+    assert (first.id, first.told, second.text) == ("aaaaaaa", 0, "the next")
+    long, other = sections(f"## a{' ' * LENGTH}b\n\n### c ##\n")
+    assert long.title.startswith("a ") and long.title.endswith(" b") and other.title == "c"
