@@ -1,4 +1,4 @@
-"""What the README says is so: every command is named, every file and picture it points at exists."""
+"""What README and docs/ say is so: every command is named, every file and picture they point at exists."""
 
 from __future__ import annotations
 
@@ -11,28 +11,38 @@ from tests.cases import each_case
 from tui.cli import COMMANDS, cli
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    page: page.read_text(encoding="utf-8")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+TEXT = "\n".join(PAGES.values())
 
 
 @each_case("name", [name for name in COMMANDS if name != "open"])
-def test_every_command_is_in_the_readme(name: str) -> None:
-    assert re.search(rf"autopoiesis (-C \S+ )?{name}\b", README)
+def test_every_command_is_documented(name: str) -> None:
+    commands = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    assert re.search(rf"^autopoiesis {name}\b", commands, re.MULTILINE)
 
 
-def test_every_command_in_the_readme_exists() -> None:
+def test_every_documented_command_exists() -> None:
     context = click.Context(cli)
-    for name in re.findall(r"^\s*autopoiesis ([a-z]+)\b", README, re.MULTILINE):
-        assert cli.get_command(context, name), name
+    for line in re.findall(r"^(autopoiesis [a-z].*)$|`(autopoiesis [a-z][^`]*)`", TEXT, re.MULTILINE):
+        words = "".join(line).split()
+        group = cli.get_command(context, words[1])
+        assert group is not None, line
+        if len(words) > 2 and words[2].isalpha() and words[2].islower() and isinstance(group, click.Group):
+            assert group.get_command(context, words[2]) or group.invoke_without_command, line
 
 
-def test_what_the_readme_points_at_exists() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert target.startswith("http") or (ROOT / target).is_file(), target
+def test_what_the_pages_point_at_exists() -> None:
+    for page, text in PAGES.items():
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            assert target.startswith("http") or (page.parent / target).is_file(), (page.name, target)
 
 
-def test_every_target_of_the_makefile_in_the_readme_exists() -> None:
+def test_every_documented_target_of_the_makefile_exists() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"make ([a-z]+)", README):
+    for target in re.findall(r"make ([a-z]+)", TEXT):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
