@@ -74,7 +74,7 @@ def wanted(contract: Contract, folder: Path, workspace: Path | None) -> tuple[En
     for event in contract.events:
         handler = {
             "type": "command",
-            "command": shlex.join([str(folder / HOOK), contract.agent, *named]),
+            "command": _guarded([str(folder / HOOK), contract.agent, *named]),
             "timeout": event.seconds * contract.ticks,
         }
         hooks[event.name] = {"hooks": [handler]}
@@ -91,7 +91,24 @@ def programs_in(entries: Entries) -> list[str]:
     handlers = [handler for entry in entries.values() for handler in entry.get("hooks", ())]
     commands = [entry["command"] for entry in entries.values() if "command" in entry]
     servers = [str(each[0]) if isinstance(each, list) else str(each) for each in commands if each]
-    return sorted({*servers, *(shlex.split(handler["command"])[0] for handler in handlers)})
+    return sorted({*servers, *(run_by(handler["command"])[0] for handler in handlers)})
+
+
+def _guarded(run: list[str]) -> str:
+    """A shell command that runs a program, and does nothing once the program has been uninstalled: an agent
+    must not report an error at every prompt because of it.
+    """
+    return f"[ ! -x {shlex.quote(run[0])} ] || exec {shlex.join(run)}"
+
+
+def run_by(command: str) -> list[str]:
+    """The program and arguments that a hook's command runs, guarded or not; empty for none of ours."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    run = words[words.index("exec") + 1 :] if words[:2] == ["[", "!"] and "exec" in words else words
+    return run if run and Path(run[0]).name == HOOK else []
 
 
 def with_entries(text: str, section: Section, entries: Entries) -> str:
@@ -127,11 +144,7 @@ def _bare(value: Any) -> Any:
 
 def _is_ours(handler: object) -> bool:
     command = handler.get("command") if isinstance(handler, dict) else None
-    try:
-        words = shlex.split(command) if isinstance(command, str) else []
-    except ValueError:
-        return False
-    return bool(words) and Path(words[0]).name == HOOK
+    return isinstance(command, str) and bool(run_by(command))
 
 
 def _json(text: str) -> dict[str, Any]:

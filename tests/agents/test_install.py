@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import random
-import shlex
+import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -92,7 +92,10 @@ def test_what_was_put_in_comes_out_to_the_byte(data: bytes | None, where: Where,
     tree = jsonc.parse(path.read_bytes().decode("utf-8-sig")).value
     for event in CLAUDE_CODE.events:
         (handler,) = tree["hooks"][event.name][-1]["hooks"]
-        assert shlex.split(handler["command"]) == [str(programs.folder / "autopoiesis-hook"), "claude-code"]
+        assert entries.run_by(handler["command"]) == [
+            str(programs.folder / "autopoiesis-hook"),
+            "claude-code",
+        ]
         assert handler["timeout"] == event.seconds and "async" not in handler
     assert installation(CLAUDE_CODE, where, programs, mcp=False)[0].is_none
     take(CLAUDE_CODE, where)
@@ -167,6 +170,22 @@ def test_every_agent_gets_hooks_and_a_server(contract: Contract, where: Where, p
     (programs.folder / "gone").rename(programs.folder / "autopoiesis-hook")
     take(contract, where, mcp=True)
     assert not any(path.exists() for path in files)
+
+
+def test_once_the_program_is_uninstalled_its_hooks_do_nothing(where: Where, programs: Programs) -> None:
+    hook = programs.folder / "autopoiesis-hook"
+    hook.write_text('#!/bin/sh\necho "$@"; exit 3\n')
+    path = settings_of(where, None)
+    put(CLAUDE_CODE, where, programs)
+    (handler,) = json.loads(path.read_text())["hooks"]["Stop"][-1]["hooks"]
+
+    def run() -> tuple[int, str, str]:
+        done = subprocess.run(["sh", "-c", handler["command"]], capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    assert run() == (3, "claude-code\n", "")
+    hook.unlink()
+    assert run() == (0, "", "")
 
 
 def test_timeouts_are_told_in_the_units_of_the_agent() -> None:

@@ -19,7 +19,10 @@ TRUSTED = {
 }
 """What Codex 0.169 itself wrote when these hooks were trusted in it."""
 
-HOOKS = wanted(CODEX, Path("/opt/my tools/größe"), None)[0]
+HOOKS = {
+    event: {"hooks": [{**group["hooks"][0], "command": "'/opt/my tools/größe/autopoiesis-hook' codex"}]}
+    for event, group in wanted(CODEX, Path("/opt/my tools/größe"), None)[0].items()
+}
 ALONE = {event: [group] for event, group in HOOKS.items()}
 
 
