@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -73,34 +73,53 @@ class HookLog:
         return (run for run in found if run is not None)
 
     def known(self, session_id: str) -> Known:
-        """What the agent of a session holds of what it was told."""
-        known, own, resumed = Known(), session_id, ""
-        compacted: HookRun | None = None
+        """What the agent of a session still holds of what it was told. A fork holds what its parent had been
+        told until then.
+        """
+        runs: list[HookRun] = []
+        wanted = session_id
         for run in self.backwards(_LOOKED_BACK) if session_id else ():
-            if run.session_id != session_id:
+            if run.session_id != wanted:
                 continue
-            if compacted is not None and run.at < compacted.at:
-                # Where a log told of it afterwards, what the last prompt brought stands behind the summary.
-                is_late = compacted.moment == "stop" and known.since == compacted.at
-                if is_late and run.moment != "prompt":
-                    continue
-                held = replace(known, since=run.at, rules=run.rules, told=frozenset(run.told))
-                return held if is_late else known
-            if run.line:
-                # Noted when it was captured: what was told since may stand before it.
-                compacted, line = run, run.line if session_id == own else 0  # another's is of another's
-                known = replace(known, since=run.at if known.since == resumed else known.since, line=line)
-            elif (run.moment == "session_start" and run.source not in GOES_ON) or run.told:
-                if run.at > known.since:
-                    known = replace(known, since=run.at, rules=run.rules, told=frozenset(run.told))
-                    resumed = run.at if run.source in GOES_ON else ""
-                elif known.since == resumed and run.source not in GOES_ON:
-                    known = replace(known, since=run.at)  # it went on, and holds what it was told before
-                if run.moment == "session_start" and run.source not in ("compact", *GOES_ON):
-                    return known
-            elif run.parent:  # what that one was told until then, this one holds
-                session_id = run.parent
-        return known
+            runs.append(run)
+            if _is_start(run) and run.source not in ("compact", *GOES_ON):
+                break  # it began with nothing
+            if run.parent and not run.told:
+                wanted = run.parent
+        runs.reverse()
+        runs.sort(key=lambda run: run.at)  # a capture runs in the background and is logged after later events
+        return _held(runs, session_id)
+
+
+def _is_start(run: HookRun) -> bool:
+    return run.moment == "session_start"
+
+
+def _held(runs: Sequence[HookRun], session_id: str) -> Known:
+    """What is held after some events, oldest first."""
+    known = Known()
+    prompt: HookRun | None = None  # the last one
+    for run in runs:
+        if run.line:
+            line = (
+                run.line if run.session_id == session_id else 0
+            )  # a parent's lines are of its own transcript
+            # A compaction noticed when the agent stopped came before that turn's prompt.
+            begun = prompt if run.moment == "stop" and prompt is not None else None
+            known = _told_in(begun, line) if begun else Known(since=run.at, line=line)
+        elif run.told or (_is_start(run) and run.source not in GOES_ON):
+            if run.source in GOES_ON and known.since:
+                known = replace(known, rules=run.rules, told=frozenset(run.told))
+            else:
+                is_new = _is_start(run) and run.source not in ("compact", *GOES_ON)
+                known = _told_in(run, 0 if is_new else known.line)
+        if run.moment == "prompt":
+            prompt = run
+    return known
+
+
+def _told_in(run: HookRun, line: int) -> Known:
+    return Known(since=run.at, line=line, rules=run.rules, told=frozenset(run.told))
 
 
 def _run_of(record: Record) -> HookRun | None:
