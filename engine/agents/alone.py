@@ -1,9 +1,8 @@
-"""A hook where no workbench or server has the workspace open: the engine is loaded for this one event.
+"""A hook without a running workbench or server: loads the engine for this one event.
 
-Behind the agent's back a process stays for some minutes that has the workspace open and listens
-(``hooks.linger_minutes``), so that only the first prompt of a session waits for the engine to be loaded. What
-no agent waits for is done there as well, and what is due by the clock. A workbench that is opened takes its
-place.
+A background process keeps the workspace open for a while and listens (``hooks.linger_minutes``), so that only
+the first prompt waits for the engine to load. It also does the work the agent does not wait for and runs the
+jobs that are due. A workbench that is opened takes over.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _GLANCE_S = 0.02
 
 
 def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> bytes:
-    """What the agent is told.
+    """The output of the hook.
 
     Args:
-        seconds: Until the process ends, with nothing said.
+        seconds: After which the process ends without injecting anything.
     """
     try:
         call = read_call(agent, payload)
@@ -43,7 +42,7 @@ def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> 
         return b""
     is_waited_for = call.event.moment in WAITED_FOR
     parent = os.getpid()
-    gc.disable()  # next to nothing becomes garbage before it is over, and looking for some takes a twentieth
+    gc.disable()  # the process is short-lived, and collecting would take a twentieth of it
     if not os.fork():
         gc.enable()
         _go_behind(parent, seconds)
@@ -54,7 +53,7 @@ def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> 
     _end_after(seconds, call)
     try:
         with _opened(workspace, call) as engine:
-            # What takes longer is done behind.
+            # The background process does the rest.
             return _answer(engine, call, payload, lambda _job: None)
     except AutopoiesisError as error:
         note_failure(f"{call.contract.agent} {call.event.moment}: {error}")
@@ -81,7 +80,7 @@ def _answer(engine: Engine, call: HookCall, payload: bytes, later: Later) -> byt
 
 
 def _go_behind(parent: int, seconds: float) -> None:
-    """Lets go of the agent: a session of its own, no terminal, no folder. Begins when the hook has ended."""
+    """Detaches from the agent: own process session, no terminal. Returns once the hook has ended."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -92,7 +91,7 @@ def _go_behind(parent: int, seconds: float) -> None:
 
 
 def _stay(call: HookCall, workspace: str, payload: bytes) -> None:
-    """Does what no agent waited for, and listens for a while."""
+    """Does the work the agent did not wait for, then listens for a while."""
     from engine.agents.listener import linger  # noqa: PLC0415 — brings the engine
 
     try:
@@ -103,18 +102,18 @@ def _stay(call: HookCall, workspace: str, payload: bytes) -> None:
                 _answer(engine, call, payload, lambda job: job())
             minutes = engine.config.hooks.linger_minutes
             if minutes:
-                # A person who never opens a workbench has journals, rules and upkeep all the same.
+                # Journals, rules and maintenance also happen if the workbench is never opened.
                 engine.schedule.start("hooks")
                 linger(engine, minutes * 60)
     except (AutopoiesisError, OSError) as error:
-        note_failure(f"{call.contract.agent} {call.event.moment}, behind: {error}")
+        note_failure(f"{call.contract.agent} {call.event.moment}, in the background: {error}")
 
 
 def _end_after(seconds: float, call: HookCall) -> None:
-    """Ends the process when its time is over: an agent waits for it, and nothing is half written then."""
+    """Ends the process when its time is up: the agent is waiting, and no write is left half done."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
-        note_failure(f"{call.contract.agent} {call.event.moment}: not done within {seconds:.0f} s")
+        note_failure(f"{call.contract.agent} {call.event.moment}: timed out after {seconds:.0f} s")
         sys.stdout.buffer.write(call.contract.silence.encode())
         sys.stdout.flush()
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Waits for an agent's log: Claude Code writes it behind its hooks, a new session's whole file too."""
+"""Waits for an agent's session log: Claude Code writes it after its hooks have run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _USER = re.compile(rb'"role":\s*"user"')
 
 
 def is_written(log: Path, answer: str) -> bool:
-    """Whether the log is there. Waits up to a second until it is, and holds the agent's last answer.
+    """Whether the log exists. Waits up to a second for it to exist and contain the agent's last answer.
 
     Args:
-        answer: Empty where it is not known.
+        answer: Empty if unknown.
 
     Raises:
-        ImportFailed: It is no regular file, or cannot be read.
+        ImportFailed: It is not a regular file, or cannot be read.
     """
     lines = answer.strip().splitlines()
     last = json.dumps(lines[-1], ensure_ascii=False)[1:-1].encode("utf-8", "replace") if lines else b""
@@ -34,7 +34,7 @@ def is_written(log: Path, answer: str) -> bool:
 
 
 def _holds(log: Path, answer: bytes) -> bool:
-    """Whether it stands after what was last said to the agent: the same was often answered before."""
+    """Whether the answer follows the last user turn: an agent often gives the same answer twice."""
     if not log.exists():
         return False
     with opened(log) as stream:

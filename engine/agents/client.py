@@ -1,10 +1,10 @@
-"""``autopoiesis-hook AGENT [-C DIR]``: what an agent runs at its events, a new process for each message.
+"""``autopoiesis-hook AGENT [-C DIR]``: what an agent runs at its events, a new process for each.
 
-So it does next to nothing: it hands what the agent says to a workbench or server that has the workspace open,
-over a socket of this machine, and prints what comes back. Where none is there it does the work itself
-(``alone``). It never stops an agent: whatever happens, it is over in time, with exit code 0.
+It passes the event to a workbench or server that has the workspace open, over a Unix socket, and prints the
+reply. If none is running it does the work itself (``alone``). It never blocks an agent: whatever happens, it
+ends in time with exit code 0.
 
-Only modules that cost next to nothing are imported here.
+Only modules that are cheap to import are used here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from engine.agents.wire import DONE, GREETING, MOST_BYTES, SECONDS, address_of, is_own, socket_folder
 
 SWITCH = "AUTOPOIESIS_HOOKS"
-"""``off`` in the environment: nothing is done. So no model that we run ourselves is told anything either."""
+"""``off`` in the environment disables the hooks, also for agents that we run ourselves."""
 
 _AFTER_THE_END_S = 0.02
 
@@ -27,12 +27,12 @@ def main() -> None:
     """The entry point."""
     try:
         _run(sys.argv[1:])
-    except Exception as error:  # noqa: BLE001 — an agent must not be stopped by whatever is wrong here
-        from engine.agents.failures import note_failure  # noqa: PLC0415 — hardly ever
+    except Exception as error:  # noqa: BLE001 — nothing that goes wrong here may stop the agent
+        from engine.agents.failures import note_failure  # noqa: PLC0415 — rarely needed
 
         note_failure(f"{type(error).__name__}: {error}")
     finally:
-        os._exit(0)  # what the interpreter would clear up takes as long as all of the above
+        os._exit(0)  # interpreter shutdown would take as long as everything above
 
 
 def _run(arguments: list[str]) -> None:
@@ -48,7 +48,7 @@ def _run(arguments: list[str]) -> None:
     except OSError:
         answer = None
     if answer is None and time.monotonic() < until:
-        from engine.agents.alone import answer_alone  # noqa: PLC0415 — the engine is loaded only where it has to be
+        from engine.agents.alone import answer_alone  # noqa: PLC0415 — loads the engine
 
         answer = answer_alone(agent, folder, payload, until - time.monotonic())
     if answer:
@@ -57,14 +57,14 @@ def _run(arguments: list[str]) -> None:
 
 
 def _workspace(arguments: list[str]) -> str:
-    """As for every command: ``-C``, else ``$AUTOPOIESIS_HOME``, else ``~/.autopoiesis``."""
+    """As for every command: ``-C``, ``$AUTOPOIESIS_HOME`` or ``~/.autopoiesis``."""
     if len(arguments) == 2 and arguments[0] == "-C":
         return os.path.expanduser(arguments[1])  # noqa: PTH111 — importing pathlib takes too long here
     return os.path.expanduser(os.environ.get("AUTOPOIESIS_HOME") or "~/.autopoiesis")  # noqa: PTH111
 
 
 def _said(until: float) -> bytes:
-    """What the agent says on standard input: one JSON object. Not every agent closes it at the end."""
+    """The event on standard input: one JSON object. Not every agent closes the stream."""
     parts: list[bytes] = []
     size, wait = 0, until - time.monotonic()
     while size < MOST_BYTES and select.select([0], [], [], max(0.0, wait))[0]:
@@ -79,7 +79,7 @@ def _said(until: float) -> bytes:
 
 
 def _asked(workspace: str, agent: str, payload: bytes, until: float) -> bytes | None:
-    """The answer of the program that has the workspace open; ``None`` where there is none."""
+    """The reply of the program that has the workspace open; ``None`` if there is none."""
     address = address_of(workspace)
     if not is_own(socket_folder()):
         return None

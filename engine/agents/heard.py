@@ -1,4 +1,4 @@
-"""What an event of an agent says that does not stand in a field of its own."""
+"""What has to be derived from a hook event because it has no field of its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engine.transcripts.injected import strip_injected
 
 
 def words_of(call: HookCall) -> str:
-    """What the person said: Gemini puts what hooks have added before a session's first prompt, and Claude
-    Code sends what a task in the background ended with as a prompt too."""
+    """What the person typed. Gemini prepends injected context to a session's first prompt, and Claude Code
+    sends the result of a background task as a prompt."""
     prompt = strip_injected(call.prompt)
     if call.contract.agent != "claude-code" or not prompt.lstrip().startswith("<"):
         return prompt
@@ -22,7 +22,7 @@ def words_of(call: HookCall) -> str:
 
 
 def parent_of(call: HookCall) -> str:
-    """The session that a fork goes on from, as the head of Codex's log names it; empty where none is."""
+    """The session a fork continues, from the head of Codex's log; empty if it is no fork."""
     if call.event.moment != "session_start" or call.source != "fork" or not call.transcript:
         return ""
     from engine.transcripts.importers.lines import opened, read_lines  # noqa: PLC0415 — not for a prompt

@@ -1,9 +1,9 @@
-"""What is done at an agent's events: the memory is told to the agent, and the session is taken in.
+"""Handles an agent's hook events: injects memory into its context and captures its session.
 
-A session starts: what holds throughout is said once. A person sends a prompt: what is worth knowing for it is
-said, or nothing. The agent has answered, or is about to forget: the session is captured. It ends: it is
-committed. An agent never waits for the capture, and never hears of an error: that is told in the log and in
-the workbench.
+At the start of a session the standing context is injected once; for each prompt whatever is relevant, or
+nothing. When the agent has answered or is about to compact, the session is captured; at its end it is
+committed. The agent never waits for a capture and never sees an error: errors go to the log and the
+workbench.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
 MOST_NEW_TURNS = 200
 _AGAIN = 3
 _INDEX_S = 2.0
-"""Seconds from the beginning of a hook, after which the index is left as it is."""
+"""Seconds after the start of a hook at which indexing is cut short."""
 
 
 class _NoTimeError(Exception):
-    """Indexing takes longer than an agent waits."""
+    """Indexing takes longer than the agent waits."""
 
 
 Later = Callable[[Callable[[], None]], None]
 
 
 class Hooks:
-    """Answers agents. Safe to use from several threads.
+    """Answers hook events. Safe to use from several threads.
 
     Args:
-        later: Runs what no agent waits for; it is done at once where that is not given.
+        later: Runs work the agent does not wait for; by default it runs immediately.
     """
 
     def __init__(self, engine: Engine, later: Later = lambda job: job()) -> None:
@@ -67,7 +67,7 @@ class Hooks:
         self._lately: dict[tuple[str, ...], float] = {}
 
     def answer(self, agent: str, payload: bytes) -> str:
-        """What is written to the agent's hook; empty for nothing. Never raises an ``AutopoiesisError``."""
+        """The output of the hook; may be empty. Never raises an ``AutopoiesisError``."""
         started = time.monotonic()
         try:
             call = read_call(agent, payload)
@@ -85,7 +85,7 @@ class Hooks:
             if off:
                 run = replace(run, said=off)
             elif call.event.moment in WAITED_FOR and self._is_again(call):
-                run = replace(run, said="it was asked twice: hooks stand in two files of settings")
+                run = replace(run, said="duplicate event: the hooks are installed in two settings files")
             elif call.event.moment in WAITED_FOR:
                 run, text = self._told(call, run, started)
                 answer = call.contract.answer(call.event.name, text)
@@ -99,7 +99,7 @@ class Hooks:
         return answer
 
     def _is_again(self, call: HookCall) -> bool:
-        """Whether it was just asked: hooks in a person's settings and in a project's run both."""
+        """Whether the same event arrived moments ago: hooks in both user and project settings run twice."""
         now = time.monotonic()
         asked = (call.event.name, call.session_id, call.prompt, call.source, call.turn)
         with self._guard:
@@ -109,13 +109,13 @@ class Hooks:
         return is_again
 
     def _goes_on(self, call: HookCall) -> None:
-        """What a session asks from now on it has not asked yet: who resumes one does so at once."""
+        """Forgets the session's recent events: one that is resumed at once may repeat them."""
         with self._guard:
             lately = self._lately.items()
             self._lately = {asked: at for asked, at in lately if asked[1] != call.session_id}
 
     def _catch_up(self, started: float) -> bool:
-        """Brings the index up to date as far as there is time; whether it is."""
+        """Updates the index as far as time allows; returns whether it is up to date."""
         if self._engine.files.read_only:
             return True
 
@@ -126,12 +126,12 @@ class Hooks:
         try:
             self._engine.catch_up_index(progress)
         except _NoTimeError:
-            # What is done so far stays, and the next one goes on from there.
+            # Progress is kept; the next run resumes from there.
             self._later(self._engine.catch_up_index)
             return False
         return True
 
-    # What is said.
+    # Injection.
 
     def _told(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
         if call.event.moment == "session_start":
@@ -139,10 +139,10 @@ class Hooks:
         return self._beside(call, run, started)
 
     def _standing(self, call: HookCall, run: HookRun) -> tuple[HookRun, str]:
-        """What holds throughout a session; an agent that goes on with one has heard it."""
+        """The standing context of a session; a resumed session already has it."""
         goes_on = call.source in GOES_ON and not call.contract.told_each_start
         if goes_on and self.log.known(run.parent or call.session_id).since:
-            return replace(run, said="the session goes on, and holds what it was told"), ""
+            return replace(run, said="resumed session: it already has the standing context"), ""
         budget = self._engine.config.hooks.session_tokens
         if not budget:
             return replace(run, said="hooks.session_tokens is 0"), ""
@@ -154,25 +154,25 @@ class Hooks:
 
         made, text = self._fitted("session_start", call.contract.most_bytes, budget, compiled)
         if not text:
-            return replace(run, said="there is nothing to say yet"), ""
+            return replace(run, said="no standing context yet"), ""
         shown = self._engine.injections.rules_in(made)
         files = dict.fromkeys((section.source, section.lines) for section in made.sections if section.source)
         run = _with(run, made)
         return replace(run, rules=shown.held if shown else (), told=tuple(files)), text
 
     def _beside(self, call: HookCall, run: HookRun, started: float) -> tuple[HookRun, str]:
-        """What is worth knowing for a message."""
+        """Whatever is relevant to a prompt."""
         engine, budget = self._engine, self._engine.config.hooks.prompt_tokens
         call = replace(call, prompt=words_of(call))
         if not budget or not call.prompt.strip():
-            why = "no words of a person's" if budget else "hooks.prompt_tokens is 0"
+            why = "not a prompt of a person" if budget else "hooks.prompt_tokens is 0"
             return replace(run, said=why), ""
         known, again = self.log.known(call.session_id), ""
         if known.line and not known.told and call.contract.compacts_unsaid:
-            run, again = self._standing(call, run)  # it starts no session by which it would hear that again
+            run, again = self._standing(call, run)  # no session start will inject it again
             known = replace(known, rules=run.rules, told=frozenset(run.told))
         message, before = self._message(call)
-        # Nobody sits at the workbench to answer while an agent waits; what a model decides is worth the time.
+        # No one can answer in the workbench while an agent waits; a model's gate is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
         can_search = self._catch_up(started)
         heard = known.told | engine.injections.heard(call.session_id, known.since)
@@ -193,9 +193,9 @@ class Hooks:
 
         made, text = self._fitted("prompt", call.contract.most_bytes - len(again.encode()), budget, compiled)
         if not text:
-            return (run, again) if again else (replace(run, said="nothing is worth saying"), "")
+            return (run, again) if again else (replace(run, said="nothing relevant"), "")
         if time.monotonic() - started > SECONDS:
-            return replace(run, said="too late: the agent has gone on", failed=True), ""
+            return replace(run, said="too late: the agent did not wait", failed=True), ""
         noted = engine.injections.record(
             made,
             call.prompt,
@@ -212,13 +212,13 @@ class Hooks:
             try:
                 return self._engine.turns.next_message(call.prompt, call.session_id, at)
             except TranscriptError:
-                pass  # nothing of it is captured yet: it is its first message
+                pass  # its first message: nothing is captured yet
         return Message(call.prompt, session_id=call.session_id, at=at), Before(session_id=call.session_id)
 
     def _fitted(
         self, moment: Moment, most: int, budget: int, compiled: Callable[[int], Compiled]
     ) -> tuple[Compiled, str]:
-        """What is told, within so many bytes: tokens are not bytes, least of all in other scripts."""
+        """The injected text within ``most`` bytes; a token of a non-Latin script has many."""
         for _ in range(_AGAIN):
             made = compiled(budget)
             text = told.text_of(made, moment)
@@ -228,10 +228,10 @@ class Hooks:
             budget = max(1, budget * most * 9 // (size * 10))
         return made, text if size <= most else ""
 
-    # What is taken in.
+    # Capture.
 
     def _capture(self, call: HookCall, run: HookRun) -> None:
-        """Takes the session in, as far as the agent has written it down; commits it at its end."""
+        """Captures the session as far as its log goes; commits it when the session ends."""
         started = time.monotonic()
         try:
             said, line = self._captured(call)
@@ -241,7 +241,7 @@ class Hooks:
         self._note(replace(run, ms=round((time.monotonic() - started) * 1000)))
 
     def _captured(self, call: HookCall) -> tuple[str, int]:
-        """What was done, and the first line of the transcript that the agent will hold from now on."""
+        """What was done, and the first line of the transcript that stays in the agent's context."""
         from engine.agents.behind import is_written  # noqa: PLC0415 — not for a prompt
         from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — as above
 
@@ -251,15 +251,15 @@ class Hooks:
         before = self._end_of(call.session_id)
         with self._log_of(call) as log:
             if log is not None and not is_written(log, call.answer):
-                return "there is nothing in the log yet", 0
-            if log is None and call.event.moment == "session_end":  # what was captured before is all there is
+                return "nothing in the session log yet", 0
+            if log is None and call.event.moment == "session_end":  # earlier captures are all there is
                 return self._committed(()), 0
             if log is None:
-                return f"{call.contract.title} names no log of the session", 0
+                return f"{call.contract.title} names no session log", 0
             done = import_sessions(engine, [Source(log)], commit=False)
         result = next(iter(done.results), None)
         if result is None or result.status == "skipped":
-            return result.why if result else "there is nothing in the log yet", 0
+            return result.why if result else "nothing in the session log yet", 0
         if result.target:
             self._learn(result.target, before)
         said = f"{result.status}: {result.target}"
@@ -275,11 +275,11 @@ class Hooks:
 
         change, committed, held = commit_imported(self._engine, results)
         said = f"committed as {change.revision[:8]}" if committed else change.why
-        return said + (f"; {held[0].path} stays out: {held[0].why}" if held else "")
+        return said + (f"; {held[0].path} left out: {held[0].why}" if held else "")
 
     @contextlib.contextmanager
     def _log_of(self, call: HookCall) -> Iterator[Path | None]:
-        """The agent's log of the session; of one that keeps none, what it says, in a file only meanwhile."""
+        """The agent's session log; for an agent without one, a temporary file with what it sent."""
         if call.transcript or call.session is None or not call.session_id:
             yield Path(call.transcript) if call.transcript else None
             return
@@ -299,16 +299,16 @@ class Hooks:
         return conversation.path, conversation.end
 
     def _learn(self, path: str, before: tuple[str, int]) -> None:
-        """Traces new turns, so that decisions are kept, and notes what they show of what was told.
+        """Traces new turns, so that decisions are logged, and records which injections they used.
 
-        The workbench does it by itself for what it sees arrive.
+        A live workbench does this itself for the turns it sees arrive.
         """
         engine = self._engine
         conversation = engine.conversations.read(path)
         if conversation is None or engine.is_live:
             return
         known = before[1] if before[0] == path else 0
-        # The last turn of before may have grown.
+        # The last known turn may have grown.
         first = max(known - 1, conversation.first, conversation.end - MOST_NEW_TURNS, 0)
         for ordinal in range(max(first, known), conversation.end):
             engine.trace_turn(f"{path}#{ordinal}", record=True, ask=False)
@@ -316,7 +316,7 @@ class Hooks:
         engine.injections.learn_from_use(path, first)
 
     def _flush(self, path: str) -> int:
-        """Has notes taken of what the agent is about to forget; gives the first line that it will hold."""
+        """Flushes what the agent is about to forget; returns the first line that stays in its context."""
         conversation = self._engine.conversations.read(path)
         if conversation is None or not conversation.turns:
             return 0
@@ -324,11 +324,11 @@ class Hooks:
             plan = self._engine.flush.plan(conversation, 0, everything=True)
             for record in self._engine.flush.run(conversation, plan.parts):
                 if record.error:
-                    self._engine.report_error(f"notes of {path} were not taken: {record.error}")
+                    self._engine.report_error(f"{path} was not flushed: {record.error}")
         return conversation.turns[-1].line + 1
 
     def _summed_up(self, path: str, before: tuple[str, int]) -> int:
-        """The line of the last summary among new turns, which the agent holds in the place of what it had."""
+        """The line of the last summary among new turns, which replaced the agent's context; 0 if none."""
         conversation = self._engine.conversations.read(path)
         if conversation is None:
             return 0
@@ -336,7 +336,7 @@ class Hooks:
         new = conversation.turns[max(0, known) :]
         return max((turn.line for turn in new if (turn.role, turn.kind) == ("system", "summary")), default=0)
 
-    # What is noted.
+    # Log.
 
     def _run(self, call: HookCall) -> HookRun:
         return HookRun(
@@ -363,7 +363,7 @@ class Hooks:
         try:
             self.log.append(run)
         except AutopoiesisError as error:
-            engine.report_error(f"a hook of {run.agent} was not recorded: {error}")
+            engine.report_error(f"a hook of {run.agent} was not logged: {error}")
 
 
 def _with(run: HookRun, made: Compiled) -> HookRun:

@@ -1,8 +1,8 @@
-"""Puts our hooks and our MCP server into an agent's settings, takes them out, and says how they stand.
+"""Adds our hooks and MCP server to an agent's settings, removes them, and reports their state.
 
-The settings lie outside the workspace and are the person's: the file as it was is kept beside it, and comes
-back to the byte where nothing else was changed since. A link is followed and stays one; in a project, which
-may be a stranger's, only within the project.
+The settings belong to the person: a backup is kept beside the file and is restored byte for byte if nothing
+else has changed since. Symlinks are followed and stay symlinks; in a project, which may be a stranger's, only
+if they stay inside it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from engine.store.paths import shown
 from engine.store.programs import find
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Of a file of settings; Claude Code keeps much in ``~/.claude.json``."""
+"""Limit for a settings file; Claude Code keeps a lot in ``~/.claude.json``."""
 
 KEPT = ".before-autopoiesis"
-"""What the name of a kept file ends with."""
+"""Suffix of a backup."""
 
 _T = TypeVar("_T")
 _BOM = b"\xef\xbb\xbf"
@@ -48,24 +48,24 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """What the agent is to run."""
+    """The programs the agent will run."""
 
     folder: Path  # absolute, with both programs in it
-    workspace: Path | None = None  # ``None`` for the one that is taken by default
+    workspace: Path | None = None  # ``None`` for the default workspace
 
     @classmethod
     def here(cls, workspace: Path | None) -> Programs:
-        """Those of this installation.
+        """The programs of this installation.
 
         Raises:
-            PathRefused: The package is not installed where Python keeps programs, nor on the PATH.
+            PathRefused: They are neither in Python's scripts folder nor on PATH.
         """
         folder = Path(sysconfig.get_path("scripts"))
         if not (folder / HOOK).is_file():
             found = find(HOOK)
             if found is None:
                 raise PathRefused(
-                    f"{HOOK} is not there",
+                    f"{HOOK} not found",
                     where=str(folder),
                     hint="install the package: pipx install autopoiesis",
                 )
@@ -74,25 +74,25 @@ class Programs:
 
     @property
     def are_passing(self) -> bool:
-        """Whether they lie in uv's cache, which may be emptied at any time."""
+        """Whether they are in uv's cache, which may be emptied at any time."""
         return "archive-v0" in self.folder.parts
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Whose settings."""
+    """Whose settings: the person's or a project's."""
 
     home: Path
     variables: Mapping[str, str]
     project: Path | None = None  # ``None`` for the person's own
 
     def folder(self, contract: Contract) -> Path:
-        """The agent's folder of the person."""
+        """The agent's folder in the person's home."""
         named = self.variables.get(contract.variable)
         return Path(named, contract.below_variable) if named else self.home / contract.home
 
     def file(self, contract: Contract, place: Place) -> Path:
-        """The file of settings, as it is called; it need not exist."""
+        """The settings file; it need not exist."""
         if self.project is not None:
             return _or_jsonc(self.project / place.project)
         folder = self.folder(contract)
@@ -102,23 +102,23 @@ class Where:
 
 
 def _or_jsonc(path: Path) -> Path:
-    """The file of opencode's settings that the person has: it reads both."""
+    """opencode reads both ``.json`` and ``.jsonc``: whichever the person has."""
     other = path.with_name("opencode.jsonc")
     return other if path.name == "opencode.json" and other.exists() and not path.exists() else path
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one file."""
+    """The change to one file."""
 
     file: NamedFile
-    data: bytes | None  # ``None`` where it is deleted: it was made by the installation
+    data: bytes | None  # ``None`` to delete it: the installation created it
     what: tuple[str, ...]
     keep: NamedFile | None = None
-    """Where the file as it is now is kept first."""
+    """Where the file is backed up first."""
 
     spent: NamedFile | None = None
-    """What was kept, where all is as it was: it is not needed after."""
+    """A backup that is no longer needed, because the file is restored."""
 
     @property
     def is_none(self) -> bool:
@@ -135,10 +135,10 @@ class Change:
         return "\n".join(difflib.unified_diff(old, new, path, path, lineterm="", n=2))
 
     def apply(self) -> None:
-        """Does it; whenever it is interrupted, the old file stands there or the new one.
+        """Applies it; if interrupted, either the old or the new file is in place.
 
         Raises:
-            WriteFailed, ReadOnly, PathRefused: Nothing was written, or the file was changed meanwhile.
+            WriteFailed, ReadOnly, PathRefused: Nothing was written, or the file changed in the meantime.
         """
         if self.data is None:
             remove_named(self.file)
@@ -156,20 +156,20 @@ State = Literal["installed", "untrusted", "differs", "stale", "no", "unreadable"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one kind of our entries stands."""
+    """The state of one kind of our entries."""
 
     state: State
     path: str = ""  # of the file
-    why: str = ""  # with the file's name where it is about a file
-    hint: str = ""  # where another installation is none
+    why: str = ""  # names the file if it is about one
+    hint: str = ""  # when reinstalling does not help
 
 
 def installation(contract: Contract, where: Where, programs: Programs, *, mcp: bool) -> list[Change]:
-    """What an installation changes; a file that would stay as it is comes too.
+    """The changes of an installation, including files that would stay the same.
 
     Raises:
-        DocumentError: A file is not understood.
-        PathRefused, WriteFailed, ReadOnly: A file cannot be read, or not be written.
+        DocumentError: A file cannot be parsed.
+        PathRefused, WriteFailed, ReadOnly: A file cannot be read or written.
     """
     changes = []
     for real, parts in _files(contract, where, programs, mcp=mcp).items():
@@ -185,7 +185,7 @@ def installation(contract: Contract, where: Where, programs: Programs, *, mcp: b
 
 
 def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
-    """What taking our entries out changes. Raises as ``installation``."""
+    """The changes of an uninstallation. Raises as ``installation``."""
     changes = []
     for real, parts in _files(contract, where, Programs(Path("/")), mcp=mcp).items():
         file = _read(real)
@@ -205,16 +205,16 @@ def removal(contract: Contract, where: Where, *, mcp: bool) -> list[Change]:
             continue
         for section, _ in ours:
             text = _understood(file, partial(with_entries, text, section, {}))
-        is_gone = real.suffix == ".js" and not text  # a plugin of an older version, which was all ours
+        is_gone = real.suffix == ".js" and not text  # an older version of our plugin
         changes.append(Change(file, None if is_gone else mark + text.encode(), what))
     return changes
 
 
 def standing(contract: Contract, where: Where, programs: Programs | None) -> tuple[Standing, Standing]:
-    """How hooks and MCP server stand.
+    """The state of the hooks and of the MCP server.
 
     Args:
-        programs: What an installation would name now; ``None`` where that is not known.
+        programs: What an installation would use now; ``None`` if unknown.
     """
     now = (None, None) if programs is None else wanted(contract, programs.folder, programs.workspace)
     hooks, server = sections(contract)
@@ -226,7 +226,7 @@ def standing(contract: Contract, where: Where, programs: Programs | None) -> tup
 
 
 def is_on_this_machine(contract: Contract, where: Where) -> bool:
-    """Whether the agent is here: its program, or its folder."""
+    """Whether the agent's program or folder is present."""
     return where.folder(contract).is_dir() or find(contract.program) is not None
 
 
@@ -249,12 +249,12 @@ def _standing(
 
 
 def _trusted(contract: Contract, where: Where, stands: Standing) -> Standing:
-    """The same, or that its hooks stand there and are not run."""
+    """The state, or ``untrusted`` if the hooks are installed and not run."""
     try:
         texts = [_text(_read(Path(os.path.realpath(each)), writes=False))[1]
                  for each in (stands.path, where.folder(contract) / contract.trusted)]  # fmt: skip
     except AutopoiesisError:
-        return stands  # nothing is known of it
+        return stands  # unknown
     waiting, number = untrusted(Path(stands.path), *texts)
     if not waiting:
         return stands
@@ -266,7 +266,7 @@ def _trusted(contract: Contract, where: Where, stands: Standing) -> Standing:
 def _files(
     contract: Contract, where: Where, programs: Programs, *, mcp: bool
 ) -> dict[Path, list[tuple[Section, Entries]]]:
-    """The files, links followed, and what is to stand in each."""
+    """The files, symlinks resolved, with the entries that belong in each."""
     found: dict[Path, list[tuple[Section, Entries]]] = {}
     entries = wanted(contract, programs.folder, programs.workspace)
     places = (contract.hooks, contract.mcp)[: 1 + mcp]
@@ -278,7 +278,7 @@ def _files(
 def _followed(path: Path, where: Where) -> Path:
     real = Path(os.path.realpath(path))
     if where.project is not None and not real.is_relative_to(os.path.realpath(where.project)):
-        hint = f"look at it, and name it yourself: {shown(str(real))}"
+        hint = f"check it, and pass the real path: {shown(str(real))}"
         raise PathRefused("a symlink leads out of the project", where=shown(str(path)), hint=hint)
     return real
 
@@ -296,7 +296,7 @@ def _kept(real: Path) -> NamedFile:
 
 
 def _text(file: NamedFile) -> tuple[bytes, str, str]:
-    """The byte order mark, the text, and the text to begin with where it is blank."""
+    """The byte order mark, the text, and the text to start from if it is blank."""
     mark = _BOM if file.data.startswith(_BOM) else b""
     try:
         text = file.data.removeprefix(_BOM).decode()
@@ -311,7 +311,7 @@ def _ours(file: NamedFile, section: Section) -> Entries:
 
 
 def _understood(file: NamedFile, work: Callable[[], _T]) -> _T:
-    hint = "mend it; nothing was changed"
+    hint = "fix it and retry; nothing was changed"
     try:
         return work()
     except JsonError as error:

@@ -1,4 +1,4 @@
-"""The log of hooks: what an agent was told at which event, why nothing was, and what failed.
+"""The hook log: what was injected at which event, why nothing was, and what failed.
 
 ``logs/hooks-YYYY-MM.jsonl``, append-only.
 """
@@ -16,66 +16,64 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 _LOOKED_BACK = 512 * 1024
-"""Bytes of each month's file in which a session is looked for; of one further back all is forgotten."""
+"""Bytes of each month's file searched for a session; anything older is treated as never injected."""
 GOES_ON = ("resume", "fork")
-"""Why a session starts that has been told something before."""
+"""Sources of a session start that continues an earlier session."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """One event of an agent, and what came of it."""
+    """One hook event and its result."""
 
     at: str  # ISO 8601, UTC
     agent: str
     moment: str
     session_id: str = ""
     project: str = ""  # slug
-    source: str = ""  # why a session starts
-    parent: str = ""  # the session that it was forked from
-    ms: int = 0  # that the agent waited, without the start of the process
-    tokens: int = 0  # that it was told
-    labels: tuple[str, ...] = ()  # of the sections that it was told
-    rules: tuple[str, ...] = ()  # ids of the rules among them
-    told: tuple[tuple[str, str], ...] = ()  # of a ``session_start``: path and lines of what it was told
+    source: str = ""  # of a session start: startup, resume, clear, compact or fork
+    parent: str = ""  # the session it was forked from
+    ms: int = 0  # the agent waited, without process start
+    tokens: int = 0  # injected
+    labels: tuple[str, ...] = ()  # of the injected sections
+    rules: tuple[str, ...] = ()  # ids of the injected rules
+    told: tuple[tuple[str, str], ...] = ()  # standing context: path and lines of each injected section
     injection: str = ""  # id in the injection log
-    line: int = 0  # after a compaction: the first line of the transcript that the agent holds from then on
-    said: str = ""  # in one clause: why nothing was said, or what was captured
+    line: int = 0  # after a compaction: the first transcript line still in the agent's context
+    said: str = ""  # why nothing was injected, or what was captured
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What an agent holds of what it was told in a session."""
+    """What is still in an agent's context of what was injected in its session."""
 
-    since: str = ""  # when it last began with nothing; ISO 8601, UTC; empty where it never did
-    line: int = 0  # the first line of its transcript that it holds; 0 for all of it
-    rules: tuple[str, ...] = ()  # ids of the rules that it was told then
-    told: frozenset[tuple[str, str]] = frozenset()  # path and lines of what else
+    since: str = ""  # when its context last began empty; ISO 8601, UTC; empty if unknown
+    line: int = 0  # the first transcript line in its context; 0 for all of it
+    rules: tuple[str, ...] = ()  # ids of the rules injected then
+    told: frozenset[tuple[str, str]] = frozenset()  # path and lines of everything else
 
 
 class HookLog:
-    """Writes and reads the log."""
+    """Writes and reads the hook log."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._months = MonthlyLog(files, "hooks", clock)
 
     def append(self, run: HookRun) -> None:
-        """Adds one.
+        """Appends a run.
 
         Raises:
-            WriteFailed, ReadOnly: It was not recorded.
+            WriteFailed, ReadOnly: It was not logged.
         """
         self._months.append({name: value for name, value in asdict(run).items() if value})
 
     def backwards(self, most: int | None = None) -> Iterator[HookRun]:
-        """Newest first; ``most`` bytes of each month's file."""
+        """Runs, newest first, from the last ``most`` bytes of each month's file."""
         found = map(_run_of, self._months.backwards(most))
         return (run for run in found if run is not None)
 
     def known(self, session_id: str) -> Known:
-        """What the agent of a session still holds of what it was told. A fork holds what its parent had been
-        told until then.
-        """
+        """What is still in the context of a session's agent. A fork has what its parent had until then."""
         runs: list[HookRun] = []
         wanted = session_id
         for run in self.backwards(_LOOKED_BACK) if session_id else ():
@@ -83,7 +81,7 @@ class HookLog:
                 continue
             runs.append(run)
             if _is_start(run) and run.source not in ("compact", *GOES_ON):
-                break  # it began with nothing
+                break  # its context began empty
             if run.parent and not run.told:
                 wanted = run.parent
         runs.reverse()
@@ -96,7 +94,7 @@ def _is_start(run: HookRun) -> bool:
 
 
 def _held(runs: Sequence[HookRun], session_id: str) -> Known:
-    """What is held after some events, oldest first."""
+    """What is in the context after some events, oldest first."""
     known = Known()
     prompt: HookRun | None = None  # the last one
     for run in runs:

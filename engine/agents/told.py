@@ -1,4 +1,4 @@
-"""The words with which an agent is told what the memory holds."""
+"""The text that is injected into an agent's context."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NAMED = 4
 
 
 def text_of(compiled: Compiled, moment: Moment) -> str:
-    """What the agent reads; empty where nothing is worth saying."""
+    """The injected text; empty if nothing is relevant."""
     if not compiled.sections:
         return ""
     return f"{TOLD[0]}{_HEADS[moment]}\n\n{compiled.text.rstrip()}{_cut(compiled)}{TOLD[1]}"
 
 
 def _cut(compiled: Compiled) -> str:
-    """What did not fit although it was chosen, by name."""
+    """Names what was selected but did not fit."""
     chosen = [each for each in compiled.left_out if each.limit and each.slot != "knowledge"]
     if not chosen:
         return ""

@@ -54,7 +54,7 @@ def test_a_session_from_its_start_to_its_commit(engine: Engine, hooks: Hooks, ag
     assert "_active.md" not in told, "it was told when the session started"
     again = agent.hears(REVIEW, "I looked at it again.")
     assert "topic:github-pr-review" not in again and "code-review.md" not in again
-    assert agent.hears("ok, do it") == "" and ("prompt", "nothing is worth saying") in notes(hooks)
+    assert agent.hears("ok, do it") == "" and ("prompt", "nothing relevant") in notes(hooks)
 
     assert texts(engine) == agent.said, "every turn once, and nothing that was injected"
     injection = engine.injections.log.last(10)[-1]
@@ -100,7 +100,7 @@ def test_who_resumes_at_once_asks_no_second_time(hooks: Hooks, agent: Agent) -> 
     agent.hears(REVIEW)
     for _ in range(2):
         assert agent.starts("resume") == ""
-        assert notes(hooks)[-1][1].startswith("the session goes on")
+        assert notes(hooks)[-1][1].startswith("resumed session")
         agent.ends()
 
 
@@ -127,7 +127,7 @@ def test_a_fork_holds_what_the_session_was_told(hooks: Hooks, tmp_path: Path) ->
     fork = Agent(hooks.answer, tmp_path, name="codex", session_id=SESSION.replace("4", "5"))
     assert fork.session_id != SESSION and first.starts() != ""
     fork.log.write_bytes(dump(Codex().record("session_meta", id=fork.session_id, forked_from_id=SESSION)))
-    assert fork.starts("fork") == "" and notes(hooks)[-1][1].startswith("the session goes on")
+    assert fork.starts("fork") == "" and notes(hooks)[-1][1].startswith("resumed session")
     assert fork.hears(REVIEW, "Two remarks.").count("Marit Oksanen") == 0
     assert fork.starts("resume") == "" and fork.starts("compact") != ""
 
@@ -161,9 +161,9 @@ def test_hooks_in_two_files_of_settings_say_it_once(hooks: Hooks, agent: Agent) 
     assert agent.starts() != "" and agent.starts() == ""
     assert agent.fires("UserPromptSubmit", prompt=REVIEW) != ""
     assert agent.fires("UserPromptSubmit", prompt=REVIEW) == ""
-    assert notes(hooks)[-1][1].startswith("it was asked twice")
+    assert notes(hooks)[-1][1].startswith("duplicate event")
     agent.fires("UserPromptSubmit", prompt=REVIEW, turn_id="2")
-    assert not notes(hooks)[-1][1].startswith("it was asked twice"), "the person has said it again"
+    assert not notes(hooks)[-1][1].startswith("duplicate event"), "the person has said it again"
 
 
 def test_a_sub_agents_task_is_not_the_persons_words(hooks: Hooks, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_what_a_task_in_the_background_ends_with_is_not_the_persons_words(hooks:
     agent.starts()
     ended = "<task-notification>\n<task-id>a1947a9</task-id>\n<result>{}</result>\n</task-notification>"
     assert agent.fires("UserPromptSubmit", prompt=ended.format(REVIEW)) == ""
-    assert notes(hooks)[-1] == ("prompt", "no words of a person's")
+    assert notes(hooks)[-1] == ("prompt", "not a prompt of a person")
     assert "topic:github-pr-review" in agent.fires("UserPromptSubmit", prompt=f"<b> {REVIEW}")
 
 
@@ -305,9 +305,7 @@ def test_failures_are_told_in_the_log_and_to_faces(engine: Engine, hooks: Hooks)
     said(hooks, hook_event_name="Stop", transcript_path="")
     assert [run.failed for run in hooks.log.backwards()] == [False, True, True]
     assert "bytes that are no JSON" in witness.wait(ErrorReported, lambda event: "JSON" in event.text).text
-    assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith(
-        "names no log of the session"
-    )
+    assert witness.wait(AgentTold, lambda event: event.moment == "stop").said.endswith("names no session log")
 
 
 def test_hooks_are_switched_off_everywhere_in_a_project_or_in_a_session(

@@ -30,7 +30,7 @@ def test_the_log_says_what_agents_were_told_and_why_not(apo: Command, sample: Pa
     heads, failed, stop, nothing, *_, told = log.out.splitlines()
     assert heads.split() == ["when", "agent", "event", "project", "tokens", "took", "what"]
     assert "failed: Claude Code sent 1 bytes that are no JSON" in failed
-    assert "grown: raw/conversations/2026/02/16/" in stop and "nothing is worth saying" in nothing
+    assert "grown: raw/conversations/2026/02/16/" in stop and "nothing relevant" in nothing
     assert "topic:github-pr-review" in told and " tidemark " in told
     found = apo("-C", sample, "hook", "log", "--session", SESSION, "--limit", "1", "--json").json
     assert [run["moment"] for run in found] == ["stop"]

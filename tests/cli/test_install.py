@@ -57,7 +57,7 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
 
 def test_hooks_that_codex_was_not_told_to_trust_are_named(apo: Command, sample: Path, home: Path) -> None:
     said = f"{home}/.codex/hooks.json: Codex runs none of these hooks until you have trusted them"
-    hint = "start codex, which asks, or type /hooks there"
+    hint = "start codex, which asks, or run /hooks in it"
     apo("-C", sample, "install", "claude-code", "--yes")
     assert apo("-C", sample, "hook", "log").out == (
         "no hook has run yet; agents take up new ones when they are started again\n"

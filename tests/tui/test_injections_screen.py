@@ -54,7 +54,7 @@ RUNS = (
            told=(("knowledge/identity/USER.md", ""),)),
     run_of(50, "prompt", tokens=817, labels=LABELS, injection="1997e5d960a31290"),
     run_of(49, "stop", said="new: raw/conversations/2026/06/12/1840-review.md"),
-    run_of(40, "prompt", said="nothing is worth saying"),
+    run_of(40, "prompt", said="nothing relevant"),
     run_of(30, "prompt", agent="codex", project="gauges", said="too late", ms=5100, failed=True),
     run_of(20, "prompt", agent="codex", project="gauges", tokens=612, labels=LABELS[2:],
            injection="b8c3ff25a9b6fd58"),
@@ -122,7 +122,7 @@ async def test_every_run_what_failed_a_filter_and_the_week(
     write(engine)
     async with told(run) as driven:
         await driven.press("s")
-        assert "prompt: nothing is worth saying" in driven.text and "every run of a hook" in driven.text
+        assert "prompt: nothing relevant" in driven.text and "every run of a hook" in driven.text
         await driven.press("j", "j", "j", "j")
         picture(driven, "injections/120x40")
         await driven.press("s")
@@ -164,9 +164,9 @@ async def test_a_line_of_the_feed_leads_to_its_run(run: Run, engine: FakeEngine)
     ]
     assert [(each.text, each.note) for each in entries if each] == [
         ("github-pr-review, code-review.md, 1 excerpt · claude-code", "817 tok"),
-        ("nothing is worth saying · claude-code", ""),
+        ("nothing relevant · claude-code", ""),
     ]
-    line = FeedEntry(NOW - timedelta(minutes=40), "hook", "nothing is worth saying · claude-code")
+    line = FeedEntry(NOW - timedelta(minutes=40), "hook", "nothing relevant · claude-code")
     async with run((120, 40), entries=[line]) as driven:
         opened = Told(driven.app, driven.pilot, driven.engine)
         await opened.press("1", "enter")
