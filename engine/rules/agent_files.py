@@ -1,8 +1,8 @@
-"""The agents' own files of a project, such as ``CLAUDE.md``: which rules stand in one, and the section of it
-that holds exported rules.
+"""Agents' files of a project, such as ``CLAUDE.md``: which rules they state, and the section of exported
+rules.
 
-What stands between the two comments belongs to the program, and the first of them names the rules. Everything
-else is somebody's own text and stays as it is, byte for byte.
+The text between the two comments belongs to the program; the first comment lists the rules. Everything else
+is kept byte for byte.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _SENTENCES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """A file with its section of exported rules."""
+    """A file, split at its section of exported rules."""
 
     before: str
-    ids: tuple[str, ...] = ()  # of the rules in it, in their order; empty also where there is no section
+    ids: tuple[str, ...] = ()  # of the rules in the section, in order
     after: str = ""
     has_section: bool = False
     newline: str = "\n"
 
     @property
     def own(self) -> str:
-        """What is somebody's own; of the section nothing but its lines."""
+        """The text outside the section."""
         return f"{self.before}{self.after}"
 
     def with_rules(self, rules: Sequence[Rule]) -> str:
-        """The file with these rules in its section: where it stands, else at the end."""
+        """The file with these rules in its section, which is added at the end if missing."""
         before, after = self.before, self.after
         if not rules:
             return f"{before.removesuffix(self.newline) if self.has_section and not after else before}{after}"
@@ -55,13 +55,13 @@ class Sections:
 
 
 def sections_of(data: bytes, path: str) -> Sections:
-    """Takes a file apart.
+    """Splits a file.
 
     Raises:
-        ChangeRefused: The comments around the section are not one pair, or it is no text.
+        ChangeRefused: The comments around the section are not a single pair, or the file is not text.
     """
     if b"\0" in data:
-        raise ChangeRefused("is no text", where=path)
+        raise ChangeRefused("is not text", where=path)
     text = data.decode("utf-8", "surrogateescape")
     newline = "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
     lines = text.splitlines(keepends=True)
@@ -74,9 +74,9 @@ def sections_of(data: bytes, path: str) -> Sections:
     begin = _BEGIN.fullmatch(marks[0][1])
     if len(marks) != 2 or begin is None or marks[1][1] != _END:
         raise ChangeRefused(
-            "the comments around the exported rules are not one pair",
+            "the comments around the exported rules are not a single pair",
             where=f"{path}:{marks[-1][0] + 1}",
-            hint="delete all of them, and export again",
+            hint="delete them and export again",
         )
     (first, _), (last, _) = marks
     before, after = "".join(lines[:first]), "".join(lines[last + 1 :])
@@ -85,16 +85,16 @@ def sections_of(data: bytes, path: str) -> Sections:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a rule stands."""
+    """Where a rule is stated."""
 
     id: str
     path: str
     line: int  # from 1
-    text: str  # the sentence that says it
+    text: str  # the sentence that states it
 
 
 def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
-    """The rules that a text says, each with the sentence most like it."""
+    """The rules a text states, each with the most similar sentence."""
     sentences = [
         (number, sentence)
         for number, line in enumerate(text.splitlines(), 1)
@@ -110,15 +110,15 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
             for wording in wordings:
                 if not stems(wording) & stems(sentence):
                     continue
-                likeness = rarity.likeness(wording, sentence)
-                if likeness > most and not contradicts(wording, sentence):
-                    best, most = Place(rule.id, path, number, sentence), likeness
+                similarity = rarity.similarity(wording, sentence)
+                if similarity > most and not contradicts(wording, sentence):
+                    best, most = Place(rule.id, path, number, sentence), similarity
         if best is not None:
             yield best
 
 
 def with_place(rule: Rule) -> str:
-    """A rule in words that say for which agent, files or tool alone it holds."""
+    """A rule with its scope (agent, files, tool) in words."""
     paths = rule.path.split(",") if rule.path not in ("", paths_in(rule.text)) else []
     work = f"in {', '.join(f'`{path}`' for path in paths)}" if paths else "", f"when using `{rule.tool}`"
     places = f"for {rule.agent}", " or ".join(filter(None, work if rule.tool else work[:1]))
@@ -127,5 +127,5 @@ def with_place(rule: Rule) -> str:
 
 
 def _harmless(text: str) -> str:
-    """A rule as a line of Markdown that begins no comment."""
+    """A rule as a line of Markdown that cannot start a comment."""
     return " ".join(text.split()).replace("<!--", "<\\!--")

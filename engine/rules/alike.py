@@ -1,4 +1,4 @@
-"""Which sentences say the same in other words, and which contradict each other."""
+"""Similarity of sentences, and contradictions between them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from functools import lru_cache
 from engine.rules import words
 
 SAME = 0.45
-"""Likeness from which two sentences count as one rule."""
+"""Similarity from which two sentences count as one rule."""
 
 _BEFORE, _SEEN = 200, 2
-"""Sentences, and how many of them have a stem, that are assumed beside those that were said: else a few
-sentences would make what they share look common."""
+"""Pseudo-counts: sentences, and sentences with a given stem. Without them a few sentences would make the
+stems they share look common."""
 
 _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ations", "ation", "ating", "ing", "ies", "ied", "es", "ed", "s", "e")
@@ -27,7 +27,7 @@ _OFF = re.compile(
 
 
 def stem(word: str) -> str:
-    """A word of small letters without its ending."""
+    """A lower-case word without its ending."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
@@ -36,12 +36,12 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def stems(text: str) -> frozenset[str]:
-    """The stems of a text's words that say what it is about."""
+    """The stems of a text's content words."""
     found = _WORD.findall(text.casefold())
     return frozenset(stem(word) for word in found if word not in words.SMALL and len(word) > 1)
 
 
-_TOLD_ALIKE = {"respond": "reply", "writ": "add", "creat": "add", "repl": "reply"}
+_SYNONYMS = {"respond": "reply", "writ": "add", "creat": "add", "repl": "reply"}
 _CORE = {stem(word) for word in (*words.HOW_WORDS.split(), *words.MANNERS.split())} | {
     "writ",
     "write",
@@ -55,27 +55,25 @@ _CORE = {stem(word) for word in (*words.HOW_WORDS.split(), *words.MANNERS.split(
 
 @lru_cache(maxsize=16_384)
 def core(text: str) -> frozenset[str]:
-    """The stems of a text that tell of ways of working; synonyms are one."""
-    return frozenset(
-        _TOLD_ALIKE.get(each, each) for each in stems(text) if each in _CORE or each in _TOLD_ALIKE
-    )
+    """The stems of a text that are about ways of working; synonyms are merged."""
+    return frozenset(_SYNONYMS.get(each, each) for each in stems(text) if each in _CORE or each in _SYNONYMS)
 
 
 class Rarity:
-    """How much a stem says of what a sentence is about: the more, the fewer sentences have it."""
+    """Inverse document frequency of stems."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        # Each wording once: what is said again and again must not say less for that.
+        # Each wording once: repetition must not lower the weight.
         sets = {stems(text) for text in texts}
         self._count: Mapping[str, int] = Counter(each for found in sets for each in found)
         self._all = len(sets) + _BEFORE
 
     def of(self, found: Iterable[str]) -> float:
-        """The weight of some stems together."""
+        """The total weight of some stems."""
         return sum(math.log(1 + self._all / (self._count.get(each, 0) + _SEEN)) for each in found)
 
-    def likeness(self, one: str, other: str) -> float:
-        """How much two sentences share, from 0 to 1."""
+    def similarity(self, one: str, other: str) -> float:
+        """Weighted overlap of two sentences, 0 to 1."""
         left, right = stems(one), stems(other)
         either = self.of(left | right)
         found = self.of(left & right) / either if either else 0.0
@@ -84,8 +82,8 @@ class Rarity:
 
 
 def contradicts(new: str, old: str) -> bool:
-    """Whether a rule takes back another: it forbids what that one asked for or the other way round, or
-    chooses another of things that exclude each other.
+    """Whether a rule reverses an older one: it forbids what that one asked for or vice versa, or picks
+    another of several alternatives.
     """
     mine, theirs = _words(new), _words(old)
     for choice in words.CHOICES:

@@ -1,6 +1,6 @@
-"""The forms of sentences that set a rule, and what speaks against a rule.
+"""Patterns of sentences that state a rule, and of sentences that do not.
 
-English in full; of other languages the words that make a rule of whatever follows.
+Full coverage for English; for other languages the words that introduce a rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WIDE = re.compile(
     r"\b",
     _I,
 )
-"""Says that it holds for all of something: a way of working, or what the thing that is made shall do."""
+"""States something general: a way of working, or what the product shall do."""
 
 PROHIBITION = re.compile(
     r"(?:please |and |but |we |you |let['’]?s |just |oh,? )*"
@@ -31,7 +31,7 @@ PROHIBITION = re.compile(
     r"|stop \w+ing|never|let['’]s not(?! worry)|without (?:doing |making )?any)",
     _I,
 )
-"""How a sentence begins that forbids something."""
+"""Start of a sentence that forbids something."""
 
 CHOICE = re.compile(
     r"(?:please |and |we |you |let['’]?s |just |also )*"
@@ -40,7 +40,7 @@ CHOICE = re.compile(
     r"|please (?:use|keep|don['’]t|do not|avoid|make sure|reply|respond|always|never|also))\b",
     _I,
 )
-"""Chooses a way of doing something."""
+"""Chooses how to do something."""
 
 SURE = re.compile(r"\bmak(?:e|ing) sure\b", _I)
 
@@ -54,7 +54,7 @@ REQUEST = re.compile(
     _I,
 )
 POLITE = re.compile(r"(?:can|could|would|should) (?:you|we)\b", _I)
-"""How a request begins that is put as a question: most are for once."""
+"""Start of a request phrased as a question; most are one-off."""
 PLEASE = re.compile(r"\bplease\b", _I)
 
 REMINDER = re.compile(
@@ -63,7 +63,7 @@ REMINDER = re.compile(
     r"|have (?:you|we) (?:added|tested|updated|written|run)\b",
     _I,
 )
-"""Asks whether something was done that goes without saying."""
+"""Asks whether something was done that should go without saying."""
 
 VERB = re.compile(
     _any(
@@ -79,7 +79,7 @@ VERB = re.compile(
 )
 
 HOW = re.compile(_any(HOW_WORDS), _I)
-"""What work is done with, in distinction to what it is about."""
+"""Means of working, as opposed to its subject."""
 
 GENERIC = re.compile(
     r"\b(?:us(?:e|ing)|add(?:ing)?|writ(?:e|ing)|mak(?:e|ing)|put|creat(?:e|ing)|leav(?:e|ing)|keep|avoid|prefer"
@@ -88,7 +88,7 @@ GENERIC = re.compile(
     r" (?!(?:this|its|is|was|does|has|yes|both)\b)[\w-]{2,}s\b",
     _I,
 )
-"""Speaks of things of a kind, and of none of them."""
+"""About a kind of thing rather than a particular one."""
 
 THE_ONE = re.compile(
     rf"\bthe (?!(?:[\w'-]+ ){{0,2}}{_any(HOW_WORDS)}|(?:same|future|end|main|way|user|first|latest)\b)"
@@ -96,7 +96,7 @@ THE_ONE = re.compile(
     r"|\buse the (?!.*\binstead\b)|\b(?:give|put|take|move|pull|bring|turn|drop|set) (?:it|them)\b",
     _I,
 )
-"""Speaks of one thing that both know, and that is none to work with."""
+"""About a particular thing that is not a means of working."""
 
 PASSING = re.compile(
     r"\b(?:yet|for now|right now|at the moment|so far|this time|in this case|today|tomorrow|tonight|later"
@@ -104,19 +104,19 @@ PASSING = re.compile(
     r"|(?:it|that|this|there)(?:['’]s| is| was))\b",
     _I,
 )
-"""Tells how things stand, or holds for a while."""
+"""Describes the current state, or something temporary."""
 
 OUGHT = re.compile(r"(?:we|you) (?:should|must|need to|have to)\b", _I)
-"""Says what is to be."""
+"""States an obligation."""
 
 DEICTIC_END = re.compile(r"\b(?:this|that|these|those|it|them|one|here|there)[?!.]*$", _I)
-"""Ends with what is at hand."""
+"""Ends with a reference to something at hand."""
 
 DECLINES = re.compile(
     r"(?:\w+,? ){0,3}(?:we|i) (?:do|did|would)(?: not|n['’]?t) (?:\w+ly )?(?:want|need|have to|worry|care)\b",
     _I,
 )
-"""Turns down what was offered or made."""
+"""Declines an offer."""
 
 MANNER = re.compile(
     r"\b(?:first|before|after|instead|not|never|always|only|without|each|every|all|both|direct\w*|drafts?"
@@ -126,7 +126,7 @@ MANNER = re.compile(
     r"|as (?:a|an|in) \w+|avoid|duplicat\w*|useful|end2end|e2e|at least|in case|anything)\b|n['’]t\b",
     _I,
 )
-"""Says how something is done, and not only that it is."""
+"""Says how something is done, not only that it is."""
 
 QUALITY = re.compile(
     r"\b(?:check|review|verify|sweep|compares?|make sure)\b.*"
@@ -134,7 +134,7 @@ QUALITY = re.compile(
     r"|\byour (?:repl(?:y|ies)|respon\w+|commits?|comments?|changes|messages?|answers?|summar\w+)\b",
     _I,
 )
-"""Asks for work to have some quality, or for the agent's own way of putting things to be another."""
+"""Asks for a quality of the work, or of the way the agent writes."""
 
 ONCE = re.compile(
     r"(?:(?:can|could) (?:you|we) |let['’]?s |please,? |also |and |just |double |again |go ahead and )*"
@@ -146,7 +146,7 @@ ONCE = re.compile(
     ),
     _I,
 )
-"""How a sentence begins that has the agent do something now."""
+"""Start of a one-off instruction."""
 
 NOW = re.compile(
     r"\b(?:this|that|these|those|above|here|option|ones?|now|again|still|currently|for now|last|prior"
@@ -154,14 +154,14 @@ NOW = re.compile(
     r"|the (?:change|changes|code|pr|branch|plan|review|issue|ticket|comments?|tests?|failing|work|same))\b",
     _I,
 )
-"""Points at what is at hand."""
+"""Refers to something at hand."""
 
 PARTICULAR = re.compile(
     r"@?[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|yml|yaml|toml|txt)\b|#?\b\d+\b|https?:|@\w+"
     r"|\b[A-Z]+\d+\b|\b[A-Z]\)"
     r"|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w*|\w+_\w+|`[^`]+`|\w+\(\)|['\"“][^'\"”]+['\"”]"
 )
-"""Names one thing: a file, an identifier, a number."""
+"""Names a particular thing: a file, an identifier, a number."""
 
 FAILS = re.compile(
     r"(?:(?:the|our|some|still|we (?:had|got|have) (?:a|some)?|fix(?: the)?(?: failing)?"
@@ -174,7 +174,7 @@ FAILS = re.compile(
     r"(?: (?:fail\w*|errors?|broken|red|complain\w*|showing|not passing|looks broken).*|$)",
     _I,
 )
-"""Tells that a check fails which was to pass before anything counts as done."""
+"""Reports that a check fails which has to pass before work is done."""
 
 NO_WISH = re.compile(
     r"(?:(?:can|could|would) (?:you|we|i) (?:please )?(?:explain|show|tell|give|help|take|look|see|print"
@@ -186,14 +186,14 @@ ASKED = re.compile(
     r"|doesn|if|let['’]s say|wondering|i wonder|i think|think)\b",
     _I,
 )
-"""How questions and thoughts begin."""
+"""Start of a question or a thought."""
 
 MEANT = re.compile(
     r"\b(?:should|must|let['’]?s|please|you|i (?:want|prefer|hate|like)|we (?:want|use))\b"
     rf"|{ELSEWHERE}",
     _I,
 )
-"""Addresses somebody: what always happens is a rule only where somebody is to have it happen."""
+"""Addresses someone: a statement with "always" is a rule only if someone is to act on it."""
 
 UNLESS_ASKED = re.compile(r"\b(?:let['’]s|please|always|never)\b", _I)
 
@@ -202,7 +202,7 @@ WHERE = re.compile(
     r"(?=(?:please|always|never|don['’]?t|use|make|let['’]?s|we|you)\b)",
     _I,
 )
-"""A clause in front that says when a rule holds."""
+"""A leading clause that says when a rule applies."""
 
 LEAD = re.compile(
     r"(?:(?:hmm+|ok(?:ay)?|yes|yep|yeah|no|oh|ah|hey|hi|well|sorry|but|and|also|so|then|actually|btw|cool|great"
@@ -210,15 +210,15 @@ LEAD = re.compile(
     r"|intentional|good|\d+[.)]|[a-d][.)])\b[\s,.:;!…-]*)+",
     _I,
 )
-"""What a sentence opens with that adds nothing to it."""
+"""Filler at the start of a sentence."""
 
 SIGNS = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\ufe0f\u200d♂♀]|(?<!\w)[:;]-?[)(|D](?!\w)")
 PERSONAL = re.compile(r"\b(?:you|we|i|let['’]?s|please|my|our|us|me)\b", _I)
 POINTS_BACK = re.compile(r"(?:[\w'’]+,? ){0,5}(?:it|it['’]s|them|this|that)\b", _I)
-"""Begins with a word for what stands before it."""
+"""Starts with a reference to the sentence before."""
 CLAUSE = re.compile(
     r", (?:and |but |so )?(?=(?:please (?!,)|always|never|(?:just )?make sure|let['’]s|do not|don['’]t"
     r"|(?:we|you|i) (?:always|never|should|must|prefer))\b)",
     _I,
 )
-"""What parts a sentence from a clause that could stand for itself."""
+"""Separates a clause that could stand on its own."""

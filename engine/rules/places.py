@@ -1,6 +1,6 @@
-"""The files for which a rule holds, where its own words name a pattern, an extension or a folder for that.
+"""The files a rule is about, if its text names a pattern, an extension or a folder.
 
-Only where it is certain: "run the tests in tests/ before you push" is about every push.
+Only where that is certain: "run the tests in tests/ before you push" is about every push.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _FORMS = tuple(
         rf"\s{_IN}\s+{_PLACES}(?:,? please)?[.!]*$",
     )
 )
-"""Of "In *.sql files, …", "never touch migrations/" and "no mocks in tests/", what comes before the rest."""
+"""Match "In *.sql files, …", "never touch migrations/" and "no mocks in tests/" up to the files."""
 
 
 @lru_cache(maxsize=4_096)
 def paths_in(rule: str) -> str:
-    """The files for which a rule holds, as ``Rule.path`` has them; empty where its words do not say, or where
-    one of its wordings says otherwise.
+    """The files a rule is about, in the form of ``Rule.path``; empty if the text does not say, or its
+    wordings disagree.
     """
     found = {_paths(wording) for wording in rule.split(" / ")}
     return found.pop() if len(found) == 1 else ""

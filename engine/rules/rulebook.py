@@ -1,11 +1,11 @@
-"""The file of rules: ``knowledge/rules.md``, one line a rule, which a person may edit as they like.
+"""The rules file: ``knowledge/rules.md``, one rule per line, freely editable.
 
     ## In force
 
     - please don't amend commits {#3f2a91c told=2 last=2026-02-02}
 
-Under which heading a line stands decides what becomes of it. What is in braces belongs to the program; a line
-without it is a rule that the person has written. Everything else in the file stays as it is.
+The heading above a line is its state. The braces belong to the program; a line without them is a rule the
+person wrote. Everything else in the file is left alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HEADINGS: Mapping[State, str] = {
     "turned down": "Turned down",
     "replaced": "Replaced",
 }
-"""In the order in which they stand in the file."""
+"""In file order."""
 
 NEW = """---
 type: rules
@@ -40,68 +40,68 @@ type: rules
 
 # Rules
 
-How you want your agents to work, in your words. Edit the lines as you like: what stands under the first two
-headings is in prompts, and a line that you delete does not come back. Where each was said:
+How you want your agents to work, in your words. Edit the lines as you like: those under the first two
+headings are in prompts, and a line you delete does not come back. To see where you said one:
 `autopoiesis rules why ID`.
 """
 
 LONGEST = 240
-"""Characters of a rule."""
+"""Maximum characters of a rule."""
 
 _HEADING = re.compile(r"##[ \t]+(?=\S)")
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _MARKS = re.compile(r"\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]++)*+)\}")
 _STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADINGS.items()}
 _MOST_DIGITS = 6
-"""Digits of a count; a longer one was not written by the program."""
+"""Digits of a count; a longer number was not written by the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule."""
 
-    id: str  # seven hexadecimal digits, for good: also where the text is changed
+    id: str  # seven hexadecimal digits; stays the same when the text changes
     text: str  # one line, in the person's words
     state: State
-    told: int = 0  # sessions in which it was said; 0 for one that nobody has said yet
-    last: str = ""  # the day on which it was said last, ``YYYY-MM-DD``
-    accepted: str = ""  # the day on which the person accepted it; empty where they did not
-    own: bool = False  # the person has written or changed the text
-    project: str = ""  # slug of the one project in which it holds; empty for everywhere
-    agent: str = ""  # the one agent for which it holds, such as ``codex``; empty for all of them
-    tool: str = ""  # the tool for whose use it holds, such as ``Bash``; empty for all work
-    path: str = ""  # the files for which it holds: globs or folders, parted by commas; empty for all work
-    also: tuple[str, ...] = ()  # ids of the rules that were merged into it
+    told: int = 0  # number of sessions in which it was said
+    last: str = ""  # day it was last said, ``YYYY-MM-DD``
+    accepted: str = ""  # day the person accepted it; empty if they did not
+    own: bool = False  # the person wrote or edited the text
+    project: str = ""  # slug of the only project it applies to; empty for all
+    agent: str = ""  # the only agent it applies to, such as ``codex``; empty for all
+    tool: str = ""  # the tool whose use it is about, such as ``Bash``; empty for all work
+    path: str = ""  # the files it is about: globs or folders, comma-separated; empty for all work
+    also: tuple[str, ...] = ()  # ids of rules merged into it
     by: str = ""  # id of the rule that replaced it
-    worded: bool = False  # a model was asked about it, and may have worded it
-    known: str = ""  # name of a file of the project's own in which it stands, such as ``CLAUDE.md``
-    crowded: bool = False  # it rests for lack of room alone, and not because the person lets it
+    worded: bool = False  # a model was asked about it and may have reworded it
+    known: str = ""  # an agents' file that states it, such as ``CLAUDE.md``
+    crowded: bool = False  # it rests only for lack of room, not by decision
 
     @property
     def counts(self) -> bool:
-        """Whether it belongs in prompts."""
+        """Whether it is in prompts."""
         return self.state in ("in force", "said")
 
     @property
     def where(self) -> str:
-        """Where alone it holds, for a person; empty for everywhere."""
+        """Its scope as text; empty for everywhere."""
         return " ".join(filter(None, (self.project, self.agent, self.tool, self.files)))
 
     @property
     def files(self) -> str:
-        """The files for which it holds, as ``path``; where nobody gave them, those that its words name."""
+        """The files it is about, as ``path``; if not set, those that its text names."""
         return self.path or paths_in(self.text[:LONGEST])
 
     @property
     def is_occasional(self) -> bool:
-        """Whether the person has it stand in no prompt but those for some work. What its words alone narrow
-        stands in the others too: which files a task will touch is often not known when it begins.
+        """Whether the person limited it to prompts about some files or a tool. A rule limited only by its own
+        text is in all prompts: which files a task will touch is often unknown when it starts.
         """
         return bool(self.path or self.tool)
 
     def is_about(self, paths: Iterable[str], tools: Collection[str]) -> bool:
-        """Whether it holds for one of some files, as a glob or a folder anywhere in its path, or for one of
-        some tools.
+        """Whether it is about one of the files, by glob or by a folder anywhere in the path, or one of the
+        tools.
         """
         if self.tool and self.tool.casefold() in tools:
             return True
@@ -114,13 +114,13 @@ class Rule:
 
     @property
     def decided(self) -> bool:
-        """Whether the person accepted it, or wrote it."""
+        """Whether the person accepted or wrote it."""
         return bool(self.accepted or self.own)
 
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """The rules of a workspace, in the order of the file."""
+    """The rules of a workspace, in file order."""
 
     rules: tuple[Rule, ...] = ()
     text: str = field(
@@ -129,40 +129,40 @@ class Rulebook:
 
     @property
     def again(self) -> tuple[Rule, ...]:
-        """The rules in prompts that were said in several sessions."""
+        """Rules in prompts that were said in several sessions."""
         return tuple(rule for rule in self.rules if rule.counts and rule.told > 1)
 
     @property
     def waiting(self) -> tuple[Rule, ...]:
-        """Those of them on which the person has not decided."""
+        """Repeated rules the person has not decided on."""
         return tuple(rule for rule in self.again if rule.state == "said")
 
     def acceptable(self, told: int) -> tuple[Rule, ...]:
-        """The rules in prompts that were said in so many sessions or more, and were not accepted."""
+        """Rules in prompts said in at least ``told`` sessions and not accepted yet."""
         return tuple(rule for rule in self.rules if rule.counts and rule.told >= told and not rule.accepted)
 
     def get(self, name: str) -> Rule | None:
-        """The rule with an id, or with one that begins so where no other does."""
+        """The rule with an id or an unambiguous prefix of one."""
         found = [rule for rule in self.rules if rule.id == name]
         if not found and len(name) >= 3:
             found = [rule for rule in self.rules if rule.id.startswith(name)]
         return found[0] if len(found) == 1 else None
 
     def changed(self, rules: Iterable[Rule]) -> Rulebook:
-        """The book with some rules changed or added."""
+        """A copy with some rules changed or added."""
         wanted = {rule.id: rule for rule in rules}
         kept = [wanted.pop(rule.id, rule) for rule in self.rules]
         return replace(self, rules=(*kept, *wanted.values()))
 
 
 def most_told(rules: Iterable[Rule]) -> list[Rule]:
-    """Those in prompts first; of these what was said in the most sessions, of equals what was said last."""
+    """Sorted: those in prompts first, then by number of sessions, then by most recent."""
     latest = sorted(rules, key=lambda rule: rule.last, reverse=True)
     return sorted(latest, key=lambda rule: (not rule.counts, -rule.told))
 
 
 def rule_id(text: str) -> str:
-    """The id of a rule that was first said so."""
+    """The id of a rule by its first wording."""
     return hashlib.sha256(" ".join(text.casefold().split()).encode("utf-8", "replace")).hexdigest()[:7]
 
 
@@ -250,10 +250,10 @@ def line_of(rule: Rule) -> str:
 
 
 def bytes_of(book: Rulebook) -> bytes:
-    """The file with the rules of a book, each under the heading of its state, in their order.
+    """The file with each rule under the heading of its state.
 
-    All other text is kept with its line ends: what stands above the headings and under other headings in
-    place, what stands between rules below them.
+    All other text is kept with its line ends: text above the headings and under other headings in place, text
+    between rules below them.
 
     Raises:
         DocumentError: The file holds bytes that are not UTF-8; rewriting it could lose them.

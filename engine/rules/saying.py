@@ -1,8 +1,8 @@
-"""Recognises in a person's message the sentences that say how to work, and how plainly each makes a rule.
+"""Finds the sentences of a message that say how to work, and scores how clearly each states a rule.
 
-A rule that people give their agents has a form (it forbids, chooses, asks, reminds), it is about the way of
-working rather than about the thing that is made, it says how and not only that something be done, and it does
-not point at what is on the screen at the moment. Each of these counts; none decides alone.
+A rule has a form (it forbids, chooses, asks, reminds), is about the way of working rather than the product,
+says how and not only what, and does not refer to something at hand. Each of these adds to the score; none
+decides alone.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from engine.rules.alike import stems
 from engine.rules.standing import STANDING
 
 LEAST = 0.0
-"""Weight from which a sentence is kept as a saying; a rule needs more, see ``engine.rules.rulebook``."""
+"""Score from which a sentence is kept; a rule needs more, see ``engine.lifecycle.rules.learning``."""
 PLAIN = 3.0
-"""Weight of a sentence that needs nothing else to be a rule."""
+"""Score of a sentence that is a rule without any repetition."""
 
 _MOST_WORDS = 30
 _MOST_OF_MESSAGE = 250
 _PASTED = 20
-"""Words of a message from which one in which nobody is addressed is taken for a text of somebody else's."""
+"""Words from which a message that addresses no one is taken for pasted text."""
 _CONTEXT_WORDS = 14
 _POINTED = 0.4
-"""What a sentence loses in weight that is not understood without the one before it."""
+"""Penalty for a sentence that cannot be understood without the one before it."""
 _LETTERS = 4
-"""Characters from which what has no space in it may be a sentence: some languages part no words."""
+"""Characters from which text without spaces may be a sentence: some languages do not separate words."""
 
 _AT_HAND = (
     (forms.PARTICULAR, 0.8, 3),
@@ -37,11 +37,11 @@ _AT_HAND = (
     (forms.PASSING, 0.7, 1),
     (forms.DEICTIC_END, 0.6, 1),
 )
-"""What shows that a sentence is about what is at hand: what each takes from its weight, so many at most."""
+"""Signs that a sentence is about something at hand: pattern, penalty each, maximum count."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SPLIT = re.compile(r"(?<=[.!?。！？]) | -> | [-–—]+ (?=\w)|; ")
-"""Applied to a line with single spaces: on a long run of them it would take quadratic time."""
+"""Expects single spaces: a long run of them would take quadratic time."""
 _BULLET = re.compile(r"\s*(?:[-*•>]+|\d+[.)])\s+")
 _COMMAND = re.compile(r"(?:CMD )?/[\w:-]+\s*")
 _MACHINE = re.compile(
@@ -52,18 +52,18 @@ _MACHINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A sentence of a person that says how to work."""
+    """A sentence that says how to work."""
 
-    text: str  # one line; with the sentence before where it points back to it
-    weight: float  # how plainly it makes a rule: ``LEAST`` and more, rarely above 6
-    fails: str = ""  # the check that it says fails; empty for any other sentence
-    standing: bool = False  # it says itself that it holds from now on
+    text: str  # one line; includes the sentence before if it refers to it
+    weight: float  # how clearly it states a rule: from ``LEAST``, rarely above 6
+    fails: str = ""  # the check it reports as failing; empty for other sentences
+    standing: bool = False  # it says that it applies from now on
 
 
 def sayings_in(own: str) -> Iterator[Saying]:
     """The sentences of a message that say how to work, in order.
 
-    ``own`` is what the person has written themselves, without quotations and what was pasted
+    ``own`` is what the person wrote themselves, without quotations and pasted text
     (``provenance.spoken.own_and_quoted``).
     """
     length = len(own.split())
@@ -82,7 +82,7 @@ def sayings_in(own: str) -> Iterator[Saying]:
 
 
 def _points_back(sentence: str, before: str) -> bool:
-    """Whether a sentence is not understood without the one before it, and that can stand with it."""
+    """Whether a sentence needs the one before it, and that one is short enough to include."""
     fits = 0 < len(before.split()) <= _CONTEXT_WORDS and "://" not in before
     return fits and forms.POINTS_BACK.match(sentence) is not None
 
@@ -110,14 +110,12 @@ def _sentences(own: str) -> Iterator[str]:
 
 
 def _clauses(sentence: str) -> Sequence[str]:
-    """A sentence, and what in it could stand for itself."""
+    """A sentence, and its clauses that could stand on their own."""
     return sentence, *(() if forms.WHERE.match(sentence) else forms.CLAUSE.split(sentence)[1:])
 
 
 def _weighed(sentence: str, count: int, before: str) -> Saying | None:
-    """A sentence of a message that has so many, and the one before it; ``None`` for one that asks for
-    nothing.
-    """
+    """Scores a sentence of a message of ``count`` sentences; ``None`` if it asks for nothing."""
     length = len(sentence.split())
     is_short = length < 2 and (sentence.isascii() or len(sentence) < _LETTERS)
     if is_short or length > _MOST_WORDS or not stems(sentence):

@@ -1,7 +1,7 @@
-"""What breaking a rule looks like in an agent's words or commands, as an expression for an output trigger.
+"""Derives an output trigger from a rule: a pattern of what breaking it looks like in text or commands.
 
-It is seen where a rule forbids words in back quotes, an identifier or an option, or where the table knows the
-command that the rule is about. Everything that is taken from the rule is escaped.
+Possible for rules that forbid words in back quotes, an identifier or an option, and for commands in the
+tables below. Everything taken from the rule is escaped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARK = re.compile(
     r"|\b(?:us(?:e|ing)|prefer|always|must|only|but|instead|with|as)\b",
     re.IGNORECASE,
 )
-"""What forbids the words behind it, or asks for them."""
+"""Words that forbid what follows, or ask for it."""
 _OFF_BEHIND = re.compile(r"\b(?:isn['’]t|aren['’]t|not|never) (?:ok\w*|allowed|wanted|used)\b", re.IGNORECASE)
 _LITERAL = re.compile(
     r"`(?P<quoted>[^`\n]{1,80})`|(?<![\w./-])(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b(?!/)|--[a-z][\w-]+)"
@@ -28,10 +28,10 @@ _FILE = re.compile(
 )
 
 _GAP = r"[^\n;&|]"
-"""A character of the same command."""
+"""A character within the same command."""
 _GIT = rf"\bgit\b{_GAP}{{0,60}} "
 _ALONE = r"\b(?=[ .!;]*(?:$|any|directly))"
-"""What follows sets no condition: whether that was met would not be seen."""
+"""No condition follows: whether it was met could not be seen."""
 
 _NEVER = {
     r"amend": ("git commit --amend", rf"{_GIT}commit\b{_GAP}{{0,160}} --amend\b"),
@@ -50,7 +50,7 @@ _NEVER = {
     ),
     r"emojis?": ("emojis", r"[\U0001f300-\U0001faff\u2705\u274c\u26a0\u2728\u2b50]"),
 }
-"""By what names it in a rule that forbids it: what is seen, in words and as an expression."""
+"""For rules that forbid: keyword → description and pattern of the violation."""
 _ALWAYS = {
     r"drafts?": ("gh pr create without --draft", r"\bgh pr create\b(?![^\n]{0,200}(?: (?:--draft|-d)\b|…))"),
     r"squash": ("gh pr merge without --squash", r"\bgh pr merge\b(?![^\n]{0,200}(?: (?:--squash|-s)\b|…))"),
@@ -59,11 +59,11 @@ _ALWAYS = {
         r"\b(?:(?:behav|col|fav)our\w*|centred?|\w{3,}[ai][lr]is(?:e[ds]?|ing|ation))\b",
     ),
 }
-"""Likewise for a rule that asks for it. A command that was cut (…) shows nothing."""
+"""The same for rules that demand. A truncated command (…) proves nothing."""
 
 
 def what_breaks(rule: str) -> tuple[str, tuple[str, ...]]:
-    """An expression for what breaks a rule, and what it sees in words; empty where nothing can be seen."""
+    """A pattern of violations and its descriptions; empty if none can be derived."""
     rule = rule[:LONGEST]
     found = dict(_commands(rule))
     for literal in _forbidden(rule):
@@ -83,7 +83,7 @@ def _commands(rule: str) -> Iterator[tuple[str, str]]:
 
 
 def _forbidden(rule: str) -> Iterator[str]:
-    """The words of its own that a rule forbids."""
+    """The literals a rule forbids."""
     for match in _LITERAL.finditer(rule):
         literal = (match["quoted"] or match["name"]).strip()
         if len(literal) > 1 and not _FILE.fullmatch(literal) and _is_forbidden(rule, match.start()):
@@ -91,7 +91,7 @@ def _forbidden(rule: str) -> Iterator[str]:
 
 
 def _is_forbidden(rule: str, at: int) -> bool:
-    """Whether what stands at a place of a rule is forbidden by it."""
+    """Whether the word at an offset of a rule is forbidden by it."""
     marks = [mark for mark in _MARK.finditer(rule) if mark.start() < at and mark.end() <= at + 1]
     return bool(marks[-1]["off"]) if marks else _OFF_BEHIND.search(rule, at) is not None
 

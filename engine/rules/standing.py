@@ -1,4 +1,4 @@
-"""The words with which a sentence says that it holds from now on; every search looks for them."""
+"""Words that say that something applies from now on; search uses them too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ELSEWHERE = (
     r"|vanaf nu|voortaan|altijd|nooit|отныне|впредь|всегда|никогда)\b"
     r"|从现在(?:开始|起)|以后(?:都|请|不要)|永远不要|總是|总是|今後は|これからは|必ず|앞으로는|항상|절대"
 )
-"""The same in other languages."""
+"""In other languages."""
 
 STANDING = re.compile(
     r"\b(?:from now on|always|never|every ?time|whenever|each time|as a rule|next time|"
@@ -18,4 +18,4 @@ STANDING = re.compile(
     rf"|{ELSEWHERE}",
     re.IGNORECASE,
 )
-"""Says that it holds from now on."""
+"""In any language."""

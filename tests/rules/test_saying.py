@@ -102,9 +102,9 @@ def test_other_words_for_the_same_are_one_rule() -> None:
         "ship it",
     ]
     rarity = Rarity([*said, *(f"unrelated words number {number}" for number in range(50))])
-    assert rarity.likeness(said[0], said[1]) > SAME
-    assert rarity.likeness(said[2], said[3]) > SAME
-    assert rarity.likeness(said[0], said[2]) < SAME
+    assert rarity.similarity(said[0], said[1]) > SAME
+    assert rarity.similarity(said[2], said[3]) > SAME
+    assert rarity.similarity(said[0], said[2]) < SAME
 
 
 @pytest.mark.parametrize(

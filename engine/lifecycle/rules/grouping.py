@@ -1,4 +1,4 @@
-"""Which sayings are one rule, which of them words it best, and which later one takes an older one back."""
+"""Groups sayings into rules, picks the best wording, and finds later ones that reverse earlier ones."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from engine.rules.rulebook import Rule
 
 _AGAIN = 0.8
-"""What a rule gains in weight each time the number of its sessions doubles."""
+"""Added to a rule's weight each time the number of its sessions doubles."""
 _OFTEN = 3
-"""Sessions from which a rule shows a second wording."""
+"""Sessions from which a second wording is shown."""
 _SHORT = 40
-"""Characters of that at most."""
+"""Maximum characters of the second wording."""
 _COMPARED = 8
-"""Sayings of a group that others are compared with: the first ones."""
+"""First sayings of a group that others are compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One time that a rule was said."""
+    """One occasion on which a rule was said."""
 
     session: SessionRead
     said: Said
@@ -35,42 +35,42 @@ class Told:
 
 @dataclass(slots=True)
 class Group:
-    """The sayings that are one rule."""
+    """The sayings of one rule."""
 
     id: str
-    first: str  # as it was said first
+    first: str  # its first wording
     told: list[Told] = field(default_factory=list)
-    replaced: str = ""  # id of the group that takes it back; empty for none
+    replaced: str = ""  # id of the group that reverses it; empty for none
 
     @property
     def texts(self) -> set[str]:
-        """How the wordings begin that it may have had."""
+        """The starts of all its wordings."""
         return {text[: LONGEST - 1] for text in (self.first, *(each.said.text for each in self.told))}
 
     @property
     def sessions(self) -> int:
-        """In how many sessions it was said."""
+        """The number of sessions in which it was said."""
         return len({each.session.path for each in self.told})
 
     @property
     def weight(self) -> float:
-        """How plainly it is a rule: the plainest saying, and more for every time it was said again."""
+        """How clearly it is a rule: its clearest saying, plus a bonus for repetition."""
         plainest = max((each.said.weight for each in self.told), default=0.0)
         return plainest + _AGAIN * math.log2(max(1, self.sessions))
 
     @property
     def last(self) -> str:
-        """The day on which it was said last."""
+        """The day it was last said."""
         return max((each.said.day for each in self.told), default="")
 
     @property
     def standing(self) -> bool:
-        """Whether it was said as a rule, and not only time and again."""
+        """Whether it was ever stated as a rule, rather than only repeated."""
         return any(each.said.standing for each in self.told)
 
     @property
     def wording(self) -> str:
-        """The plainest saying; of equals the shortest."""
+        """The clearest saying; the shortest of equals."""
         fitting = [each.said for each in self.told if len(each.said.text) <= LONGEST]
         best = min(fitting, key=lambda said: (-said.weight, len(said.text)), default=None)
         if best is None:
@@ -79,7 +79,7 @@ class Group:
         return f"{text}{self._other(best)}".replace("{#", "{ #")
 
     def _other(self, best: Said) -> str:
-        """The way in which it was said most often otherwise, where that is short: two say more than one."""
+        """The most frequent other wording, if short: two say more than one."""
         others = [each.said for each in self.told if stems(each.said.text) != stems(best.text)]
         texts = Counter(said.text for said in others if len(said.text) <= _SHORT)
         if self.sessions < _OFTEN or not texts:
@@ -89,19 +89,18 @@ class Group:
 
 
 def told_of(rule: Rule, groups: Iterable[Group]) -> tuple[Told, ...]:
-    """Every time that a rule was said, oldest first."""
+    """Every occasion on which a rule was said, oldest first."""
     names = {rule.id, *rule.also}
     found = [each for group in groups if group.id in names for each in group.told]
     return tuple(sorted(found, key=lambda each: each.said.day))
 
 
 def grouped(sessions: Iterable[SessionRead], known: Mapping[str, str]) -> list[Group]:
-    """The rules that sayings make, in the order in which they were first said.
+    """Groups the sayings of sessions into rules, in the order in which they were first said.
 
     Args:
-        sessions: With their sayings, oldest first.
-        known: The first words of each rule there is, by its id: these stay rules of their own, so that an id
-            means the same for good.
+        sessions: Oldest first.
+        known: The first wording of each existing rule by id. These stay separate, so that ids are stable.
     """
     told = [Told(session, said) for session in sessions for said in session.said]
     told.sort(key=lambda each: each.said.day)
@@ -140,14 +139,14 @@ def _most_like(said: Said, near: Sequence[Group], rarity: Rarity) -> Group | Non
         if said.key and group.told:
             return group
         texts = [group.first, *(each.said.text for each in group.told[:_COMPARED])]
-        likeness = max(rarity.likeness(said.text, text) for text in dict.fromkeys(texts))
-        if likeness > most and not contradicts(said.text, texts[-1]):
-            best, most = group, likeness
+        similarity = max(rarity.similarity(said.text, text) for text in dict.fromkeys(texts))
+        if similarity > most and not contradicts(said.text, texts[-1]):
+            best, most = group, similarity
     return best
 
 
 def _takes_back(new: Group, text: str, groups: Iterable[Group]) -> None:
-    """Notes of the older rules that a new one contradicts that it replaces them."""
+    """Marks the older rules that a new one contradicts as replaced by it."""
     for group in groups:
         if (
             group is not new
