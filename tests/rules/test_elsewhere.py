@@ -113,7 +113,7 @@ def test_an_export_follows_no_link_and_is_whole_or_not_at_all(sample: Path, proj
             engine.kept_rules.export([], file, apply=True)
         assert [path.name for path in project.iterdir() if path.name.startswith(".tmp")] == []
         file.write_text("mine\n<!-- end of autopoiesis rules export -->\n")
-        with pytest.raises(ChangeRefused, match=r"AGENTS\.md:2: .* not one pair"):
+        with pytest.raises(ChangeRefused, match=r"AGENTS\.md:2: .* not a single pair"):
             engine.kept_rules.export([], file, apply=True)
         assert engine.kept_rules.export([], project / "NEW.md", apply=True).is_written
 

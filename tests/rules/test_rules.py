@@ -288,7 +288,7 @@ def test_a_model_words_what_waits_and_decides_nothing(
     provider = Provider(by=answer)
     with Engine.open(sample) as engine:
         engine.rules.learn()
-        with pytest.raises(ChangeRefused, match="no model is set"):
+        with pytest.raises(ChangeRefused, match="no model is configured"):
             engine.rules.word()
         engine.rules.model = lambda _settings: provider
         amend = next(rule for rule in engine.rules.book().rules if "amend" in rule.text)
@@ -331,7 +331,7 @@ def test_without_the_file_everything_begins_anew(sample: Path, say: Say) -> None
     with Engine.open(sample) as engine:
         engine.rules.learn()
         (sample / PATH).unlink()
-        with pytest.raises(ChangeRefused, match="was changed since the last commit"):
+        with pytest.raises(ChangeRefused, match="has uncommitted changes"):
             engine.rules.undo()
         engine.rules.learn()
         assert texts(engine) == ["please don't amend commits"]

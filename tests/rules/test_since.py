@@ -67,14 +67,14 @@ def test_a_rule_told_again_says_what_its_prompts_held(sample: Path, say: Say, cl
     ("since", "words"),
     [
         (Since(0), ""),
-        (Since(1, 1), "told once since; it stood in the prompt"),
-        (Since(3, 3), "told 3 times since; it stood in the prompt each time"),
+        (Since(1, 1), "told once since; it was in the prompt"),
+        (Since(3, 3), "told 3 times since; it was in the prompt each time"),
         (Since(2, 0, 2), "told twice since; it was left out each time"),
-        (Since(3), "told 3 times since; no prompt of ours in these sessions"),
+        (Since(3), "told 3 times since; no prompt recorded in these sessions"),
         (
             Since(4, 1, 2),
-            "told 4 times since; it stood in the prompt once, it was left out twice, "
-            "no prompt of ours in 1 of these sessions",
+            "told 4 times since; it was in the prompt once, it was left out twice, "
+            "no prompt recorded in 1 of these sessions",
         ),
     ],
 )

@@ -370,7 +370,7 @@ async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
         await driven.done("1 session read, 0 rules learned, 1 told again")
         await driven.choose(DRAFT)
         assert "! 6×  06-13" in driven.line(DRAFT)
-        assert "accepted 2026-06-12, yet told once since; no prompt of ours in this session" in driven.flat()
+        assert "accepted 2026-06-12, yet told once since; no prompt recorded in this session" in driven.flat()
 
 
 async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Path, tmp_path: Path) -> None:

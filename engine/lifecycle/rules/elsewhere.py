@@ -1,4 +1,4 @@
-"""Rules in the agents' own files of a project: found there, and exported there."""
+"""Finds rules in agents' files of projects, and exports rules to them."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _NO_NAME = re.compile(r"[\s{}]+")
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Which rules stand in agents' files."""
+    """The rules found in agents' files."""
 
-    read: tuple[str, ...]  # the files that were read
-    found: tuple[Place, ...]  # of each rule the first place
-    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of their marks in the book
+    read: tuple[str, ...]  # the files read
+    found: tuple[Place, ...]  # the first place of each rule
+    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of the marks in the rules file
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What an export makes of a file."""
+    """The result of an export."""
 
     path: str
-    rules: tuple[Rule, ...]  # that stand in its section, in their order
-    taken_out: tuple[str, ...]  # ids of those that stood there before
-    known: tuple[Place, ...]  # other rules that somebody's own text there says
-    diff: str  # unified; empty where nothing changes
+    rules: tuple[Rule, ...]  # in its section, in order
+    taken_out: tuple[str, ...]  # ids of rules removed from it
+    known: tuple[Place, ...]  # other rules that its own text states
+    diff: str  # unified; empty if nothing changes
     data: bytes = field(default=b"", repr=False)
     is_written: bool = False
-    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of their marks in the book
+    commit: ChangeCommit = field(default_factory=ChangeCommit)  # of the marks in the rules file
 
 
 def look(
@@ -54,12 +54,11 @@ def look(
     given: Sequence[Path],
     on_problem: Callable[[str], None],
 ) -> Elsewhere:
-    """Reads the agents' files of the folders in which sessions were held, as far as they are on this machine,
-    and those given by hand. A rule that holds in one project is looked for in the files of that project
-    alone, and in those given.
+    """Reads the agents' files of all folders that sessions were held in, and the ``given`` ones. A rule of
+    one project is looked for only in that project's files and the given ones.
 
     Raises:
-        ChangeRefused: A file that was given is not there.
+        ChangeRefused: A given file does not exist.
         PathRefused, DocumentError: It cannot be read.
     """
     rules = [rule for rule in rules if rule.counts or rule.state == "resting"]
@@ -74,7 +73,7 @@ def look(
 
 
 def name_of(path: str) -> str:
-    """What the book calls an agents' file."""
+    """The name of an agents' file in the rules file."""
     found = next((name for name in NAMES if path.endswith(f"/{name}")), Path(path).name)
     return _NO_NAME.sub("-", found)
 
@@ -83,12 +82,12 @@ def _given(paths: Sequence[Path]) -> Iterator[tuple[str, str, bytes]]:
     for path in paths:
         file = read_named(path)
         if file.seen is None:
-            raise ChangeRefused("there is no such file", where=str(path))
+            raise ChangeRefused("no such file", where=str(path))
         yield str(file.path), "", file.data
 
 
 def _of_projects(workspace: Workspace, on_problem: Callable[[str], None]) -> Iterator[tuple[str, str, bytes]]:
-    """Path, slug of the project, and what is in it."""
+    """Path, project slug and content of each."""
     heads = (head_fields(read_head(path), ("cwd",))["cwd"] for path in session_files(workspace))
     for folder in map(Path, dict.fromkeys(cwd for cwd in heads if os.path.isabs(cwd))):  # noqa: PTH117
         for name in NAMES:
@@ -96,23 +95,24 @@ def _of_projects(workspace: Workspace, on_problem: Callable[[str], None]) -> Ite
             try:
                 found = read_below(folder, name.split("/"))
             except (OSError, AutopoiesisError) as error:
-                # A link to another of these files is common, and that one is read itself.
+                # Often a link to another of these files, which is read anyway.
                 if not os.path.islink(path):  # noqa: PTH114
-                    on_problem(f"{path} was not read for rules: {error}")
+                    on_problem(f"cannot read {path} for rules: {error}")
                 continue
             if found is not None:
                 yield path, slugify(folder.name), found[0]
 
 
 def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
-    """What an export would make of a file.
+    """Plans an export to a file.
 
     Args:
-        chosen: Besides those that stand in it and still count; none for every accepted rule that holds in the
-            file's project and that no text there says.
+        chosen: Rules to add to those already exported; if empty, every accepted rule that applies to the
+        file's
+            project and is not stated in its text.
 
     Raises:
-        ChangeRefused: A chosen rule does not count, or the file cannot be taken apart.
+        ChangeRefused: A chosen rule is not in prompts, or the file cannot be split.
     """
     path = str(file.path)
     idle = next((rule for rule in chosen if not rule.counts), None)
@@ -120,7 +120,7 @@ def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
         raise ChangeRefused(
             f"the rule {idle.id} is {idle.state}",
             where=PATH,
-            hint=f"put it in force first: autopoiesis rules accept {idle.id}",
+            hint=f"accept it first: autopoiesis rules accept {idle.id}",
         )
     parts = sections_of(file.data, path)
     folder = file.path.parents[name_of(path).count("/")]
@@ -143,11 +143,11 @@ def plan(file: NamedFile, book: Rulebook, chosen: Sequence[Rule]) -> Export:
 
 
 def marked(book: Rulebook, found: Mapping[str, str], lost: Container[str]) -> list[Rule]:
-    """The rules with their marks of where they are known.
+    """The rules with updated ``known`` marks.
 
     Args:
-        found: The file that says a rule, by the rule's id.
-        lost: Ids of those that lose their mark where they are not found.
+        found: The file that states a rule, by the rule's id.
+        lost: Ids of rules that lose their mark unless found.
     """
     return [
         replace(rule, known=name_of(found[rule.id]) if rule.id in found else "")

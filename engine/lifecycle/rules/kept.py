@@ -1,5 +1,5 @@
-"""What becomes of rules once they are known, as a face uses it: where else they stand, what came of them
-since they were accepted, what they were worth, and the topics that watch for them.
+"""Follow-up on rules: where else they are stated, what happened since they were accepted, what they were
+worth, and the topics that watch for violations.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class KeptRules:
-    """Follows rules. Safe to use from several processes.
+    """Follows up on rules. Safe to use from several processes.
 
     Args:
-        edited: Takes over a topic's file that was written.
+        edited: Called with the path of a topic that was written.
     """
 
     rules: Rules
@@ -45,7 +45,7 @@ class KeptRules:
     edited: Callable[[str], None]
 
     def since(self) -> Mapping[str, Since]:
-        """What came of the accepted rules that were told again since, by id; of others nothing."""
+        """For accepted rules that were said again since, by id."""
         again = [rule for rule in self.rules.book().rules if rule.accepted and rule.last > rule.accepted]
         if not again:
             return {}

@@ -1,4 +1,4 @@
-"""What becomes of the rules when more sessions were read: which are new, said again, taken back."""
+"""Updates the rules after reading sessions: new ones, repeated ones, reversed ones."""
 
 from __future__ import annotations
 
@@ -14,43 +14,42 @@ if TYPE_CHECKING:
     from engine.lifecycle.rules.sessions import SessionRead
 
 MOST = 150
-"""Rules that are in prompts or wait for it; of more, those rest that were said least plainly."""
+"""Maximum number of rules in prompts; beyond it the least clear ones rest."""
 
 LEAST = 1.8
-"""Weight from which sayings make a rule."""
+"""Weight from which a group of sayings becomes a rule."""
 
 AGENTS = frozenset({"claude-code", "codex", "gemini", "opencode"})
-"""Programs that say who they are when they are told rules; a rule for any other would be told to none."""
+"""Agents that identify themselves to hooks; a rule for any other would reach none."""
 
 _OF_ONE = 3
-"""Sessions of one project or agent, and of no other, from which a rule is taken to hold there alone. Folders
-of work trees are projects too, and a rule that is missing costs more than one line too many."""
+"""Sessions, all of one project or agent, from which a rule is limited to it. Work trees count as projects
+too, and a missing rule costs more than a superfluous line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The book after learning, and what is new in it."""
+    """The rules after learning, and what changed."""
 
     book: Rulebook
-    new: tuple[Rule, ...] = ()  # that were not there before
-    first: Mapping[str, str] = field(default_factory=dict)  # of these by id, as they were said first
-    again: tuple[Rule, ...] = ()  # that the person had accepted, and has said again since
-    gone: tuple[Rule, ...] = ()  # that no session says any more, and the person had not made their own
-    replaced: tuple[Rule, ...] = ()  # that a later one takes back
+    new: tuple[Rule, ...] = ()
+    first: Mapping[str, str] = field(default_factory=dict)  # first wording of the new ones, by id
+    again: tuple[Rule, ...] = ()  # accepted ones that were said again
+    gone: tuple[Rule, ...] = ()  # no longer said in any session, and not decided by the person
+    replaced: tuple[Rule, ...] = ()  # reversed by a later one
 
 
 def learned(
     book: Rulebook, groups: Sequence[Group], written: Mapping[str, str], sessions: Sequence[SessionRead]
 ) -> Learned:
-    """What groups of sayings make of a book.
+    """Updates the rules from groups of sayings.
 
-    What the person has accepted, worded or turned down stays so; only how often it was said changes. What
-    they let rest comes back when they say it again.
+    Decisions of the person stay; only counts change. A resting rule comes back when it is said again.
 
     Args:
-        written: Every rule that was ever in the book, by its id: of these, what is not there any more was
-            deleted, and does not come back.
-        sessions: All that were read.
+        written: Every rule that was ever in the file, by id: one that is missing now was deleted and does not
+            come back.
+        sessions: All sessions read.
     """
     alias = {name: rule.id for rule in book.rules for name in rule.also}
     by_rule: dict[str, list[Group]] = {}
@@ -94,7 +93,7 @@ def learned(
 
 
 def _is_own(rule: Rule) -> bool:
-    """Whether the person has decided about a rule."""
+    """Whether the person has decided on a rule."""
     return bool(rule.own or rule.accepted or rule.also or rule.state in ("turned down", "replaced"))
 
 
@@ -104,7 +103,7 @@ def _new(group: Group) -> Rule:
 
 
 def _woken(rule: Rule, groups: Sequence[Group]) -> Rule:
-    """A rule that the person lets rest, but has said again on a later day, counts again."""
+    """Reactivates a resting rule that was said again on a later day."""
     is_asleep = rule.state == "resting" and not (rule.crowded or rule.worded)
     if not is_asleep or max(group.last for group in groups) <= rule.last:
         return rule
@@ -132,10 +131,10 @@ def _told(rule: Rule, groups: Sequence[Group], read: Sequence[SessionRead]) -> R
 
 
 def _agent(told: Collection[SessionRead], read: Iterable[SessionRead]) -> str:
-    """The agent for which alone a rule holds; empty where that is not certain.
+    """The only agent a rule applies to; empty if uncertain.
 
-    It is where the person has said it to that one time and again, and to no other in as many sessions that
-    they held with others since, on the same projects.
+    Certain if the person said it to that agent repeatedly, and to no other in at least as many later sessions
+    on the same projects.
     """
     agents = {session.agent for session in told}
     agent = next(iter(agents), "")
@@ -148,12 +147,12 @@ def _agent(told: Collection[SessionRead], read: Iterable[SessionRead]) -> str:
 
 
 def _in_order(rules: Iterable[Rule], weights: Mapping[str, float]) -> list[Rule]:
-    """Those that were told in the most sessions first, then the plainest."""
+    """Sorted by number of sessions, then by clarity."""
     return sorted(rules, key=lambda rule: (-rule.told, -weights.get(rule.id, 0.0)))
 
 
 def _rested(rules: Sequence[Rule], weights: Mapping[str, float]) -> list[Rule]:
-    """Has the least plain of too many rest, and those come back for which there is room again."""
+    """Lets the least clear ones beyond the limit rest, and brings back those for which there is room."""
     open_ = [
         rule
         for rule in rules

@@ -1,7 +1,7 @@
-"""The person's standing rules as a face uses them: what was said, what counts, and every decision about it.
+"""The person's standing rules: learning them from sessions, and every decision on them.
 
-The rules are lines of ``knowledge/rules.md`` (``engine.rules.rulebook``); what was said where is in the log
-(``sessions``). Nothing but the person's own words makes a rule, and no model is needed.
+Rules are lines of ``knowledge/rules.md`` (``engine.rules.rulebook``); what was said where is in the log
+(``sessions``). Only the person's own words make a rule; no model is needed.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ if TYPE_CHECKING:
 _UNDONE = "Undoes"
 _LOOKED_BACK = 200
 _AT_ONCE = 50
-"""Sessions that are recorded together."""
+"""Sessions per write to the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What came of reading sessions for rules."""
+    """Result of reading sessions for rules."""
 
-    sessions: int  # that were read
+    sessions: int  # number read
     learned: Learned
     commit: ChangeCommit = field(default_factory=ChangeCommit)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a decision of the person changed."""
+    """Result of a decision."""
 
-    rules: tuple[Rule, ...]  # as they are now
+    rules: tuple[Rule, ...]  # in their new state
     commit: ChangeCommit
 
 
 @dataclass(eq=False)
 class Rules:
-    """Learns rules and keeps them. Safe to use from several processes."""
+    """Learns and edits rules. Safe to use from several processes."""
 
     files: Files
     repository: Callable[[], Repository]
@@ -77,11 +77,11 @@ class Rules:
 
     def __post_init__(self) -> None:
         self.log = RuleLog(self.files, self.clock)
-        # What ``heard`` gave last, behind the stamp of the log that it was made of.
+        # The last result of ``heard``, with the stamp of the log it was made from.
         self._heard: tuple[object, Sequence[SessionRead], Sequence[Group]] | None = None
 
     def book(self) -> Rulebook:
-        """The rules as the file has them.
+        """Reads the rules file.
 
         Raises:
             DocumentError, PathRefused: It cannot be read.
@@ -89,20 +89,20 @@ class Rules:
         return rules_in(self._bytes())
 
     def _bytes(self) -> bytes:
-        """The file; nothing where there is none."""
+        """The file; empty if there is none."""
         try:
             return self.files.read(PATH)
         except FileNotFoundError:
             return b""
 
     def learn(self, progress: Callable[[int], object] = lambda _read: None) -> Learning:
-        """Reads the sessions that were not read yet, and takes what they say of rules into the book.
+        """Reads new sessions and updates the rules file.
 
-        A session that cannot be read is told as a problem and tried again next time.
+        A session that cannot be read is reported and retried next time.
 
         Raises:
-            WriteFailed, ReadOnly: The log or the book could not be written.
-            DocumentError, PathRefused: The book cannot be read.
+            WriteFailed, ReadOnly: The log or the rules file could not be written.
+            DocumentError, PathRefused: The rules file cannot be read.
         """
         count = 0
         read: list[SessionRead] = []
@@ -110,7 +110,7 @@ class Rules:
             try:
                 read.append(read_session(self.files, path))
             except (OSError, AutopoiesisError) as error:
-                self.on_problem(f"{path} was not read for rules: {error}")
+                self.on_problem(f"cannot read {path} for rules: {error}")
                 continue
             count += 1
             progress(count)
@@ -130,7 +130,7 @@ class Rules:
             if found.book.rules == book.rules:
                 return Learning(count, found)
             self._write(found.book)
-        what = f"{len(found.new)} rules learned" if found.new else "what was said again of rules"
+        what = f"{len(found.new)} rules learned" if found.new else "rules said again"
         taught = {each.session.path for group in groups if group.id in found.first for each in group.told}
         return Learning(count, found, self._commit(what, sessions=sorted(taught)))
 
@@ -139,7 +139,7 @@ class Rules:
         return told_of(rule, self.heard()[1])
 
     def heard(self) -> tuple[Sequence[SessionRead], Sequence[Group]]:
-        """The sessions that were read and are there, and what was said in them by rule; not to be changed."""
+        """The existing sessions that were read, and their sayings grouped by rule; read-only."""
         stamp = self.log.stamp()
         if self._heard is None or self._heard[0] != stamp:
             known = self.log.known()
@@ -148,8 +148,8 @@ class Rules:
         return self._heard[1:]
 
     def before(self, told: Told) -> str:
-        """What the agent had done when a rule was said: its last tool call, else how its answer began; empty
-        where it had done nothing, or the transcript cannot be read any more.
+        """What the agent had done when a rule was said: its last tool call, else the start of its answer;
+        empty if nothing, or the transcript can no longer be read.
         """
         try:
             return done_before(self.files, told.session.path, told.said.line)
@@ -157,23 +157,21 @@ class Rules:
             return ""
 
     def rule(self, name: str, book: Rulebook | None = None) -> Rule:
-        """The rule with an id, or with one that begins so.
+        """The rule with an id or an unambiguous prefix of one.
 
         Raises:
-            ChangeRefused: There is none, or several begin so.
+            ChangeRefused: There is none, or several match.
         """
         found = (book or self.book()).get(name)
         if found is None:
-            raise ChangeRefused(
-                f"there is no rule {name!r:.40}", where=PATH, hint="list them: autopoiesis rules"
-            )
+            raise ChangeRefused(f"no rule {name!r:.40}", where=PATH, hint="list them: autopoiesis rules")
         return found
 
     def accept(self, names: Iterable[str] = (), *, told: int = 0) -> Change:
         """Puts rules in force.
 
         Args:
-            told: Also every rule that was said in so many sessions or more; 0 for none.
+            told: Also every rule said in at least this many sessions; 0 for none.
         """
         day = self.today()
 
@@ -185,7 +183,7 @@ class Rules:
         return self.change(change, "accepted")
 
     def turn_down(self, names: Iterable[str]) -> Change:
-        """Takes rules out of prompts for good; they stay in the file."""
+        """Removes rules from prompts for good; they stay in the file."""
 
         def change(book: Rulebook) -> list[Rule]:
             return [replace(self.rule(name, book), state="turned down", accepted="") for name in names]
@@ -193,7 +191,7 @@ class Rules:
         return self.change(change, "turned down")
 
     def rest(self, names: Iterable[str]) -> Change:
-        """Takes rules out of prompts until they are said again, or accepted."""
+        """Removes rules from prompts until they are said again or accepted."""
 
         def change(book: Rulebook) -> list[Rule]:
             found = [self.rule(name, book) for name in names]
@@ -202,7 +200,7 @@ class Rules:
         return self.change(change, "left to rest")
 
     def reword(self, name: str, text: str) -> Change:
-        """Says a rule in other words, and puts it in force."""
+        """Changes the text of a rule and puts it in force."""
         line, day = self._line(text), self.today()
 
         def change(book: Rulebook) -> list[Rule]:
@@ -220,16 +218,16 @@ class Rules:
         tool: str | None = None,
         path: str | None = None,
     ) -> Change:
-        """Has a rule hold in one project, for one agent, or for some tool or files alone.
+        """Limits a rule to a project, an agent, a tool or files.
 
-        All are as in ``Rule``; empty for everywhere, ``None`` to leave it as it is.
+        Arguments as in ``Rule``; empty for everywhere, ``None`` to leave it unchanged.
 
         Raises:
-            ChangeRefused: A blank or a brace is in one: the line could not hold it.
+            ChangeRefused: One contains white space or a brace, which the line cannot hold.
         """
         places = [place for place in (project, agent, tool, path) if place]
         if any(re.search(r"[\s{}]", place) for place in places):
-            raise ChangeRefused("a place has neither blanks nor braces", where=PATH)
+            raise ChangeRefused("a scope cannot contain spaces or braces", where=PATH)
 
         def change(book: Rulebook) -> list[Rule]:
             rule = self.rule(name, book)
@@ -245,15 +243,15 @@ class Rules:
             ]
 
         where = " ".join(places)
-        return self.change(change, f"narrowed to {where}" if where else "made to hold everywhere")
+        return self.change(change, f"narrowed to {where}" if where else "widened to everywhere")
 
     def merge(self, name: str, into: str) -> Change:
-        """Makes two rules one: what was said of either counts for the second."""
+        """Merges a rule into another, with its sayings."""
 
         def change(book: Rulebook) -> list[Rule]:
             rule, kept = self.rule(name, book), self.rule(into, book)
             if rule.id == kept.id:
-                raise ChangeRefused(f"{name} and {into} are one rule", where=PATH)
+                raise ChangeRefused(f"{name} and {into} are the same rule", where=PATH)
             also = tuple(dict.fromkeys((*kept.also, rule.id, *rule.also)))
             told = {each.session.path for one in (rule, kept) for each in self.told(one)}
             last = max(rule.last, kept.last)
@@ -265,17 +263,18 @@ class Rules:
         return self.change(change, "merged")
 
     def word(self) -> Change:
-        """Has the model that is set word the rules that wait, and tell them from requests, which then rest.
+        """Asks the configured model to word pending rules briefly, and to sort out one-off requests, which
+        rest.
 
         Raises:
-            ChangeRefused: No model is set, or its reply could not be used.
+            ChangeRefused: No model is configured, or its reply is unusable.
             CostLimit: The budget is spent.
         """
         settings, rules = self.config().rules, open_rules(self.book().rules)
         completer = self.model(settings)
         if completer is None:
             raise ChangeRefused(
-                "no model is set to word rules",
+                "no model is configured for wording rules",
                 where="rules.provider",
                 hint="autopoiesis config set rules.provider …",
             )
@@ -295,31 +294,31 @@ class Rules:
             raise ChangeRefused(str(bad), where="rules.provider") from bad
 
         def change(book: Rulebook) -> list[Rule]:
-            # One that was changed while the model was asked stays as it is.
+            # Rules that changed while the model was asked are left alone.
             return [found[rule.id] for rule in book.rules if rule.id in found and rule in rules]
 
         return self.change(change, "worded")
 
     def add(self, text: str, project: str = "") -> Change:
-        """Adds a rule that the person gives.
+        """Adds a rule of the person.
 
         Raises:
-            ChangeRefused: It stands there already, or is no line.
+            ChangeRefused: It exists already, or is not a single line.
         """
         line, day = self._line(text), self.today()
 
         def change(book: Rulebook) -> list[Rule]:
             if any(rule.id == rule_id(line) for rule in book.rules):
-                raise ChangeRefused("this rule stands there already", where=PATH)
+                raise ChangeRefused("this rule exists already", where=PATH)
             return [Rule(rule_id(line), line, "in force", accepted=day, own=True, project=project)]
 
         return self.change(change, "added")
 
     def last_change(self) -> Commit:
-        """What ``undo`` would take back.
+        """The commit that ``undo`` would revert.
 
         Raises:
-            ChangeRefused: There is nothing.
+            ChangeRefused: There is none.
             RepositoryError: There is no repository, or git failed.
         """
         undone = set[str]()
@@ -332,13 +331,13 @@ class Rules:
             undone.update(before)
             if not before and commit.revision not in undone:
                 return commit
-        raise ChangeRefused("no change of the rules stands in the history", where=PATH)
+        raise ChangeRefused("no change of the rules to undo", where=PATH)
 
     def undo(self) -> Change:
-        """Takes the last change of the book back; again: the one before it.
+        """Reverts the last change of the rules file; repeated, the one before it.
 
         Raises:
-            ChangeRefused: There is none, or the file was changed since.
+            ChangeRefused: There is none, or the file has changed since.
             RepositoryError: There is no repository, or git failed.
         """
         repository, commit = self.repository(), self.last_change()
@@ -346,9 +345,9 @@ class Rules:
             text = self._bytes()
             if text != repository.show(commit.revision, PATH):
                 raise ChangeRefused(
-                    "was changed since the last commit",
+                    "has uncommitted changes",
                     where=PATH,
-                    hint=f"commit it first: autopoiesis commit {PATH}",
+                    hint=f"commit them first: autopoiesis commit {PATH}",
                 )
             data = b""
             with contextlib.suppress(AutopoiesisError, FileNotFoundError):
@@ -357,10 +356,12 @@ class Rules:
             self.files.replace(PATH, data or bytes_of(Rulebook()))
         old = {rule.id: rule for rule in was.rules}
         changed = tuple(rule for rule in now.rules if old.get(rule.id) != rule)
-        return Change(changed, self._commit("rules as they were", trailers=[(_UNDONE, commit.revision)]))
+        return Change(
+            changed, self._commit("undo a change of the rules", trailers=[(_UNDONE, commit.revision)])
+        )
 
     def change(self, change: Callable[[Rulebook], Sequence[Rule]], what: str) -> Change:
-        """Puts the rules that ``change`` makes of the book into it; the commit says ``what`` was done."""
+        """Writes the rules that ``change`` returns; the commit message says ``what`` was done."""
         with self.files.lock():
             book = self.book()
             rules = change(book)
@@ -386,9 +387,9 @@ class Rules:
     def _line(self, text: str) -> str:
         line = " ".join(text.split()).replace("{#", "{ #")
         if not line or len(line) > LONGEST:
-            raise ChangeRefused(f"a rule is one line of at most {LONGEST} characters", where=PATH)
+            raise ChangeRefused(f"a rule is a single line of at most {LONGEST} characters", where=PATH)
         return line
 
     def today(self) -> str:
-        """The day where the person is."""
+        """The day in the person's time zone."""
         return local_day(self.clock(), self.config().days.time_zone).isoformat()

@@ -1,7 +1,7 @@
-"""What a person said in a session about how to work: read once a session, and kept below ``scratch/``.
+"""What a person said in each session about how to work, read once per session and cached in ``scratch/``.
 
-It can be made again from the transcripts at any time. Which rules were ever written into the file cannot, and
-stands in ``logs/rules-YYYY-MM.jsonl``, append-only.
+The cache can be rebuilt from the transcripts. Which rules were ever written to the file cannot; that is in
+``logs/rules-YYYY-MM.jsonl``, append-only.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _FIELDS = ("started", "ended", "channel")
 _COMMANDS = frozenset({"bash", "shell", "exec_command", "local_shell", "run_shell_command"})
 _REFUSED = re.compile(r"rejected\b")
 _COMMAND = re.compile(r"[a-z][\w.-]*(?: [a-z][\w:-]*(?![\w/.:-]))?(?: --?[a-z][\w-]*)?")
-"""A command, what it is to do, and how: no path, no name."""
+"""A command with subcommand and option, without paths and names."""
 _REFUSAL = 1.1
-"""Weight of a command that was refused without a word: once is no rule, in two sessions it may be one."""
+"""Weight of a command rejected without comment: once is no rule, in two sessions it may be."""
 _CORRECTED = 0.8
-"""What it adds to a sentence's weight that with it the person refused what the agent was about to do."""
+"""Added to a sentence with which the person rejected what the agent was about to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A sentence of a person about how to work, and where it stands."""
+    """A sentence of a person about how to work, with its place."""
 
     line: int  # of the turn's heading, from 1
     day: str  # ``YYYY-MM-DD``, UTC
@@ -55,12 +55,12 @@ class Said:
     weight: float
     fails: str = ""
     standing: bool = False
-    corrects: bool = False  # with it the person refused what the agent was about to do
-    refused: str = ""  # the command that they refused without a word; ``text`` is not theirs then
+    corrects: bool = False  # said when rejecting what the agent was about to do
+    refused: str = ""  # a command rejected without comment; ``text`` is not theirs then
 
     @property
     def key(self) -> str:
-        """What it is about, where that is certain: sayings with different keys are never one rule."""
+        """Its subject if certain: sayings with different keys are never the same rule."""
         return (
             f"fails:{self.fails.split()[-1]}"
             if self.fails
@@ -72,40 +72,40 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class SessionRead:
-    """What one session has of rules."""
+    """The sayings of one session."""
 
     path: str  # workspace-relative
-    size: int  # bytes that the file had
-    project: str = ""  # slug; empty where it is not known
-    agent: str = ""  # the program that it was held with; empty where it is not known
+    size: int  # of the file when read, bytes
+    project: str = ""  # slug; empty if unknown
+    agent: str = ""  # empty if unknown
     said: tuple[Said, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A rule that was written into the file: one that is not there any more, the person has deleted."""
+    """A rule that was written to the file: if it is missing now, the person deleted it."""
 
     id: str
-    text: str  # as it was said first; empty: it was taken out again, because no session says it any more
+    text: str  # its first wording; empty if removed again because no session contains it
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the log holds."""
+    """The content of the cache and the log."""
 
     sessions: Mapping[str, SessionRead] = field(default_factory=dict)  # by path, oldest first
-    written: Mapping[str, str] = field(default_factory=dict)  # the first words of a rule by its id
+    written: Mapping[str, str] = field(default_factory=dict)  # the first wording of a rule by id
 
 
 class RuleLog:
-    """Writes and reads both. Safe to use from several processes."""
+    """Writes and reads the cache and the log. Safe to use from several processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
         self._log = MonthlyLog(files, KIND, clock)
 
     def known(self) -> Known:
-        """Everything in it; of a session what was read last. Lines that are cut or odd are passed over."""
+        """Everything in them; the last record of each session. Damaged lines are skipped."""
         sessions: dict[str, SessionRead] = {}
         written: dict[str, str] = {}
         for line in self._sessions().split(b"\n"):
@@ -128,7 +128,7 @@ class RuleLog:
             return b""
 
     def add(self, read: Sequence[SessionRead]) -> None:
-        """Adds sessions that were read.
+        """Records sessions.
 
         Raises:
             WriteFailed, ReadOnly: They were not recorded.
@@ -137,7 +137,7 @@ class RuleLog:
             self._files.append(SESSIONS, b"".join(line_of(asdict(session)) for session in read))
 
     def note(self, written: Written) -> None:
-        """Notes that a rule was written, or taken out again.
+        """Records that a rule was written, or removed again.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -145,7 +145,7 @@ class RuleLog:
         self._log.append(asdict(written))
 
     def stamp(self) -> tuple[object, ...]:
-        """The state of its files: where either holds something else, it is another."""
+        """Changes whenever one of the files does."""
         found: tuple[object, ...] = self._log.stamp()
         with contextlib.suppress(OSError):
             status = (self._files.workspace.root / SESSIONS).stat()
@@ -154,12 +154,12 @@ class RuleLog:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that it is in, for a commit."""
+        """Paths of the log, for a commit."""
         return tuple(month.name for month in self._log.stamp())
 
 
 def unread(files: Files, known: Known) -> Iterator[tuple[str, int]]:
-    """Sessions that were not read yet, or have grown since, with their size; oldest first."""
+    """New or grown sessions with their size in bytes, oldest first."""
     for place in reversed(tuple(session_files(files.workspace))):
         path = files.workspace.relative(place)
         with contextlib.suppress(OSError):
@@ -170,17 +170,17 @@ def unread(files: Files, known: Known) -> Iterator[tuple[str, int]]:
 
 
 def there(files: Files, known: Known) -> list[SessionRead]:
-    """The sessions that were read and are still there, oldest first."""
+    """The sessions that still exist, oldest first."""
     root = files.workspace.root
     found = [session for session in known.sessions.values() if (root / session.path).is_file()]
     return sorted(found, key=lambda session: session.path)
 
 
 def read_session(files: Files, path: str) -> SessionRead:
-    """What a session has of rules.
+    """Reads the sayings of a session.
 
-    Only what the person wrote themselves: no quotation, nothing that was pasted, no plan of the agent's, no
-    text that a tool has shown in the same session.
+    Only what the person wrote themselves: no quotations, pasted text or plans of the agent, and no text that
+    a tool showed in the same session.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -199,14 +199,14 @@ def read_session(files: Files, path: str) -> SessionRead:
             said += _refusals(turn, day)
         for each in _sayings(turn, day):
             text = plain(each.text)
-            # Of a check that fails the person quotes the name: only the whole sentence could be a tool's.
+            # The name of a failing check is a quotation: only a whole sentence could be a tool's.
             if text not in plain(source.said.tool) if each.fails else not is_from_tool(text, source.said):
                 said.append(each)
     return SessionRead(path, source.size, project_of(place), head["channel"], tuple(said))
 
 
 def _refusals(turn: Turn, day: str) -> Iterator[Said]:
-    """The commands of the agent's that the person refused without saying why."""
+    """Commands of the agent that the person rejected without comment."""
     for call in turn.tools:
         if turn.role == "agent" and call.name.casefold() in _COMMANDS and _REFUSED.match(call.result):
             command = _COMMAND.match(call.summary)
@@ -216,8 +216,8 @@ def _refusals(turn: Turn, day: str) -> Iterator[Said]:
 
 
 def done_before(files: Files, path: str, line: int) -> str:
-    """What the agent had done when the person said what stands in the turn of some line: its last tool call,
-    else how its answer began; empty for nothing.
+    """What the agent had done before the turn at a line: its last tool call, else the start of its answer;
+    empty for nothing.
 
     Raises:
         FileNotFoundError, PathRefused, DocumentError: As ``read_source``.
@@ -225,7 +225,7 @@ def done_before(files: Files, path: str, line: int) -> str:
     answer: list[Turn] = []
     spoke = ""
     for turn in read_source(files, path).turns:
-        # What was refused without a word stands in the agent's own turn.
+        # A rejection without comment is part of the agent's own turn.
         if turn.line > line or (turn.line == line and turn.role == "user"):
             break
         if turn.role == "agent" and turn.is_dialogue:
@@ -242,7 +242,7 @@ def done_before(files: Files, path: str, line: int) -> str:
 def _sayings(turn: Turn, day: str) -> Iterator[Said]:
     if turn.role != "user" or not turn.is_dialogue or turn.kind == ANSWER:
         return
-    # A command is what the person typed on the first line; below stands what it expands to.
+    # The first line is the command the person typed; the rest is its expansion.
     text = turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text
     own, _ = own_and_quoted(text)
     corrects = turn.kind == CORRECTION

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from engine.rules.rulebook import Rule
 
 DAYS = 60
-"""Days in which a rule is neither told nor called for, after which it is shown for review."""
+"""Days without being said or relevant after which a rule is listed for review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """Sessions in which a rule was told after the day on which it was accepted."""
+    """Sessions in which a rule was said after the day of its acceptance."""
 
     told: int
-    stood: int = 0  # of these, those in which the prompt before held it
-    left_out: int = 0  # of these, those in which it did not
-    # Of the others no prompt was recorded, or before prompts named their rules.
+    stood: int = 0  # of these, those whose previous prompt contained it
+    left_out: int = 0  # of these, those whose previous prompt did not
+    # For the others no prompt with its rules was recorded.
 
     @property
     def words(self) -> str:
-        """What the person is told; empty where there is nothing to tell."""
+        """A summary; empty if it was not said again."""
         if not self.told:
             return ""
         unknown = self.told - self.stood - self.left_out
-        parts = ("stood in the prompt", self.stood), ("was left out", self.left_out)
+        parts = ("was in the prompt", self.stood), ("was left out", self.left_out)
         said = [f"it {what}{self._times(number)}" for what, number in parts if number]
         if unknown:
             these = "these sessions" if self.told > 1 else "this session"
-            said.append(f"no prompt of ours in {these if unknown == self.told else f'{unknown} of {these}'}")
+            said.append(f"no prompt recorded in {these if unknown == self.told else f'{unknown} of {these}'}")
         return f"told {_count(self.told)} since; {', '.join(said)}"
 
     def _times(self, number: int) -> str:
@@ -47,7 +47,7 @@ class Since:
 
 
 class Prompts:
-    """The prompts of conversations that were recorded with the rules they held.
+    """The recorded prompts of conversations with their rules.
 
     Args:
         read: A conversation by its path.
@@ -62,11 +62,11 @@ class Prompts:
                 self._found[key.path].append((key.ordinal, each.rules))
 
     def before(self, path: str, line: int) -> RulesShown | None:
-        """The rules in the prompt by which the agent worked when a turn was said; of a first message that of
-        its own. ``None`` where it was not recorded.
+        """The rules in the last prompt before a turn, or in its own for a first message; ``None`` if not
+        recorded.
 
         Args:
-            line: Of the turn's heading, from 1.
+            line: Of the turn's heading, 1-based.
         """
         found = self._found.get(path)
         conversation = self._read(path) if found else None
@@ -79,7 +79,7 @@ class Prompts:
 
 
 def since(rule: Rule, told: Sequence[Told], prompts: Prompts) -> Since:
-    """What came of a rule since it was accepted; ``told`` is every time that it was said, oldest first."""
+    """What happened to a rule since it was accepted; ``told`` is every time it was said, oldest first."""
     first: dict[str, int] = {}
     for each in told:
         if each.said.day > rule.accepted:
@@ -91,17 +91,17 @@ def since(rule: Rule, told: Sequence[Told], prompts: Prompts) -> Since:
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """Rules that nobody needed."""
+    """Rules that were not needed."""
 
     days: int
     rules: tuple[tuple[Rule, str], ...]
-    """Each with the last day on which it was told, called for or accepted, the longest ago first."""
-    prompts: int  # recorded in these days; without any, only what was told counts
+    """Each with the last day it was said, relevant or accepted, oldest first."""
+    prompts: int  # recorded in these days; if none, only sayings count
 
 
 def fading(rules: Iterable[Rule], recorded: Iterable[Injection], today: date, days: int) -> Fading:
-    """Rules that count and were neither told, called for nor accepted in so many days. A line of the person's
-    own without a day is none of them: since when it stands is not known.
+    """Rules in prompts that were neither said, relevant nor accepted for some days. Lines of the person
+    without a day are excluded: their age is unknown.
     """
     start = date.fromordinal(max(1, today.toordinal() - days)).isoformat()
     called: dict[str, str] = {}

@@ -1,5 +1,5 @@
-"""A rule as an output trigger: what an agent writes or runs shows that it was broken, and the next prompt
-says so (spec 4.3).
+"""Turns a rule into an output trigger: when an agent's text or commands break it, the next prompt says so
+(spec 4.3).
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """The topic that watches for one rule."""
+    """The topic that watches for violations of a rule."""
 
     path: str  # its file, workspace-relative
-    text: str  # of that file
-    sees: tuple[str, ...]  # what it looks for, in words; empty for an expression of the person's own
-    problems: tuple[Problem, ...]  # none of them an error
+    text: str  # its content
+    sees: tuple[str, ...]  # descriptions of what it matches; empty for the person's own pattern
+    problems: tuple[Problem, ...]  # warnings only
     is_written: bool = False
     commit: ChangeCommit = field(default_factory=ChangeCommit)
 
 
 def watcher_path(rule: Rule) -> str:
-    """The file of the topic that watches for a rule, workspace-relative."""
+    """The path of the topic that watches for a rule, workspace-relative."""
     return f"topics/rule-{rule.id}.md"
 
 
 def watcher_of(rule: Rule, pattern: str, workspace: Workspace) -> Watcher:
-    """The topic that watches for a rule.
+    """The topic that watches for violations of a rule.
 
     Args:
-        pattern: What breaking it looks like; what its words tell where that is empty.
+        pattern: Matches a violation; derived from the rule's text if empty.
 
     Raises:
-        ChangeRefused: Its words do not tell, or the pattern cannot be used.
+        ChangeRefused: No pattern can be derived, or the given one is unusable.
     """
     found, sees = (pattern, ()) if pattern else what_breaks(rule.text)
     if not found:
         raise ChangeRefused(
-            f"nothing in an agent's words or commands would show that {rule.text!r:.80} is broken",
+            f"cannot derive a pattern for violations of {rule.text!r:.80}",
             where=PATH,
-            hint="say what does: --pattern REGEX",
+            hint="give one: --pattern REGEX",
         )
     trigger = {"type": "pattern", "match": found, "scope": "output", "correction_hint": rule.text}
     header = {
         "type": "topic",
-        "description": f"Watches what the agent writes and runs for: {rule.text}",
+        "description": f"Watches the agent's text and commands for violations of: {rule.text}",
         "triggers": [trigger],
         "activation": "auto",
     }
     lines = [line for key, value in header.items() for line in yamlwrite.lines(key, value)]
-    body = f"# Rule {rule.id}\n\n## Instructions\n\nOf my rules, keep this one: {rule.text}\n"
+    body = f"# Rule {rule.id}\n\n## Instructions\n\nFollow this rule of mine: {rule.text}\n"
     path, text = watcher_path(rule), "\n".join(("---", *lines, "---", "", body))
     problems = check_versions({path: text.encode("utf-8", "replace")}, workspace)
     wrong = next((problem for problem in problems if problem.severity == "error"), None)

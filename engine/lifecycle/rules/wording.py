@@ -1,7 +1,7 @@
-"""A model tells rules from requests, and says them in few words; the person still decides.
+"""Asks a model to tell rules from one-off requests and to word them briefly; the person still decides.
 
-It is shown sentences alone, and only such as wait: nothing that the person has accepted, worded or turned
-down. What it calls a request rests in the file; what it words keeps a word of what was said, or stays.
+It sees only pending sentences: nothing the person accepted, worded or turned down. What it calls a request
+rests in the file; a wording that shares no word with the original is ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.rules.alike import stems
 from engine.rules.rulebook import LONGEST, Rule
 
 MOST = 60
-"""Rules that one question is about."""
+"""Maximum rules per request."""
 
 _REPLY_CHARACTERS = 64 * 1024
 
@@ -36,29 +36,28 @@ Reply with nothing but a JSON array with one object for each number:
 
 
 def open_rules(rules: Sequence[Rule]) -> list[Rule]:
-    """The rules that a model may be asked about, the most often said first."""
+    """The rules a model may be asked about, most repeated first."""
     found = [rule for rule in rules if rule.counts and not (rule.own or rule.accepted or rule.worded)]
     return sorted(found, key=lambda rule: -rule.told)[:MOST]
 
 
 def question(rules: Sequence[Rule]) -> str:
-    """What a model is asked about some rules."""
+    """The prompt about some rules."""
     lines = [f"{number}. ({rule.told}×) {redacted(rule.text)}" for number, rule in enumerate(rules, 1)]
     return f"{fenced(chr(10).join(lines))}\n\n{_TASK}"
 
 
 def worded(rules: Sequence[Rule], reply: str) -> list[Rule]:
-    """The rules as a reply has them; of what it words so that nothing of what was said is left, the words
-    stay.
+    """Applies a reply to the rules.
 
     Raises:
-        BadReply: It is no such array.
+        BadReply: It is not the requested array.
     """
     plain = without_thoughts(reply, _REPLY_CHARACTERS)
     blocks = fenced_blocks(plain)
     rows = tree_of(blocks[0] if len(blocks) == 1 else plain)
     if not isinstance(rows, list):
-        raise BadReply("the reply is no JSON array")
+        raise BadReply("the reply is not a JSON array")
     found: dict[int, Rule] = {}
     for row in rows:
         number = row.get("number") if isinstance(row, dict) else None
@@ -72,5 +71,5 @@ def worded(rules: Sequence[Rule], reply: str) -> list[Rule]:
             fits = bool(line) and not why_no_line(line, LONGEST) and bool(stems(line) & stems(rule.text))
             found[number] = replace(rule, text=line if fits else rule.text, worded=True)
     if not found:
-        raise BadReply("the reply says nothing of any rule")
+        raise BadReply("the reply covers none of the rules")
     return list(found.values())

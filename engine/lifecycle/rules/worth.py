@@ -1,4 +1,4 @@
-"""What rules were worth: how often they had to be told before and since their acceptance; their cost."""
+"""What rules were worth: how often they had to be repeated before and after acceptance, and their cost."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from engine.rules.rulebook import Rule
 
 LEAST_WEEKS = 3
-"""Weeks with sessions, before and after a rule was accepted, from which its repetitions are compared."""
+"""Minimum weeks with sessions before and after acceptance for a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often something was told again."""
+    """How often something was repeated."""
 
-    told: int  # sessions in which it was repeated
+    told: int  # sessions with a repetition
     weeks: int  # with sessions
 
     @property
     def a_week(self) -> float | None:
-        """Repetitions a week; ``None`` where there are too few weeks to say."""
+        """Repetitions per week; ``None`` if there are too few weeks."""
         return self.told / self.weeks if self.weeks >= LEAST_WEEKS else None
 
 
 @dataclass(frozen=True, slots=True)
 class RuleWorth:
-    """Repetitions of a rule; its first telling is none."""
+    """Repetitions of a rule, not counting the first time."""
 
     rule: Rule
-    before: Rate  # up to the day on which it was accepted, since it was told first
+    before: Rate  # from the first time up to the day of acceptance
     after: Rate
-    tokens: int  # that it takes in a prompt
+    tokens: int  # it takes in a prompt
 
     @property
     def can_tell(self) -> bool:
@@ -50,13 +50,13 @@ class RuleWorth:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What rules were worth, and what they cost."""
+    """What rules were worth and cost."""
 
     rules: tuple[RuleWorth, ...]  # accepted ones
-    before: Rate  # of those that tell, together: a week of one rule
+    before: Rate  # of all comparable rules: per week of one rule
     after: Rate
-    prompts: int  # that were recorded with the rules they held
-    tokens: int  # that rules took in all of these
+    prompts: int  # recorded with their rules
+    tokens: int  # of rules in all of these
     of: int  # tokens of these prompts
 
 
@@ -66,10 +66,10 @@ def worth(
     sessions: Collection[SessionRead],
     recorded: Iterable[Injection],
 ) -> Worth:
-    """Compares how often each accepted rule was repeated a week before and after.
+    """Compares how often each accepted rule was repeated per week before and after.
 
-    Weeks are runs of seven days to and from the day of acceptance, and count where a session was held in
-    them; for a rule that holds in one project, a session of that.
+    Weeks are periods of seven days before and after the day of acceptance; only weeks with a session count,
+    for a rule of one project with a session of that project.
     """
     found = []
     for rule in rules:
