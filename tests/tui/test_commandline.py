@@ -25,12 +25,12 @@ def test_a_command_that_fails_says_what_it_printed(tmp_path: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AutopoiesisError, match="close its quotes"):
+    with pytest.raises(AutopoiesisError, match="close the quotes"):
         commandline.run_line(tmp_path, "trace 'open")
 
 
 def test_what_needs_a_screen_is_sent_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(AutopoiesisError, match="watch needs a terminal of its own"):
+    with pytest.raises(AutopoiesisError, match="watch needs its own terminal"):
         commandline.run_line(tmp_path, "watch --json")
 
 

@@ -232,8 +232,8 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
     [
         (BENCH, "label_useful", replace(ACTIVATION, read_only=True), "read-only"),
         (BENCH, "label_useful", replace(ACTIVATION, topic=""), "no topic"),
-        (BENCH, "label_noise", replace(ACTIVATION, trying=True), "tried message"),
-        (BENCH, "edit", FEED, "no file"),
+        (BENCH, "label_noise", replace(ACTIVATION, trying=True), "not in the decision log"),
+        (BENCH, "edit", FEED, "not a file"),
         (BENCH, "next_match", FEED, "no filter"),
         (BENCH, "zoom", replace(FEED, zoomed=True), "enlarged already"),
         (BENCH, "unzoom", FEED, "no panel is enlarged"),
@@ -412,7 +412,7 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         await driven.press("question_mark", "G")
         assert "◷" in driven.text and "a schedule fired" in driven.text, step
         await driven.press("escape", "2", "question_mark", "G")
-        assert "across the gauge" in driven.text, step
+        assert "on the gauge" in driven.text, step
         await driven.press("escape", "1")
 
         step = "the palette will not do what belongs elsewhere"
@@ -451,7 +451,7 @@ async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
-        await driven.type("search everything")
+        await driven.type("search the memory")
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.type("pool")
@@ -467,7 +467,7 @@ async def test_the_palette_opens_the_ledger_and_lists_its_commands(run: Run) -> 
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
-        await driven.type("look at the ledger")
+        await driven.type("open the ledger")
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.settle()
@@ -482,7 +482,7 @@ async def test_the_palette_opens_the_caches_and_lists_their_commands(run: Run) -
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
-        await driven.type("look at the caches")
+        await driven.type("inspect the caches")
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.press("ctrl+p")

@@ -105,7 +105,7 @@ async def test_what_is_not_sent_says_why(run: Run) -> None:
             await say(driven, typed)
             await driven.settle()
             assert driven.app.screen is driven.bench, repr(typed)
-            assert "write a message first" in driven.text and not engine.asked("send"), repr(typed)
+            assert "type a message first" in driven.text and not engine.asked("send"), repr(typed)
             driven.app.clear_notifications()
             await driven.press("escape")
 

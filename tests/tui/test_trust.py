@@ -24,7 +24,7 @@ async def test_it_is_asked_once_and_the_focus_is_on_no(run: Run) -> None:
 
 async def test_it_can_be_trusted(run: Run) -> None:
     async with run((80, 24), counting=counting("changed")) as driven:
-        assert "The settings of this workspace have changed since" in driven.text
+        assert "This workspace's settings have changed since" in driven.text
         await driven.press("right", "enter")
         assert ("decide_trust", True) in driven.engine.calls
 

@@ -177,7 +177,7 @@ async def test_a_command_that_runs_is_stopped_or_left_and_holds_up_no_other(run:
         await driven.until(lambda: len(driven.app.screen_stack) == 1)
         ends.set()
         await driven.settle()
-        assert f":{line} has ended" in driven.text and not bench.outputs
+        assert f":{line} finished" in driven.text and not bench.outputs
 
         for key in ("escape", "ctrl+c"):
             ends.clear()
