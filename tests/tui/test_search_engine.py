@@ -75,7 +75,7 @@ async def test_what_is_found_stands_in_its_file_and_reaches_a_preset(sample: Pat
         await driven.press("a")
         await driven.type("wal")
         await driven.press("enter")
-        await driven.until(lambda: "is in the preset wal" in driven.said)
+        await driven.until(lambda: "to preset wal" in driven.said)
         hit = driven.screen.results.selected
         preset = (sample / "presets" / "wal.md").read_text(encoding="utf-8")
         assert hit is not None and hit.result.path in preset

@@ -256,9 +256,9 @@ async def test_what_is_selected_is_copied_and_edited_where_it_is_there(
         # a file that is gone is neither edited nor hidden
         (driven.engine.root / DECISIONS).unlink()
         await driven.press("N", "n")
-        assert "the file is not there any more" in driven.text
+        assert "the file no longer exists" in driven.text
         await driven.press("e")
-        assert "the file is not there any more" in driven.said and len(asked) == 1
+        assert "the file no longer exists" in driven.said and len(asked) == 1
 
 
 async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
@@ -276,7 +276,7 @@ async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
         await driven.type("pools")
         await driven.press("enter")
         assert driven.finding.asked("add") == [("add", "pools", DECISIONS, "4-6", "")]
-        assert "decisions.md:4-6 is in the preset pools" in driven.said and "a81f2c0" in driven.said
+        assert "decisions.md:4-6 to preset pools" in driven.said and "a81f2c0" in driven.said
         assert "preset use pools" in driven.said
         assert driven.in_use() == "results" and driven.screen.prompt.input.value == QUERY
         await driven.press("a", "up")
@@ -317,7 +317,7 @@ async def test_m_and_going_past_the_end_bring_more(run: Run) -> None:
         await driven.press("m")
         assert driven.screen.results.row_count == 120 and "120 found" in driven.text
         await driven.press("m")
-        assert "these are all" in driven.said
+        assert "no more results" in driven.said
         await driven.press("slash")
         await driven.type("s")  # another query begins with 50 again
         await driven.press("enter", "G")

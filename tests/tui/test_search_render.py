@@ -25,7 +25,7 @@ from tui.screens.search.overview import (
     KINDS,
     Inventory,
     draw_error,
-    draw_how,
+    draw_help,
     draw_nothing,
     draw_overview,
 )
@@ -227,14 +227,14 @@ def test_files_that_cannot_be_indexed_are_counted() -> None:
     from engine.search.reports import Skipped
 
     status = replace(READY, skipped=(Skipped("knowledge/a.md", "is no text"),))
-    assert "1 file cannot be indexed" in text_of(
+    assert "1 file could not be indexed" in text_of(
         draw_overview(Inventory(status, {"journal": 1}), "", 76, PLAIN)
     )
 
 
 def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
-    assert "means the same" in text_of(draw_how(76, PLAIN, meaning=True))
-    assert "means the same" not in text_of(draw_how(76, PLAIN, meaning=False))
+    assert "same meaning" in text_of(draw_help(76, PLAIN, meaning=True))
+    assert "same meaning" not in text_of(draw_help(76, PLAIN, meaning=False))
 
 
 @pytest.mark.parametrize(
@@ -242,16 +242,21 @@ def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
     [
         (None, False, "", False),
         (READY, False, "", False),
-        (BUILDING, False, "being made: the files themselves are searched until it is back", True),
-        (BUILDING, True, "being made: the files themselves are searched, by words alone", True),
+        (BUILDING, False, "being made: searching files by keyword until it is ready", True),
+        (BUILDING, True, "being made: searching files by keyword", True),
         (
             IndexStatus("broken", "it is damaged", error="no space"),
             False,
-            "cannot be made anew: no space",
+            "rebuilding failed: no space",
             True,
         ),
-        (replace(READY, without_vectors="no model"), False, "by words alone: no model", False),
-        (replace(READY, vectors_coming="40 of 312"), False, "by meaning in part: 40 of 312", False),
+        (replace(READY, without_vectors="no model"), False, "keyword search only: no model", False),
+        (
+            replace(READY, vectors_coming="40 of 312"),
+            False,
+            "semantic search is incomplete: 40 of 312",
+            False,
+        ),
     ],
 )
 def test_the_notice_says_what_the_results_suffer_from(

@@ -119,7 +119,7 @@ async def test_the_last_change_can_be_taken_back_another_day(root: Path) -> None
         assert path.read_bytes() != before
     async with opened(root) as driven:
         await driven.press("z")
-        assert "Take the change of thresholds back" in driven.text
+        assert "Undo the last threshold change" in driven.text
         await driven.press("right", "enter")
         assert path.read_bytes() == before
         await driven.press("z", "right", "enter")

@@ -17,7 +17,7 @@ from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import Tuned, tuning
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.page import PageScreen
-from tui.screens.tune.topics import a_day, per_day
+from tui.screens.tune.topics import cost_per_day, per_day
 
 TODAY = Thresholds(0.25, 0.6)
 MORE = Thresholds(0.25, 0.65)
@@ -77,11 +77,11 @@ async def test_figures_and_flips_follow_and_moves_of_other_topics_are_kept(run: 
         before = len(driven.tuning.calls)
         nearest = driven.line("3 decisions")
         await driven.press("L", "L")
-        assert "today ▸ now" in driven.text and "flip: " in driven.line("3 decisions")
+        assert "current ▸ new" in driven.text and "flip: " in driven.line("3 decisions")
         assert any(sign in driven.text for sign in ("+ fixed", "− lost", "~ changed"))
         await driven.press("H", "H")
         assert driven.now == TODAY and not driven.state.moved
-        assert driven.line("3 decisions") == nearest and "today ▸ now" not in driven.text
+        assert driven.line("3 decisions") == nearest and "current ▸ new" not in driven.text
         assert len(driven.tuning.calls) == before, "the engine is asked for none of it"
         # keys typed fast act on the topic chosen before them
         other = driven.state.names[driven.state.names.index("code-style") + 1]
@@ -94,7 +94,7 @@ async def test_figures_and_flips_follow_and_moves_of_other_topics_are_kept(run: 
         assert driven.is_open() and driven.now == TODAY and not driven.state.moved
         await driven.press("escape")
         assert not driven.is_open() and driven.panel() == "feed"
-        assert f"discarded what was moved on {other}" in driven.text
+        assert f"discarded moved thresholds of {other}" in driven.text
 
 
 async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> None:
@@ -103,7 +103,7 @@ async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> N
         assert driven.tuning.asked("apply") == [("apply", "code-style", MORE)]
         assert not driven.state.moved and driven.state.today == MORE
         assert "code-style: applied, gate .25, active .65" in driven.text and "a81f2c0" in driven.text
-        assert "z takes it back" in driven.text and "active at     .65" in driven.text
+        assert "z undoes it" in driven.text and "active at     .65" in driven.text
         await driven.press("z")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         assert "gate .25, active .65 ▸ gate .25, active .60" in driven.text
@@ -121,7 +121,7 @@ async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> N
         assert isinstance(driven.app.screen, ConfirmScreen)
         await driven.press("right", "enter")
         assert len(driven.tuning.asked("undo")) == 1
-        assert driven.state.today == TODAY and "taken back, gate .25, active .60" in driven.text
+        assert driven.state.today == TODAY and "undone, gate .25, active .60" in driven.text
         await driven.press("z", "tab", "enter")
         assert "no change of thresholds is left to take back" in driven.text
 
@@ -129,7 +129,7 @@ async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> N
 async def test_what_cannot_be_done_says_why(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("enter", "u")
-        assert "no threshold is moved" in driven.text and "nothing was labelled here yet" in driven.text
+        assert "no threshold is moved" in driven.text and "no label to undo" in driven.text
         driven.tuning.failing["apply"] = AutopoiesisError(
             "was changed meanwhile", where="topics/code-style.md"
         )
@@ -137,7 +137,7 @@ async def test_what_cannot_be_done_says_why(run: Run) -> None:
         assert "topics/code-style.md: was changed meanwhile" in driven.text and driven.now == MORE
         (driven.engine.root / "topics" / "code-style.md").unlink()
         await driven.press("enter")
-        assert "the topic has no file any more" in driven.text
+        assert "the topic's file no longer exists" in driven.text
         assert len(driven.tuning.asked("apply")) == 1
 
 
@@ -145,7 +145,7 @@ async def test_a_read_only_workspace_refuses_visibly(run: Run, engine: FakeEngin
     engine.status_value = status_view(read_only=True)
     async with tuning(run) as driven:
         await driven.press("L")
-        assert "read-only: cannot be applied" in driven.text
+        assert "read-only: cannot apply" in driven.text
         for key in ("enter", "y", "n", "z"):
             driven.app.clear_notifications()
             await driven.press(key)
@@ -210,7 +210,7 @@ async def test_y_and_n_label_the_selected_decision_and_u_takes_that_back(run: Ru
         again = driven.screen.decisions.selected
         assert again is not None and (again.id, again.useful) == (first, None)
         await driven.press("u")
-        assert "nothing was labelled here yet" in driven.text
+        assert "no label to undo" in driven.text
         # one that is refused goes away again
         driven.tuning.failing["label"] = AutopoiesisError("the disk is full")
         await driven.press("y")
@@ -265,7 +265,7 @@ async def test_f_puts_the_thresholds_where_the_labels_want_them_and_back(run: Ru
         proposal = driven.state.proposals["code-style"]
         assert proposal.thresholds == driven.now and "held out, 5 folds: F1" in driven.text
         await driven.press("f")
-        assert driven.now == Thresholds(0.25, 0.61) and "f shows it" in driven.text
+        assert driven.now == Thresholds(0.25, 0.61) and "f shows the fit" in driven.text
         await driven.press("f")
         assert driven.now == proposal.thresholds and len(driven.tuning.asked("propose")) == 2
         # a new label makes it out of date
@@ -309,7 +309,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             assert CAUTION not in driven.text
             await driven.press("f")
             assert driven.now == OFF and CAUTION in driven.text and "triggers and" in driven.text
-            assert "40 of 40 noise decisions" in driven.text and "enter asks first" in driven.text
+            assert "40 of 40 noise decisions" in driven.text and "enter asks, then applies" in driven.text
             assert driven.screen.decisions.size.height >= 3
             await driven.press("c", "left")
             assert driven.now == Thresholds(0.99, 1.0) and CAUTION in driven.text
@@ -328,7 +328,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             driven.app.clear_notifications()
             await driven.press("enter")
             assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
-            assert "Apply it" in driven.text
+            assert "Apply" in driven.text
             await driven.press("escape", "escape", "underscore")
             assert driven.now == TODAY and driven.zoomed() is None
         # they are applied after a question with the focus on cancel; those moved on from it need none
@@ -401,7 +401,7 @@ async def test_s_goes_through_the_orders_and_a_filter_narrows(run: Run) -> None:
         # a filter narrows while it is typed, and esc backs out
         await driven.press("slash")
         await driven.type("zzz")
-        assert "no topic holds these words" in driven.text and driven.state.topic == "code-style"
+        assert "no matching topics" in driven.text and driven.state.topic == "code-style"
         await driven.press("escape")
         await driven.send("slash", *"re")
         await driven.settle()
@@ -425,7 +425,7 @@ async def test_on_a_small_terminal_everything_has_its_place(run: Run) -> None:
     async with tuning(run, (80, 24)) as driven:
         assert "? help" in driven.lines[-1]
         figures = driven.state.overview["code-style"]
-        calls, cost = per_day(figures.gate_calls_per_day), a_day(figures.cost_usd_per_day)
+        calls, cost = per_day(figures.gate_calls_per_day), cost_per_day(figures.cost_usd_per_day)
         assert calls in driven.line("calls/d") and cost in driven.line("cost/d")
         await driven.press("L")
         assert f"{calls}▸" in driven.line("calls/d")
@@ -470,11 +470,11 @@ async def test_what_every_screen_has_works_here_too(run: Run, monkeypatch: pytes
     async with tuning(run, (120, 60)) as driven:
         await driven.press("3", "o")
         page = driven.app.screen
-        assert isinstance(page, PageScreen) and "nobody has said" in driven.text
+        assert isinstance(page, PageScreen) and "label     none" in driven.text
         await driven.press("escape")
         assert driven.is_open() and not page.is_attached
         await driven.press("question_mark")
-        assert "on this screen" in driven.text and "Move the chosen threshold down by .01" in driven.text
+        assert "on this screen" in driven.text and "Move the selected threshold down by .01" in driven.text
         assert "Not now: no threshold is moved." in " ".join(driven.text.replace("│", " ").split())
         await driven.press("escape", "1", "Y")
         assert "release-notes" in driven.app.clipboard and "cost/d" in driven.app.clipboard

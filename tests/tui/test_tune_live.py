@@ -123,8 +123,8 @@ async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run)
 async def test_a_topic_that_no_threshold_moves_says_so(run: Run) -> None:
     topics = [topic("code-style", forced=True)]
     async with tuning(run, log=decisions({"code-style": Kind(5, 5, 5)}), topics=topics) as driven:
-        assert "no threshold moves its decisions" in driven.text
-        assert "No threshold moves what was decided about this topic" in driven.text
+        assert "thresholds do not affect its decisions" in driven.text
+        assert "Thresholds do not affect this topic's decisions" in driven.text
 
 
 async def test_decisions_of_another_preset_are_counted_and_explained(run: Run) -> None:

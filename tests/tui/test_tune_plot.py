@@ -102,7 +102,7 @@ def test_never_stands_at_the_right_end() -> None:
 
 def test_the_zones_say_what_happens_between_the_thresholds() -> None:
     first = draw_plot(plot((4,) * 20, (4,) * 20), 90, 12, ROLES)[0].text
-    assert first.index("dropped") < first.index("the gate is asked") < first.index("activated")
+    assert first.index("dropped") < first.index("gate decides") < first.index("activated")
     nothing_asked = draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.6, 0.6)), 90, 12, ROLES)[0].text
     assert "ask" not in nothing_asked
 

@@ -14,7 +14,7 @@ from tui.render.roles import PLAIN
 from tui.screens.tune.changes import Changes, draw_changes
 from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_row
 from tui.screens.tune.listing import flipped, nearest
-from tui.screens.tune.topics import TopicList, a_day, draw_topics, ordered, per_day
+from tui.screens.tune.topics import TopicList, cost_per_day, draw_topics, ordered, per_day
 
 TODAY = Thresholds(0.25, 0.6)
 
@@ -118,7 +118,7 @@ def test_times_a_day(value: float, text: str) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 0.0001, 0.0028, 0.5, 12.34, 999.99, 54321.0])
 def test_cost_fits_its_column(value: float) -> None:
-    assert len(a_day(value)) <= 7
+    assert len(cost_per_day(value)) <= 7
 
 
 def test_names_from_the_log_are_only_text() -> None:
@@ -180,7 +180,7 @@ def test_what_fitting_says_comes_below() -> None:
     at = draw_changes(changes(now=Thresholds(0.3, 0.64), after=some(), proposal=fit), 64, PLAIN)[4:]
     assert at[0].text.startswith("fit held out, 5 folds: F1 .83 ±.03, today .79")
     moved_on = draw_changes(changes(after=some(), proposal=fit), 64, PLAIN)[4:]
-    assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows it"]
+    assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows the fit"]
     refused = replace(fit, thresholds=None, refused="8 decisions are labelled, and at least 10 are needed")
     said = " ".join(row.text for row in draw_changes(changes(now=TODAY, proposal=refused), 42, PLAIN)[4:])
     assert said.startswith("! no proposal: 8 decisions")
@@ -242,7 +242,7 @@ def test_a_decision_in_full() -> None:
     for words in (
         "one",
         "[two]",
-        "useful · said by gate",
+        "useful · by gate",
         "anthropic claude-haiku-4-5",
         "probability .40",
         full.id,
