@@ -258,7 +258,7 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (CONTEXT, "whole", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "toggle_comparison", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "open", replace(SECTIONS, rows=0), "nothing here"),
-        (CONTEXT, "edit", replace(SECTIONS, file=""), "no file"),
+        (CONTEXT, "edit", replace(SECTIONS, file=""), "not come from a file"),
         (CONTEXT, "copy", replace(SECTIONS, rows=0), "nothing here"),
         (CONTEXT, "copy_prompt", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "write", replace(SECTIONS, read_only=True), "read-only"),

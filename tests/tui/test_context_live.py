@@ -141,10 +141,10 @@ async def test_a_budget_error_is_shown_with_its_cure_and_goes_away(run: Run, eng
 @pytest.mark.parametrize("entries", [[], [FeedEntry(NOW, "file", "knowledge/facts.md", "changed")]])
 async def test_without_a_message_it_is_the_prompt_without_one(run: Run, entries: list[FeedEntry]) -> None:
     async with looking(run, entries=entries) as driven:
-        assert "this is the prompt without one" in driven.text
+        assert "showing the prompt without one" in driven.text
         assert driven.engine.asked("try_message") == [("try_message", "")]
         await driven.press("d")
-        assert "There is no message before it to compare with." in " ".join(driven.text.split())
+        assert "No earlier message to compare with." in " ".join(driven.text.split())
         await driven.press("j", "t")
         assert "<!-- identity:SOUL.md -->" in driven.text
 
@@ -227,7 +227,7 @@ async def test_hostile_text_is_shown_as_text_and_does_nothing(run: Run) -> None:
         for text in ("[todo] buy", "[/]", "[red]no[/red]"):  # what looks like markup keeps all its words
             driven.engine.compiled = poisoned(text)
             await driven.press("ctrl+r")
-            if not driven.screen.out_open:
+            if not driven.screen.left_out_open:
                 await driven.press("o")
             assert driven.text.count(text) > 30
 

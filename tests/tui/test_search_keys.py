@@ -343,7 +343,7 @@ async def test_five_hundred_results_scroll_and_only_those_in_view_are_drawn(run:
             await driven.press("ctrl+u", "ctrl+u", "k")
             assert results.drawn <= 5 * results.size.height
         await driven.press("G", "j")
-        assert "500 results at most" in driven.said
+        assert "limited to 500 results" in driven.said
         # the selected result is whole wherever it stands
         await driven.resize(80, 24)
         await driven.press("g")

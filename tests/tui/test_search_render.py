@@ -188,12 +188,12 @@ def test_line_ends_and_a_byte_order_mark_do_not_make_a_file_another(files: Files
 def test_of_a_session_log_the_turn_is_shown(files: Files) -> None:
     result = replace(RESULTS[0], path="raw/conversations/x.jsonl")
     passage = read_passage(hit_of(1, result, WORDS), WORDS, files)
-    assert passage.note == "a session log: lines 19-25 hold this turn" and passage.lines[0].number == 0
+    assert passage.note == "from a session log: this turn is on lines 19-25" and passage.lines[0].number == 0
     rows, _first = draw_passage(passage, 60, PLAIN)
     assert "The backfill opens" in text_of(rows)
     short = replace(result, end_line=result.start_line)
     assert (
-        read_passage(hit_of(1, short, WORDS), WORDS, files).note == "a session log: line 19 holds this turn"
+        read_passage(hit_of(1, short, WORDS), WORDS, files).note == "from a session log: this turn is on line 19"
     )
 
 
