@@ -107,10 +107,10 @@ async def test_what_calls_have_left_is_shown_and_keys_reach_states_files_and_his
     async with opened(used) as driven:
         figures = driven.line("anthropic  ").split()
         assert "20,736" in figures and "15,339" in figures and "74" in figures and "5:00" in figures
-        assert "up to the provider" in driven.line("openai  ")
+        assert "set by provider" in driven.line("openai  ")
         assert "yes (Anthropic)  18:52  in 5:00" in driven.line("What Odile asked for")
         assert "yes (OpenAI)" in driven.line("Another talk")
-        assert "1 avoidable of 1" in driven.text and MEMORY in driven.line("L6")
+        assert "1 of 1 avoidable" in driven.text and MEMORY in driven.line("L6")
         shown = driven.state.overview  # the same as on the command line
         assert shown is not None
         assert (shown.providers, shown.discussions, shown.misses) == (
@@ -120,9 +120,9 @@ async def test_what_calls_have_left_is_shown_and_keys_reach_states_files_and_his
         )
 
         await driven.press("i", "right", "enter")
-        await driven.until(lambda: "is given up" in driven.said)
+        await driven.until(lambda: "cache invalidated" in driven.said)
         await driven.press("j", "d")
-        await driven.until(lambda: "no caches are asked for" in driven.said)
+        await driven.until(lambda: "caching disabled" in driven.said)
         await driven.settle()
         assert "0 of 2 cached" in driven.text
 
@@ -156,10 +156,10 @@ async def test_an_edit_of_a_source_gives_the_cache_up_in_view(used: Path) -> Non
             engine.publish(CacheGivenUp(NOW, state.discussion_id, state.why))
         await driven.settle()
         assert "0 of 2 cached" in driven.text and not driven.ticking()
-        assert "given up 18:47" in driven.text and "MEMORY.md changed" in driven.text
+        assert "stale 18:47" in driven.text and "MEMORY.md changed" in driven.text
 
 
 async def test_a_fresh_workspace_says_how_caches_come_about(sample: Path) -> None:
     async with opened(sample) as driven:
         assert "No discussion has been sent to a provider yet" in driven.text
-        assert "With the local provider nothing is sent" in driven.text and not driven.ticking()
+        assert "The local provider sends nothing" in driven.text and not driven.ticking()

@@ -73,5 +73,5 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
         for text in HOSTILE:
             engine.failing = {"overview": AutopoiesisError(text, where=text, hint=text)}
             await driven.press("ctrl+r")
-            assert "The caches cannot be looked at." in driven.text, repr(text)
+            assert "Cannot read the caches." in driven.text, repr(text)
             assert_harmless(driven)

@@ -87,7 +87,7 @@ async def test_times_run_down_each_second_until_the_last_is_over(
         await driven.pilot.pause()
         assert "1 of 6 cached" in driven.text and not driven.ticking()
         await driven.press("g", "i")
-        assert "has no cache to give up" in driven.said
+        assert "has no cache" in driven.said
 
 
 async def test_where_nothing_runs_down_nothing_is_sent_until_a_reply_comes(run: Run) -> None:
@@ -196,7 +196,7 @@ async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run) -
     still = threading.Event()
     async with caching(run, (80, 24), settle=False, gates={"overview": still}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("overview")))
-        assert driven.text.count("looking at the caches …") == 4
+        assert driven.text.count("reading …") == 4
         for key in ("j", "enter", "i", "d", "y", "e", "3", "enter", "space", "p", "2"):
             await driven.send(key)
         await driven.pilot.pause()
@@ -226,10 +226,10 @@ async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run) -
         await driven.resize(120, 40)
         await driven.press("C")
         assert "logs/costs-2026-06.jsonl: cannot be read; check the disk" in driven.text
-        assert driven.text.count("not known") == 3 and "looking at" not in driven.text
+        assert driven.text.count("unknown") == 3 and "reading …" not in driven.text
         driven.engine.failing.clear()
         await driven.press("ctrl+r")
-        assert "3 of 6 cached" in driven.text and "not known" not in driven.text
+        assert "3 of 6 cached" in driven.text and "unknown" not in driven.text
 
 
 def test_one_thing_at_a_time_is_done_with_a_cache() -> None:

@@ -263,11 +263,11 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (CONTEXT, "copy_prompt", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "write", replace(SECTIONS, read_only=True), "read-only"),
         (CACHE, "invalidate", replace(CACHED, discussion=""), "no discussion is selected"),
-        (CACHE, "invalidate", replace(CACHED, cached=False), "has no cache to give up"),
+        (CACHE, "invalidate", replace(CACHED, cached=False), "has no cache"),
         (CACHE, "invalidate", replace(CACHED, read_only=True), "read-only"),
-        (CACHE, "disable", replace(CACHED, caching=False), "switched off"),
+        (CACHE, "disable", replace(CACHED, caching=False), "already disabled"),
         (CACHE, "disable", replace(CACHED, read_only=True), "read-only"),
-        (CACHE, "enable", CACHED, "caching is on"),
+        (CACHE, "enable", CACHED, "already enabled"),
         (CACHE, "enable", replace(CACHED, caching=False, read_only=True), "read-only"),
         (CACHE, "edit", replace(CACHED, file=""), "no file"),
         (CACHE, "copy_id", replace(CACHED, discussion=""), "no discussion is selected"),
@@ -486,6 +486,6 @@ async def test_the_palette_opens_the_caches_and_lists_their_commands(run: Run) -
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.press("ctrl+p")
-        await driven.type("sums of another")
+        await driven.type("change the period")
         await driven.press("enter")
         await driven.until(lambda: driven.state.days == 1)

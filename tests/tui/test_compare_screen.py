@@ -157,7 +157,9 @@ async def test_a_branch_is_taken_over_once_a_person_says_so(root: Path) -> None:
         await driven.press("m", "enter")  # Cancel has the focus
         assert git(root, "rev-parse", "HEAD") == head
         await driven.press("m", "right", "enter")
-        await driven.until(lambda: "merged " in driven.said and "commit " in driven.said and not driven.pending())
+        await driven.until(
+            lambda: "merged " in driven.said and "commit " in driven.said and not driven.pending()
+        )
         assert git(root, "log", "-1", "--format=%s") == "explore: take over tone"
         text = (root / FACTS).read_text()
         assert "outer mole" in text and "at the lock." in text and git(root, "status", "-s") == ""

@@ -193,7 +193,8 @@ def test_of_a_session_log_the_turn_is_shown(files: Files) -> None:
     assert "The backfill opens" in text_of(rows)
     short = replace(result, end_line=result.start_line)
     assert (
-        read_passage(hit_of(1, short, WORDS), WORDS, files).note == "from a session log: this turn is on line 19"
+        read_passage(hit_of(1, short, WORDS), WORDS, files).note
+        == "from a session log: this turn is on line 19"
     )
 
 
