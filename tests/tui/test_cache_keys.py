@@ -213,7 +213,7 @@ async def test_what_is_known_is_shown_copied_and_opened(run: Run, editor: Path) 
         await driven.press("p")
         assert "today (UTC)" in driven.text and "62,208" in driven.text
         await driven.press("p")
-        assert "the last 7 days, since 06-06" in driven.text and "207,360" in driven.text
+        assert "last 7 days, since 06-06" in driven.text and "207,360" in driven.text
         await driven.press("p")
         assert [call[1] for call in driven.engine.asked("overview")][looks:] == [1, 7, 30]
         await driven.press("2", "plus", "p")

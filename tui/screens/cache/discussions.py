@@ -64,8 +64,6 @@ class DiscussionItem:
 
 
 class Columns(NamedTuple):
-    """Column widths in cells."""
-
     cached: int = 0
     expires: int = 0
     left: int = 0
@@ -100,7 +98,6 @@ def shortened(reason: str, room: int) -> str:
 
 
 def provider_of(state: DiscussionCacheState) -> str:
-    """The provider's display name."""
     return _NAMES.get(state.provider, first_line(state.provider))
 
 
@@ -204,7 +201,6 @@ def draw_error(problem: str, width: int, roles: Roles) -> list[Row]:
 
 
 def draw_details(entry: DiscussionCache, now: datetime, width: int, roles: Roles) -> list[Row]:
-    """Draws all details of a discussion's cache."""
     state, item = entry.state, item_of(entry, now)
     cached = Row((f"{item.sign} {item.cached}", _tone(item, roles)))
     if item.left and state.expires_at is not None:

@@ -41,8 +41,6 @@ UNKNOWN = "unknown"
 
 
 class CacheLayout(ListDetail):
-    """The layout of the screen."""
-
     AUTO_FOCUS = "#discussions"
     CSS_PATH: ClassVar[CSSPathType | None] = "cache.tcss"
     area = "caches"
@@ -112,7 +110,6 @@ class CacheLayout(ListDetail):
         self.update_footer()
 
     def _show_times(self, now: datetime) -> None:
-        """Updates what depends on the time."""
         state = self.state
         self.providers.show(state.overview, now, state.shown_days, self._why_unknown)
         about = (state.phase, state.problem, state.overview)

@@ -128,7 +128,6 @@ def draw_none(found: Misses, width: int, roles: Roles) -> list[Row]:
 
 
 def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list[Row]:
-    """Draws all details of a culprit."""
     price = _price(each) or "unknown price for the chat model"
     lines = [
         ("layer", f"{each.layer} {first_line(each.name)}" if each.layer else "unknown"),

@@ -34,8 +34,6 @@ BY_HAND = "given up by hand"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSituation(Situation):
-    """The state that this screen's commands depend on."""
-
     cached: bool = False
     """The selected discussion has a cache now."""
     caching: bool = False
@@ -80,8 +78,6 @@ def set_value(configuration: Configuration, name: str, value: object) -> str:
 
 
 class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "misses")):
-    """The cache screen and its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         engine = bench.engine

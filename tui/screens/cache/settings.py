@@ -31,8 +31,6 @@ _NAME = 36
 
 @dataclass(frozen=True, slots=True)
 class SettingItem:
-    """A setting in the list."""
-
     name: str
     """Its name in the settings file: ``cache.anthropic``."""
     title: str

@@ -36,7 +36,6 @@ class CacheState:
 
     @property
     def phase(self) -> Phase:
-        """What the discussions panel shows."""
         if self.overview is None:
             return "error" if self.problem else "loading"
         return "found" if self.overview.discussions else "empty"

@@ -36,8 +36,6 @@ Pair = tuple[str, str]
 
 
 class CompareLayout(ListDetail):
-    """The layout of the screen."""
-
     AUTO_FOCUS = "#sides"
     CSS_PATH: ClassVar[CSSPathType | None] = "compare.tcss"
     area = "comparison"

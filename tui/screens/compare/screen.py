@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareSituation(Situation):
-    """The state that this screen's commands depend on."""
-
     side: str = ""
     """The selected branch or snapshot, if any."""
     both: bool = False
@@ -42,8 +40,6 @@ HERE: Need[CompareSituation] = Need(
 
 
 class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
-    """The compare screen and its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         merging = bench.engine.reconstruction.merging
@@ -144,7 +140,6 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
         self.look()
 
     def rescan(self) -> None:
-        """Re-read all files."""
         super().rescan()
         self.look()
 

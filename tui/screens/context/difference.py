@@ -26,8 +26,6 @@ _NAMES: dict[ChangeKind, str] = {"came": "added", "went": "removed", "changed": 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Two prompts compared."""
-
     difference: Difference
     before: Compiled
     after: Compiled

@@ -25,8 +25,6 @@ DEFAULT_NAME = "scratch/prompt.md"
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """A prompt to write to a file."""
-
     path: str
     text: str
     replace: bool = False
@@ -34,8 +32,6 @@ class WriteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSituation(Situation):
-    """The state that this screen's commands depend on."""
-
     prompt: bool = False
     """A compiled prompt is shown."""
 
@@ -44,8 +40,6 @@ A_PROMPT: Need[ContextSituation] = Need(lambda here: here.prompt, "there is no p
 
 
 class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
-    """The context screen and its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self._kept_as = DEFAULT_NAME

@@ -33,8 +33,6 @@ CACHED_LINES = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextPage:
-    """A text to show."""
-
     lines: Sequence[str]
     """Safe to display."""
     numbers: Sequence[int] = ()
@@ -109,7 +107,6 @@ def gutter_of(page: TextPage) -> int:
 
 
 def draw_part(page: TextPage, part: Part, gutter: int, roles: Roles) -> Row:
-    """Draws a panel line."""
     at, start, end = part
     row = Row()
     line = page.lines[at]

@@ -88,7 +88,6 @@ class SearchLayout(FullScreen):
                 yield self.why
 
     def end(self) -> None:
-        """Remembers the query for next time."""
         self.bench.searched = self.state.query
 
     # What is on the screen

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSituation(Situation):
-    """The state that this screen's commands depend on."""
-
     result: bool = False
     """A search result is selected."""
 
@@ -38,8 +36,6 @@ ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file no long
 
 
 class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("query", "preset")):
-    """The search screen and its commands."""
-
     def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, query)
         self._adding: Hit | None = None

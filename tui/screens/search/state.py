@@ -64,7 +64,6 @@ class SearchState:
 
     @property
     def phase(self) -> Phase:
-        """What the list shows."""
         if not self.has_query:
             return "overview"
         if self.problem:

@@ -29,8 +29,6 @@ _ROOMY = 56
 
 @dataclass(frozen=True, slots=True)
 class DecisionItem:
-    """One row."""
-
     index: int
     """Its row in the table."""
     id: str

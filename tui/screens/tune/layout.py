@@ -74,7 +74,6 @@ class TuneLayout(FullScreen):
         self.look()
 
     def look(self) -> None:
-        """Reads new log records."""
         self._reads.ask(None)
 
     def end(self) -> None:
@@ -180,7 +179,6 @@ class TuneLayout(FullScreen):
         self.narrow(edited.value)
 
     def narrow(self, query: str) -> None:
-        """Lists only the topics whose name contains the query."""
         self.state.filter(query)
         self.show()
 

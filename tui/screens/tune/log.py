@@ -72,7 +72,6 @@ class Written:
 
 
 def read_log(tuning: Tuning) -> LogRead:
-    """Reads new log records."""
     from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — only this screen needs it
 
     started = time.monotonic()

@@ -272,8 +272,6 @@ def _apart(labels: Sequence[tuple[int, int]], width: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The panel's content."""
-
     topic: str = ""
     """Empty if none is selected."""
     labelled: int = 0

@@ -31,8 +31,6 @@ _ONE_LINE = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneSituation(Situation):
-    """The state that this screen's commands depend on."""
-
     moved: bool = False
     """A threshold of the topic is moved and not applied."""
     fitting: bool = False
@@ -70,8 +68,6 @@ def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
 
 
 class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
-    """The tune screen and its commands."""
-
     def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, topic)
         self.labelled = False
@@ -131,7 +127,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     # Thresholds
 
     def move_threshold(self, steps: int) -> None:
-        """Moves the held threshold by hundredths."""
         if self.state.move(steps):
             self.show()
 
@@ -204,7 +199,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self.show()
 
     def _take_fit(self, topic: str, proposal: Proposal | None, problem: str = "") -> None:
-        """Stores a finished fit and shows it if its topic is still selected."""
         state = self.state
         if state.fitting == topic:
             state.fitting = ""
@@ -261,7 +255,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     # Decisions
 
     def label(self, useful: bool) -> None:
-        """Labels the selected decision and goes to the next one."""
         state = self.state
         item, table = self.decisions.selected, state.table
         if item is None or table is None:

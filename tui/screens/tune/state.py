@@ -144,7 +144,6 @@ class TuneState:
         self.held = "activate" if self.held == "gate" else "gate"
 
     def discard(self) -> None:
-        """Drops the topic's moved thresholds."""
         self.moves.pop(self.topic, None)
 
     @property

@@ -114,7 +114,6 @@ class ActivationPanel(LinesPanel):
         super().on_resize()
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects the topic on that line."""
         offset, drawn = event.get_content_offset(self), self.drawn
         if offset is not None and drawn.first <= offset.y < drawn.first + drawn.count:
             self.select(drawn.top + offset.y - drawn.first)

@@ -230,7 +230,6 @@ class WorkbenchLayout(FullScreen):
     # Events from the engine
 
     def heard(self, burst: Burst) -> None:
-        """Re-reads what the events changed."""
         self.conductor.read(burst.parts)
         # Search results are part of the prompt, so a newly indexed file can change it.
         if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):

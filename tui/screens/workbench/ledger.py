@@ -33,7 +33,6 @@ def state_of(row: LedgerRow) -> tuple[str, str]:
 
 
 def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen: bool = False) -> Row:
-    """Draws an entry in at most ``width`` cells."""
     sign, word = state_of(row)
     style = _style(row, roles)
     fact = count(row.items_total) if row.status == "harvested" else word
@@ -117,7 +116,6 @@ def ledger_note(view: LedgerView, roles: Roles, width: int) -> list[Row]:
 
 
 def failed(view: LedgerView) -> int:
-    """The number of failed harvests."""
     return sum(1 for row in view.entries if row.status == "harvest-failed")
 
 

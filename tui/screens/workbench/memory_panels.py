@@ -24,7 +24,6 @@ class DigestPanel(LinesPanel):
     view: DigestView | None = None
 
     def show(self, view: DigestView) -> None:
-        """Shows a new state of the digest."""
         self.view = view
         state, error = digest_state(view)
         self.set_frame(below=state, error=error)
@@ -87,7 +86,6 @@ class MemoryPanel(LinesPanel, can_focus=False):
 def memory_lines(
     digest: DigestView | None, ledger: LedgerView | None, compiled: Compiled | None, width: int, roles: Roles
 ) -> list[Row]:
-    """One line for each of panels 3 to 5."""
     return [
         _digest_line(digest, width, roles),
         _ledger_line(ledger, width, roles),

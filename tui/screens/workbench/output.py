@@ -50,7 +50,6 @@ class OutputPage(PageScreen):
             self.action_close()
 
     def end(self, ran: CommandRan) -> None:
-        """Shows the command's output."""
         self.running = False
         output = ran.output if ran.output.strip() else "done (no output)"
         self.panel.turn_to(self.title_of, _text(output, failed=ran.failed))

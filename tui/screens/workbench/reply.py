@@ -77,7 +77,6 @@ class ReplyScreen(PageScreen):
             return "".join(self._received)
 
     def on_mount(self) -> None:
-        """Sends the message."""
         self._frame("esc stops the reply")
         self._lane.ask(self._text)
 

@@ -22,8 +22,6 @@ from tui.screens.workbench.typing import WorkbenchTyping
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchSituation(Situation):
-    """The state that this screen's commands depend on."""
-
     trying: bool = False
     """The message shown was typed by hand and is not from the feed."""
     key: str = ""
@@ -60,8 +58,6 @@ class Workbench(
     panels=("feed", "activation", "digest", "ledger", "budget"),
     lines=("try",),
 ):
-    """The workbench and its commands."""
-
     def perform(self, wanted: Command, situation: Situation) -> None:
         """Runs a command or says why it cannot; ``back`` always runs, since it also resumes following."""
         if wanted.name == "back":
