@@ -1,4 +1,4 @@
-"""The keys of the cache screen: each does what help and footer say, and says why where it cannot."""
+"""The keys of the cache screen: each does what help and footer say, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.kit.page import PageScreen
 PANELS = ("providers", "discussions", "settings", "misses")
 
 
-async def test_panels_are_reached_and_left_at_every_size(run: Run) -> None:
+async def test_panels_can_be_opened_and_closed_at_every_size(run: Run) -> None:
     async with run() as driven:
         cached = Cached(driven.app, driven.pilot, driven.engine)
         await cached.press("C")
@@ -73,7 +73,7 @@ async def test_panels_are_reached_and_left_at_every_size(run: Run) -> None:
         assert cached.is_open()
 
 
-async def test_a_cache_is_given_up_only_after_a_yes(run: Run) -> None:
+async def test_a_cache_is_invalidated_only_after_confirmation(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("the workspace is locked", where="logs/caches.json", hint="try again")
     async with caching(run, failing={"invalidate": broken}) as driven:
@@ -111,7 +111,7 @@ async def test_a_cache_is_given_up_only_after_a_yes(run: Run) -> None:
             assert not isinstance(driven.app.screen, ConfirmScreen)
 
 
-async def test_caching_is_switched_off_and_on_for_a_discussion(run: Run) -> None:
+async def test_caching_is_disabled_and_enabled_for_a_discussion(run: Run) -> None:
     still = threading.Event()
     async with caching(run) as driven:
         await driven.press("d")
@@ -147,7 +147,7 @@ async def test_read_only_refuses_and_says_why(run: Run, engine: FakeEngine) -> N
 
 @pytest.fixture
 def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An editor that writes down what it was asked for."""
+    """An editor that records what it is asked to open."""
     seen, script = home / "edited", home / "vim"
     script.write_text(f'#!/bin/sh\necho "$@" >> {seen}\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
@@ -156,7 +156,7 @@ def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return seen
 
 
-async def test_what_is_known_is_shown_copied_and_opened(run: Run, editor: Path) -> None:
+async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> None:
     async with caching(run) as driven:
         await driven.press("j", "j", "j", "enter")
         assert isinstance(driven.app.screen, PageScreen)
@@ -220,7 +220,7 @@ async def test_what_is_known_is_shown_copied_and_opened(run: Run, editor: Path) 
         assert "totals for today" in driven.said
 
 
-async def test_settings_are_stepped_through_written_and_committed(run: Run) -> None:
+async def test_settings_are_cycled_written_and_committed(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("cannot be changed there", where="memory-config.yaml:21", hint="edit it")
     async with caching(run) as driven:
@@ -274,7 +274,7 @@ async def test_settings_are_stepped_through_written_and_committed(run: Run) -> N
         assert driven.line("▸ anthropic").split()[-2] == "off"
 
 
-async def test_the_gate_comes_first_selections_stay_and_an_empty_screen_says_why(run: Run) -> None:
+async def test_the_gate_comes_first_and_selections_stay(run: Run) -> None:
     async with caching(run) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "ship it", "about deploying", 30.0))
         await driven.settle()

@@ -1,4 +1,4 @@
-"""The states of the cache screen as pictures: ``pytest --snapshot-update`` draws them anew."""
+"""Snapshots of the cache screen; ``pytest --snapshot-update`` redraws them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the cache screen's panels are drawn: what they say, and that they keep to their width."""
+"""Drawing of the cache screen's panels: content and width."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def text_of(rows: list[Row]) -> str:
     return "\n".join(row.text.rstrip() for row in rows)
 
 
-def test_providers_keep_to_their_width_and_always_say_what_the_specification_asks_for() -> None:
+def test_providers_fit_their_width_and_always_show_the_specified_columns() -> None:
     for width in WIDTHS:
         rows = draw_providers(full(), NOW, width, 9, PLAIN)
         assert len(rows) == 4 and all(row.cells <= width for row in rows)
@@ -71,11 +71,11 @@ def test_providers_keep_to_their_width_and_always_say_what_the_specification_ask
         assert rows[3].text.rstrip().endswith("set by provider" if width >= 100 else "n/a")
 
 
-def test_without_a_line_for_it_there_is_no_heading() -> None:
+def test_the_heading_is_dropped_if_there_is_no_line_for_it() -> None:
     assert len(draw_providers(full(), NOW, 76, 3, PLAIN)) == 3
 
 
-def test_other_providers_are_listed_as_well() -> None:
+def test_other_providers_are_also_listed() -> None:
     caches = FakeCaches()
     caches.records.append(replace(caches.records[0], provider="claude-code"))
     rows = draw_providers(caches.overview(30, CacheSettings()), NOW, 76, 9, PLAIN)
@@ -97,7 +97,7 @@ def test_figures_of_providers() -> None:
     )
 
 
-def test_discussions_keep_to_their_width() -> None:
+def test_discussions_fit_their_width() -> None:
     for width in (*WIDTHS, 58):
         items = [item_of(each, NOW) for each in full().discussions]
         columns = Columns.of(items)
@@ -108,7 +108,7 @@ def test_discussions_keep_to_their_width() -> None:
             assert "in 4:32" in rows[0].text and "18:52" in rows[0].text
 
 
-def test_where_nothing_is_cached_the_reasons_have_their_room() -> None:
+def test_reasons_get_more_room_if_nothing_is_cached() -> None:
     for width in (56, 76, 116):
         states = [given_up(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
         overview = FakeCaches(states).overview(30, CacheSettings())
@@ -119,7 +119,7 @@ def test_where_nothing_is_cached_the_reasons_have_their_room() -> None:
             assert "…" not in text and "3 of 4 hit" in text
 
 
-def test_each_kind_of_state_has_its_sign_and_its_words() -> None:
+def test_each_state_has_its_sign_and_text() -> None:
     signs = [(item.sign, item.cached) for item in (item_of(each, NOW) for each in full().discussions)]
     assert signs == [
         (CACHED, "yes (Anthropic)"),
@@ -135,12 +135,12 @@ def test_each_kind_of_state_has_its_sign_and_its_words() -> None:
     assert item_of(full().discussions[2], NOW).note == f"{MEMORY} changed"
 
 
-def test_a_time_of_another_day_has_its_day() -> None:
+def test_a_time_on_another_day_shows_the_day() -> None:
     assert time_of(NOW + timedelta(minutes=5), NOW) == "18:52"
     assert time_of(NOW + timedelta(hours=8), NOW) == "06-13 02:47"
 
 
-def test_the_page_says_everything_that_is_known() -> None:
+def test_the_details_page_shows_all_fields() -> None:
     entry = DiscussionCache(
         given_up(REVIEW, "given up by hand", 6, generation=2, cached_content="cachedContents/x"), "Pool", ""
     )
@@ -162,7 +162,7 @@ def test_the_page_says_everything_that_is_known() -> None:
     assert "not reported by the provider" in text_of(draw_details(unsaid, NOW, 80, PLAIN))
 
 
-def test_the_empty_screen_says_how_caches_come_about() -> None:
+def test_the_empty_screen_says_how_caches_are_created() -> None:
     for width in WIDTHS:
         local = draw_empty(FakeCaches.none().overview(30, CacheSettings()), width, PLAIN)
         other = draw_empty(FakeCaches.none("gemini").overview(30, CacheSettings()), width, PLAIN)
@@ -173,7 +173,7 @@ def test_the_empty_screen_says_how_caches_come_about() -> None:
         assert "ctrl+r tries again" in text_of(draw_error("the disk is full", width, PLAIN))
 
 
-def test_misses_keep_to_their_width_and_name_layer_file_times_tokens_and_dollars() -> None:
+def test_misses_fit_their_width_and_show_layer_file_times_tokens_and_dollars() -> None:
     for width in WIDTHS:
         items = miss_items(full())
         rows = [draw_miss(item, items, width, PLAIN, chosen=False) for item in items]
@@ -184,7 +184,7 @@ def test_misses_keep_to_their_width_and_name_layer_file_times_tokens_and_dollars
         assert ("35.8k" if width < 44 else "35,791 tok") in rows[1].text
 
 
-def test_a_culprit_without_layer_file_or_price_is_still_a_row() -> None:
+def test_a_culprit_without_layer_file_or_price_still_has_a_row() -> None:
     unknown = Culprit(0, "", "", 1, 1_200_000, None, NOW)
     narrow = draw_miss(unknown, [unknown], 36, PLAIN, chosen=True).text
     assert narrow.split() == ["?", "unknown", "1×", "1.2M"]
@@ -192,7 +192,7 @@ def test_a_culprit_without_layer_file_or_price_is_still_a_row() -> None:
     assert "unknown" in text and "unknown price" in text
 
 
-def test_the_last_miss_is_that_of_the_discussion_used_last() -> None:
+def test_the_last_miss_is_that_of_the_last_used_discussion() -> None:
     last = last_miss(full())
     assert last is not None and last.given_up and last.entry.state.discussion_id == REVIEW
     caches = FakeCaches()
@@ -206,7 +206,7 @@ def test_the_last_miss_is_that_of_the_discussion_used_last() -> None:
     assert last_miss(caches.overview(30, CacheSettings())) is None
 
 
-def test_the_tally_and_what_it_is_of() -> None:
+def test_the_tally_and_what_it_covers() -> None:
     assert tally(cache_misses()) == ("11 of 58 avoidable", "48,210 tok lost", "$0.13")
     assert tally(replace(cache_misses(), dollars=None)) == ("11 of 58 avoidable", "48,210 tok lost")
     assert tally(replace(cache_misses(), kept=58)) == ("0 of 58 avoidable",)
@@ -218,14 +218,14 @@ def test_the_tally_and_what_it_is_of() -> None:
     assert "avoidable" in text_of(draw_none(nothing, 76, PLAIN))
 
 
-def test_settings_keep_to_their_width() -> None:
+def test_settings_fit_their_width() -> None:
     for width in WIDTHS:
         rows = [draw_setting(each, width, PLAIN, chosen=False) for each in setting_items(CacheSettings(), {})]
         assert len(rows) == 6 and all(row.cells <= width for row in rows)
         assert "[x] Anthropic ephemeral caching" in rows[0].text and "◂ 5 min ▸" in rows[1].text
 
 
-def test_what_comes_next() -> None:
+def test_the_next_ttl_choice() -> None:
     assert [next_minutes(each, False) for each in (1, 15, 30, 45, 60, 240)] == [15, 30, 60, 60, 15, 15]
     assert [next_minutes(each, True) for each in (60, 90, 120, 720, 1440, 10_080)] == [
         120,
@@ -242,12 +242,12 @@ def test_what_comes_next() -> None:
     assert changing["cache.anthropic_ttl"].next == "5m" and changing["cache.anthropic_ttl"].changing
 
 
-def test_every_setting_of_caches_can_be_reached() -> None:
+def test_every_cache_setting_is_listed() -> None:
     names = {f"cache.{each.name}" for each in fields(CacheSettings)}
     assert {each.name for each in setting_items(CacheSettings(), {})} == names
 
 
-def test_where_a_setting_stands_and_how_values_are_said() -> None:
+def test_the_location_of_a_setting_and_its_formatted_value() -> None:
     item = setting_items(CacheSettings(), {})[1]
     assert place_of(item, None) == "memory-config.yaml"
     assert place_of(item, SettingLines()) == "default, not in memory-config.yaml"
@@ -262,7 +262,7 @@ def test_where_a_setting_stands_and_how_values_are_said() -> None:
 
 
 @given(st.text(max_size=60), st.integers(36, 200))
-def test_whatever_titles_models_and_reasons_hold_rows_keep_to_their_width(text: str, width: int) -> None:
+def test_rows_fit_their_width_for_any_title_model_and_reason(text: str, width: int) -> None:
     known = given_up("ses_x", text, 3, provider=text, model=text, sources=(text,), calls=1)
     entries = (DiscussionCache(known, text, text), DiscussionCache(state("ses_y", provider=text), text, ""))
     items = [item_of(each, NOW) for each in entries]
