@@ -149,7 +149,7 @@ async def test_changes_are_read_once_and_only_changed_lines_are_drawn(run: Run) 
         engine.publish(CacheGivenUp(NOW, REFACTOR, f"{MEMORY} changed"))
         await driven.settle()
         assert "2 of 6 cached" in driven.text and "knowledge/memory/MEMORY.m" in driven.line("Refactor")
-        assert driven.line("given up 18:47")
+        assert driven.line("stale 18:47")
 
         engine.config = replace(
             engine.config, cache=replace(engine.config.cache, openai=False, anthropic_ttl="1h")

@@ -165,14 +165,14 @@ async def test_lines_are_numbered_as_in_their_file_and_t_shows_the_whole_prompt(
         assert "<!-- message -->" in driven.text
         await driven.press("t")
         assert "<!-- message -->" not in driven.text and REVIEW in driven.text
-        placed = driven.state.placed
-        assert placed is not None
+        prepared = driven.state.prepared
+        assert prepared is not None
         compiled = driven.engine.compiled
-        assert "\n".join(placed.lines) == compiled.text
-        for section, marker, end in zip(compiled.sections, placed.markers, placed.ends, strict=True):
-            assert placed.lines[marker].startswith("<!-- ")
-            assert "\n".join(placed.lines[marker + 1 : end]) == section.text
-        stable = "\n".join(placed.lines[: placed.prefix_end])
+        assert "\n".join(prepared.lines) == compiled.text
+        for section, marker, end in zip(compiled.sections, prepared.markers, prepared.ends, strict=True):
+            assert prepared.lines[marker].startswith("<!-- ")
+            assert "\n".join(prepared.lines[marker + 1 : end]) == section.text
+        stable = "\n".join(prepared.lines[: prepared.prefix_end])
         assert len(stable) + 1 == compiled.stable_prefix_length
 
 
@@ -211,12 +211,16 @@ async def test_many_left_out_search_results_are_listed_when_unfolded(run: Run) -
         assert "43 · " in driven.line("left out  ")
         await driven.press("enter", "j", "j")
         assert "▾ 40 search results" in driven.text and not isinstance(driven.app.screen, PageScreen)
-        piece = driven.state.piece()
+        piece = driven.state.left_out_entry()
         assert piece is not None and piece.source == "knowledge/reference/note-01.md"
         await driven.press("enter")
         assert isinstance(driven.app.screen, PageScreen) and "note-01.md:20-31" in driven.text
         await driven.press("escape", "k", "k")
-        assert driven.state.on_fold and driven.state.piece() is None and "enter hides them" in driven.text
+        assert (
+            driven.state.on_fold
+            and driven.state.left_out_entry() is None
+            and "enter hides them" in driven.text
+        )
         await driven.press("e")
         assert "the selection does not come from a file" in driven.said
         await driven.press("enter")
@@ -225,10 +229,10 @@ async def test_many_left_out_search_results_are_listed_when_unfolded(run: Run) -
         await driven.press("o", "slash")
         await driven.type("note-17")
         await driven.press("enter")
-        piece = driven.state.piece()
+        piece = driven.state.left_out_entry()
         assert "1 of 43" in driven.text and piece is not None and piece.source.endswith("note-17.md")
         await driven.press("escape")  # what the filter found is folded away again, and so selected no more
-        piece = driven.state.piece()
+        piece = driven.state.left_out_entry()
         assert "▸ 40 search results" in driven.text and piece is not None
         assert piece.label == "topic:release-notes" and "needs 438 tokens" in driven.text
 

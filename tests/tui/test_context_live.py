@@ -50,10 +50,10 @@ async def test_leaving_while_compiling_does_not_wait(run: Run) -> None:
 async def test_the_screen_follows_the_message_and_keeps_the_selected_section(run: Run) -> None:
     async with looking(run) as driven:
         await driven.press("j", "j", "j", "2", "j")
-        placed, at = driven.state.placed, driven.screen.text.scroll_offset.y
+        prepared, at = driven.state.prepared, driven.screen.text.scroll_offset.y
         driven.engine.compiled = replace(prompt())
         await driven.press("ctrl+r")
-        assert driven.state.placed is placed and driven.screen.text.scroll_offset.y == at
+        assert driven.state.prepared is prepared and driven.screen.text.scroll_offset.y == at
         await driven.press("1", "g")
         driven.engine.compiled = prompt()
         while driven.label != "topic:github-pr-review":

@@ -25,7 +25,7 @@ from tui.screens.context.lists import (
     rule_text,
     section_items,
 )
-from tui.screens.context.prompt import NOWHERE, left_out_order, place
+from tui.screens.context.prompt import NOWHERE, left_out_order, prepare
 from tui.screens.context.text import TextPage, draw_part, gutter_of, parts_of
 
 
@@ -70,23 +70,23 @@ def test_diff_signs_are_split_from_the_lines() -> None:
 
 def test_every_section_is_located_in_the_text() -> None:
     twice = [*candidates(), *(each for each in candidates("again") if each.layer == 12)]
-    placed = place(compiled_of(twice), len)
-    assert sorted(placed.markers) == list(placed.markers) and NOWHERE not in placed.markers
-    assert len(set(placed.markers)) == len(placed.markers)
-    for index, marker in enumerate(placed.markers):
-        following = (*placed.markers[index + 1 :], len(placed.lines))[0]
-        assert marker < placed.ends[index] <= following
+    prepared = prepare(compiled_of(twice), len)
+    assert sorted(prepared.markers) == list(prepared.markers) and NOWHERE not in prepared.markers
+    assert len(set(prepared.markers)) == len(prepared.markers)
+    for index, marker in enumerate(prepared.markers):
+        following = (*prepared.markers[index + 1 :], len(prepared.lines))[0]
+        assert marker < prepared.ends[index] <= following
 
 
 def test_sections_missing_from_the_text_are_harmless() -> None:
-    placed = place(prompt(text="something else"), len)
-    assert set(placed.markers) == {NOWHERE} and set(placed.ends) == {0}
-    assert section_items(placed)
+    prepared = prepare(prompt(text="something else"), len)
+    assert set(prepared.markers) == {NOWHERE} and set(prepared.ends) == {0}
+    assert section_items(prepared)
 
 
 def test_an_empty_prompt_has_no_rows() -> None:
     empty = Compiled("", 0, 0, 0, (), (), (), 0, (), (), 0)
-    assert section_items(place(empty, len)) == []
+    assert section_items(prepare(empty, len)) == []
 
 
 def test_what_one_more_kb_would_include_comes_first_and_only_once() -> None:
@@ -123,7 +123,7 @@ def test_rows_fit_their_width(width: int) -> None:
     compiled = prompt()
     comparison = compare(prompt_before(broken=True), compiled)
     lists = (
-        section_items(place(compiled, len)),
+        section_items(prepare(compiled, len)),
         left_out_items(LEFT_OUT, 2, 1024),
         left_out_items(with_many_results().left_out, 0, 1024, unfolded=True),
         difference_items(comparison),

@@ -55,10 +55,10 @@ async def test_a_slow_try_is_superseded_by_the_newest(run: Run) -> None:
     async with run() as driven:
         still = threading.Event()
         driven.engine.gates["try_message"] = still
-        driven.bench.draft("one")
+        driven.bench.try_draft("one")
         await driven.until(lambda: driven.engine.asked("try_message"))
         for text in ("two", "three"):
-            driven.bench.draft(text)
+            driven.bench.try_draft(text)
         still.set()
         await driven.settle()
         assert [call[1] for call in driven.engine.asked("try_message")] == ["one", "three"]

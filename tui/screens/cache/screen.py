@@ -19,7 +19,7 @@ from tui.screens.cache.discussions import draw_details, name_of, provider_of
 from tui.screens.cache.layout import CacheLayout
 from tui.screens.cache.misses import draw_culprit
 from tui.screens.cache.settings import CONFIG, setting_text
-from tui.screens.cache.state import Verb
+from tui.screens.cache.state import CacheAction
 
 if TYPE_CHECKING:
     from engine.discussions.ending import Ending
@@ -52,9 +52,9 @@ class CacheChange:
     discussion_id: str
     name: str
     """The discussion's name."""
-    verb: Verb
+    verb: CacheAction
 
-    def make(self, ending: Ending) -> str:
+    def apply(self, ending: Ending) -> str:
         """Makes the change, which may take seconds, and returns a message."""
         match self.verb:
             case "invalidate":
@@ -82,7 +82,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         super().__init__(bench)
         engine = bench.engine
         self._changes: Lane[CacheChange, str] = self.lane(
-            lambda change: change.make(engine.discussions.ending),
+            lambda change: change.apply(engine.discussions.ending),
             self._changed,
             partial(self._changed, error=True),
             in_turn=True,
@@ -215,7 +215,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         """Enable caching for the selected discussion again, starting with its next call."""
         self._change(self.discussion(), "enable")
 
-    def _change(self, entry: DiscussionCache | None, verb: Verb) -> None:
+    def _change(self, entry: DiscussionCache | None, verb: CacheAction) -> None:
         if entry is None:
             return
         change = CacheChange(entry.state.discussion_id, visible(name_of(entry), NAME), verb)

@@ -16,10 +16,14 @@ from tui.screens.cache.settings import SettingItem, SettingLines, setting_items
 if TYPE_CHECKING:
     from engine.discussions.overview import CacheOverview
 
-Verb = Literal["invalidate", "disable", "enable"]
+CacheAction = Literal["invalidate", "disable", "enable"]
 PERIODS = (1, 7, 30)
 """Lengths of the totals' period in days, in the order that the key cycles through them."""
-DOING: dict[Verb, str] = {"invalidate": "invalidating …", "disable": "disabling …", "enable": "enabling …"}
+PROGRESS_TEXT: dict[CacheAction, str] = {
+    "invalidate": "invalidating …",
+    "disable": "disabling …",
+    "enable": "enabling …",
+}
 Phase = Literal["loading", "error", "empty", "found"]
 
 
@@ -30,7 +34,7 @@ class CacheState:
         self.problem = ""
         self.days = PERIODS[-1]
         self.shown_days = self.days
-        self._doing: dict[str, Verb] = {}
+        self._doing: dict[str, CacheAction] = {}
         self._changing: dict[str, object] = {}
         self._written: set[str] = set()
 
@@ -60,7 +64,7 @@ class CacheState:
         if self.overview is None:
             return []
         return [
-            item_of(each, now, DOING[doing] if doing is not None else "")
+            item_of(each, now, PROGRESS_TEXT[doing] if doing is not None else "")
             for each in self.overview.discussions
             for doing in (self._doing.get(each.state.discussion_id),)
         ]
@@ -80,7 +84,7 @@ class CacheState:
         states = (each.state for each in self.overview.discussions)
         return any(state.expires_at is not None and state.is_cached(now) for state in states)
 
-    def begin(self, discussion_id: str, verb: Verb) -> bool:
+    def begin(self, discussion_id: str, verb: CacheAction) -> bool:
         """Marks a discussion's cache as being changed; ``False`` if it already is."""
         if discussion_id in self._doing:
             return False

@@ -20,7 +20,7 @@ from tui.screens.context.difference import Comparison, ComparisonRequest, change
 from tui.screens.context.head import section_head, title_of
 from tui.screens.context.list_panels import LeftOutPanel, SectionsPanel, SlotsPanel
 from tui.screens.context.lists import SectionItem
-from tui.screens.context.prompt import Placed, place
+from tui.screens.context.prompt import PreparedPrompt, prepare
 from tui.screens.context.state import ContextState, Listed
 from tui.screens.context.summary import Summary, SummaryBar
 from tui.screens.context.text import TextPage, TextPanel
@@ -55,13 +55,13 @@ class ContextLayout(FullScreen):
         self.state = ContextState()
         self.left_out_open = False
         engine = bench.engine
-        self._places = self.lane(_place, self._take_prompt)
+        self._prepares = self.lane(_prepare, self._take_prompt)
         self._bare: Lane[None, Compiled] = self.lane(
             lambda _none: engine.try_message("", ask=False)[1],
             lambda _none, compiled: self._take_bare(compiled),
             lambda _none, problem: self._take_bare(None, problem),
         )
-        self._numbers: Lane[tuple[Placed, int], tuple[int, ...]] = self.lane(
+        self._numbers: Lane[tuple[PreparedPrompt, int], tuple[int, ...]] = self.lane(
             lambda request: engine.lines_of(request[0].compiled.sections[request[1]]),
             self._take_numbers,
             lambda request, _problem: self._take_numbers(request, ()),
@@ -179,7 +179,7 @@ class ContextLayout(FullScreen):
         state = self.state
         if state.problem:
             return f"{state.problem}. ctrl+r tries again.", True
-        if state.placed is None:
+        if state.prepared is None:
             return "compiling …", False
         if state.comparing and (state.comparison is None or not state.comparison.difference.sections):
             if state.comparison is not None:
@@ -207,7 +207,7 @@ class ContextLayout(FullScreen):
         listed = sum(isinstance(item, SectionItem) for item in self.left_out.items)
         query = state.queries["left-out"]
         number = f"{count(listed)} of {count(len(state.entries))}" if query else count(len(state.entries))
-        piece = state.piece()
+        piece = state.left_out_entry()
         detail = first_line(piece.reason) if piece is not None and listed else ""
         row = self.left_out.entry
         if row is not None and row.fold:
@@ -239,12 +239,12 @@ class ContextLayout(FullScreen):
         state = self.state
         section = state.chosen
         if (
-            state.placed is not None
+            state.prepared is not None
             and section is not None
             and section.source
             and state.section not in state.numbers
         ):
-            self._numbers.ask((state.placed, state.section))
+            self._numbers.ask((state.prepared, state.section))
 
     def panel_changed(self) -> None:
         """Lays out again: on a narrow screen only the focused panel is visible."""
@@ -262,8 +262,8 @@ class ContextLayout(FullScreen):
     def follow(self) -> None:
         """Handles a new message, or new details about it, in the workbench."""
         wanted = self.state.follow(self.bench.shown)
-        if wanted == "place" and self.state.wanted is not None:
-            self._places.ask(self.state.wanted)
+        if wanted == "prepare" and self.state.wanted is not None:
+            self._prepares.ask(self.state.wanted)
         elif wanted == "bare":
             self._bare.ask(None)
         self.show()
@@ -297,9 +297,9 @@ class ContextLayout(FullScreen):
         else:
             state.compare_with(state.compiled, None, "No earlier message to compare with.")
 
-    def _take_prompt(self, _compiled: Compiled, placed: Placed) -> None:
+    def _take_prompt(self, _compiled: Compiled, prepared: PreparedPrompt) -> None:
         before = self.state.chosen
-        if self.state.take(placed):
+        if self.state.take(prepared):
             after = self.state.chosen
             self.compare()
             self.show(stay=before is not None and after is not None and before.label == after.label)
@@ -313,11 +313,11 @@ class ContextLayout(FullScreen):
             self.show(stay=False)
         else:
             state.wanted = compiled
-            self._places.ask(compiled)
+            self._prepares.ask(compiled)
 
-    def _take_numbers(self, request: tuple[Placed, int], lines: tuple[int, ...]) -> None:
-        state, (placed, index) = self.state, request
-        if placed is state.placed:
+    def _take_numbers(self, request: tuple[PreparedPrompt, int], lines: tuple[int, ...]) -> None:
+        state, (prepared, index) = self.state, request
+        if prepared is state.prepared:
             state.numbers[index] = lines
             if index == state.section and not state.whole and not state.comparing:
                 self.show_text(stay=True)
@@ -352,7 +352,7 @@ class ContextLayout(FullScreen):
             self.show_text()
 
 
-def _place(compiled: Compiled) -> Placed:
+def _prepare(compiled: Compiled) -> PreparedPrompt:
     from engine.context.tokens import count  # noqa: PLC0415 — loads the vocabulary, which is slow
 
-    return place(compiled, count)
+    return prepare(compiled, count)

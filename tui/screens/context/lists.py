@@ -17,7 +17,7 @@ from tui.render.draw import Row, bar, clip, clip_start, found, marked
 from tui.render.figures import count, plural, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.context.prompt import Placed
+from tui.screens.context.prompt import PreparedPrompt
 
 ROOMY = 64
 """Minimum width in cells for rows to include the kind of section."""
@@ -94,18 +94,18 @@ def item_of(entry: Section | LeftOut, index: int, budget: int) -> SectionItem:
     return SectionItem(index, entry.priority, kind, place, entry.tokens, share, entry.score, first_line(note))
 
 
-def section_items(placed: Placed, query: str = "") -> list[ListItem]:
+def section_items(prepared: PreparedPrompt, query: str = "") -> list[ListItem]:
     """The matching sections by layer, with the cache boundaries and the end of the stable prefix."""
-    compiled = placed.compiled
+    compiled = prepared.compiled
     items: list[ListItem] = []
-    breaks = dict(placed.breaks)
+    breaks = dict(prepared.breaks)
     stable = compiled.stable_prefix_length > 0
     for layer, group in groupby(enumerate(compiled.sections), key=lambda each: each[1].layer):
         sections = list(group)
         first = sections[0][0]
         if stable and layer > LAST_STABLE_LAYER:
             stable = False
-            items.append(prefix_rule(placed))
+            items.append(prefix_rule(prepared))
         elif first in breaks and first and not query:
             items.append(RuleItem(False, breaks[first]))
         rows = [item_of(section, index, compiled.budget) for index, section in sections]
@@ -116,13 +116,13 @@ def section_items(placed: Placed, query: str = "") -> list[ListItem]:
             )
             items.extend(kept)
     if stable and compiled.sections:
-        items.append(prefix_rule(placed))
+        items.append(prefix_rule(prepared))
     return items if any(isinstance(item, SectionItem) for item in items) else []
 
 
-def prefix_rule(placed: Placed) -> RuleItem:
-    length = placed.compiled.stable_prefix_length
-    return RuleItem(True, length, placed.prefix_tokens, length in placed.compiled.boundaries)
+def prefix_rule(prepared: PreparedPrompt) -> RuleItem:
+    length = prepared.compiled.stable_prefix_length
+    return RuleItem(True, length, prepared.prefix_tokens, length in prepared.compiled.boundaries)
 
 
 def left_out_items(

@@ -15,7 +15,7 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class PreparedPrompt:
     """A prompt with the positions of its sections. Lines are counted from 0."""
 
     compiled: Compiled
@@ -35,7 +35,7 @@ class Placed:
     """Ordered by ``left_out_order``."""
 
 
-def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
+def prepare(compiled: Compiled, count: Callable[[str], int]) -> PreparedPrompt:
     """Finds every section in a prompt's text; takes milliseconds for a long one.
 
     Args:
@@ -62,7 +62,7 @@ def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
         ends.append(line + section.text.count("\n") + 1)
         begins.append(found + 1)
     length = compiled.stable_prefix_length
-    return Placed(
+    return PreparedPrompt(
         compiled,
         count(text[:length]) if length else 0,
         tuple(map(visible, raw)),

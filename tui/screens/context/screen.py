@@ -106,12 +106,12 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
     def open(self) -> None:
         """Open the selection: the text of a section, or the details of a left-out entry."""
         if self.panel_in_use == "left-out":
-            piece = self.state.piece()
+            entry = self.state.left_out_entry()
             if self.state.on_fold:
                 self.state.unfolded = not self.state.unfolded
                 self.show_lists()
-            elif piece is not None:
-                self.page("left out", lambda width, roles: left_out_detail(piece, width, roles))
+            elif entry is not None:
+                self.page("left out", lambda width, roles: left_out_detail(entry, width, roles))
         elif self.zoomed is not None or "text" not in self.in_view():
             self.enlarge("text")
         else:
@@ -217,8 +217,8 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         """The source of the selection, relative to the workspace."""
         state = self.state
         if self.panel_in_use == "left-out":
-            piece = state.piece()
-            return piece.source if piece is not None else ""
+            entry = state.left_out_entry()
+            return entry.source if entry is not None else ""
         change = state.chosen_change()
         if change is not None:
             return change.after.source or change.before.source
@@ -234,9 +234,9 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
     def _line(self) -> int:
         """The line in the file where the selection, or the visible text, starts."""
         state = self.state
-        piece, change = state.piece(), state.chosen_change()
-        if self.panel_in_use == "left-out" and piece is not None:
-            return first_number(piece.lines)
+        entry, change = state.left_out_entry(), state.chosen_change()
+        if self.panel_in_use == "left-out" and entry is not None:
+            return first_number(entry.lines)
         if change is not None:
             return first_number(change.after.lines or change.before.lines)
         top = self.text.line_in_view if self.panel_in_use == "text" and not state.whole else 0

@@ -15,7 +15,7 @@ from tui.render.safe import visible
 from tui.render.shown import Shown
 from tui.screens.context.difference import Comparison, difference_items
 from tui.screens.context.lists import ListItem, left_out_items, prefix_rule, section_items
-from tui.screens.context.prompt import NOWHERE, Placed
+from tui.screens.context.prompt import NOWHERE, PreparedPrompt
 from tui.screens.context.text import TextPage
 
 Listed = Literal["sections", "left-out"]
@@ -28,7 +28,7 @@ NOT_A_MESSAGE = "the selected feed row is not a message: showing the prompt with
 class ContextState:
     def __init__(self) -> None:
         self.shown = Shown()
-        self.placed: Placed | None = None
+        self.prepared: PreparedPrompt | None = None
         self.wanted: Compiled | None = None
         self.without = ""
         self.problem = ""
@@ -53,15 +53,15 @@ class ContextState:
 
     # Prompt
 
-    def follow(self, shown: Shown) -> Literal["place", "bare", "nothing"]:
+    def follow(self, shown: Shown) -> Literal["prepare", "bare", "nothing"]:
         """Follows the workbench's message; returns what has to be requested."""
         self.shown = shown
         self.without = self.problem = ""
         compiled = shown.compiled
         if compiled is not None:
-            same = self.placed is not None and self.placed.compiled == compiled
+            same = self.prepared is not None and self.prepared.compiled == compiled
             self.pending, self.wanted = not same, None if same else compiled
-            return "nothing" if same else "place"
+            return "nothing" if same else "prepare"
         self.pending, self.wanted = True, None
         if shown.pending:
             self.drop()
@@ -78,17 +78,17 @@ class ContextState:
         self.drop()
 
     def drop(self) -> None:
-        self.placed, self.comparison, self.compare_note = None, None, ""
+        self.prepared, self.comparison, self.compare_note = None, None, ""
         self.numbers = {}
 
-    def take(self, placed: Placed) -> bool:
+    def take(self, prepared: PreparedPrompt) -> bool:
         """Stores a prepared prompt; ``False`` if another one is wanted by now."""
-        if placed.compiled is not self.wanted:
+        if prepared.compiled is not self.wanted:
             return False
         name = _name(self.chosen)
         self.drop()
-        self.placed, self.wanted, self.pending = placed, None, False
-        sections = placed.compiled.sections
+        self.prepared, self.wanted, self.pending = prepared, None, False
+        sections = prepared.compiled.sections
         self.section = next(
             (at for at, section in enumerate(sections) if _name(section) == name),
             min(self.section, max(0, len(sections) - 1)),
@@ -98,12 +98,12 @@ class ContextState:
 
     @property
     def compiled(self) -> Compiled | None:
-        return self.placed.compiled if self.placed is not None else None
+        return self.prepared.compiled if self.prepared is not None else None
 
     @property
     def entries(self) -> tuple[LeftOut, ...]:
         """What was left out of the prompt."""
-        return self.placed.left_out if self.placed is not None else ()
+        return self.prepared.left_out if self.prepared is not None else ()
 
     @property
     def chosen(self) -> Section | None:
@@ -117,13 +117,13 @@ class ContextState:
         query = self.queries["sections"]
         if self.comparing:
             return self._changes_of(self.comparison, query) if self.comparison is not None else []
-        return self._sections_of(self.placed, query) if self.placed is not None else []
+        return self._sections_of(self.prepared, query) if self.prepared is not None else []
 
     def left_out_rows(self) -> list[ListItem]:
-        placed, query = self.placed, self.queries["left-out"]
-        return self._left_out_of(placed, query, self.unfolded) if placed is not None else []
+        prepared, query = self.prepared, self.queries["left-out"]
+        return self._left_out_of(prepared, query, self.unfolded) if prepared is not None else []
 
-    def piece(self) -> LeftOut | None:
+    def left_out_entry(self) -> LeftOut | None:
         """The selected left-out entry."""
         return self.entries[self.left_out] if self.left_out < len(self.entries) else None
 
@@ -136,20 +136,20 @@ class ContextState:
 
     def page(self) -> tuple[TextPage, int]:
         """The text to show and its first visible line."""
-        placed, section = self.placed, self.chosen
+        prepared, section = self.prepared, self.chosen
         if self.comparing:
             known = self.comparison is not None and self.chosen_change() is not None
             return self._diff_of(self.comparison, self.change) if known else TextPage(()), 0
-        if placed is None or section is None:
+        if prepared is None or section is None:
             return TextPage(()), 0
         if self.whole:
-            marker = placed.markers[self.section]
+            marker = prepared.markers[self.section]
             page = TextPage(
-                placed.lines,
-                range(1, len(placed.lines) + 1),
-                markers=frozenset(placed.markers),
-                lit=(marker, placed.ends[self.section]) if marker != NOWHERE else (0, 0),
-                rule=(placed.prefix_end, prefix_rule(placed)),
+                prepared.lines,
+                range(1, len(prepared.lines) + 1),
+                markers=frozenset(prepared.markers),
+                lit=(marker, prepared.ends[self.section]) if marker != NOWHERE else (0, 0),
+                rule=(prepared.prefix_end, prefix_rule(prepared)),
             )
             return page, max(0, marker)
         return TextPage(self._lines_of(section), self.numbers.get(self.section, ())), 0
@@ -185,10 +185,10 @@ def _diff_of(comparison: Comparison, change: int) -> TextPage:
     return TextPage(lines, signs=signs)
 
 
-def _left_out_of(placed: Placed, query: str, unfolded: bool) -> list[ListItem]:
-    compiled = placed.compiled
+def _left_out_of(prepared: PreparedPrompt, query: str, unfolded: bool) -> list[ListItem]:
+    compiled = prepared.compiled
     wanted = len(compiled.next_kb)
-    return left_out_items(placed.left_out, wanted, compiled.budget, query, unfolded=unfolded)
+    return left_out_items(prepared.left_out, wanted, compiled.budget, query, unfolded=unfolded)
 
 
 def first_number(lines: str) -> int:

@@ -17,7 +17,7 @@ from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.screens.tune.changes import Changes, ChangesPanel
 from tui.screens.tune.decisions import DecisionsPanel
-from tui.screens.tune.log import LogRead, read_log
+from tui.screens.tune.log import LogSnapshot, read_log
 from tui.screens.tune.plot import Scores, ScoresPanel
 from tui.screens.tune.state import TuneState
 from tui.screens.tune.thresholds import thresholds_text
@@ -49,7 +49,7 @@ class TuneLayout(FullScreen):
         super().__init__(bench, "scores")
         self.state = TuneState(topic)
         self._rest_until = 0.0
-        self._reads: Lane[None, LogRead] = self.lane(
+        self._reads: Lane[None, LogSnapshot] = self.lane(
             lambda _none: read_log(bench.engine.tuning),
             lambda _none, log: self.take_log(log),
             lambda _none, problem: self.take_log(None, problem),
@@ -145,7 +145,7 @@ class TuneLayout(FullScreen):
         if burst.keys or "status" in burst.parts:
             self.look()
 
-    def take_log(self, log: LogRead | None, problem: str = "", *, relabelled: bool = False) -> None:
+    def take_log(self, log: LogSnapshot | None, problem: str = "", *, relabelled: bool = False) -> None:
         """Handles a read of the log, or its failure; ``relabelled`` says that labels in it changed."""
         state = self.state
         if log is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRead:
+class LogSnapshot:
     """The log and its topics' figures with their current thresholds."""
 
     table: DecisionTable
@@ -59,7 +59,7 @@ Change = NewLabel | NewThresholds
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """Result of writing labels and thresholds, with the log afterwards."""
 
     tried: tuple[str, ...]
@@ -67,17 +67,17 @@ class Written:
     labelled: bool
     """Whether any label was saved."""
     problem: str
-    log: LogRead | None
+    log: LogSnapshot | None
     """``None`` if it could not be read."""
 
 
-def read_log(tuning: Tuning) -> LogRead:
+def read_log(tuning: Tuning) -> LogSnapshot:
     from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — only this screen needs it
 
     started = time.monotonic()
     table = tuning.table()
     figures = overview(table)
-    return LogRead(table, figures, total(figures.values()), time.monotonic() - started)
+    return LogSnapshot(table, figures, total(figures.values()), time.monotonic() - started)
 
 
 def write_all(
@@ -85,7 +85,7 @@ def write_all(
     changes: tuple[Change, ...],
     applied: Callable[[NewThresholds, Applied], None],
     refused: Callable[[str], None],
-) -> Written:
+) -> WriteResult:
     """Writes the changes in order, continuing after a refused one, then reads the log.
 
     Args:
@@ -110,6 +110,6 @@ def write_all(
             else:
                 refused(str(error))
     try:
-        return Written(tuple(tried), labelled, problem, read_log(tuning))
+        return WriteResult(tuple(tried), labelled, problem, read_log(tuning))
     except (AutopoiesisError, OSError) as error:
-        return Written(tuple(tried), labelled, problem or str(error), None)
+        return WriteResult(tuple(tried), labelled, problem or str(error), None)

@@ -17,7 +17,7 @@ from tui.render.roles import PLAIN
 from tui.screens.tune.changes import notes
 from tui.screens.tune.decisions import decision_detail, label_text
 from tui.screens.tune.layout import TuneLayout
-from tui.screens.tune.log import Change, NewLabel, NewThresholds, Written, write_all
+from tui.screens.tune.log import Change, NewLabel, NewThresholds, WriteResult, write_all
 from tui.screens.tune.thresholds import FAST, STEP, thresholds_text
 from tui.screens.tune.topics import SORTED_BY
 
@@ -140,7 +140,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         """Select the other threshold. Scores above the lower one ask the gate; scores above the upper one
         activate the topic.
         """
-        self.state.hold_other()
+        self.state.switch_held()
         self.show()
 
     @command(
@@ -227,7 +227,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
             question = f"Undo the last applied change?\n{last.topic}: {change}"
         self.ask("undo", question, "Undo", partial(self._writes.ask, (NewThresholds("", None),)))
 
-    def _write(self, changes: tuple[Change, ...]) -> Written:
+    def _write(self, changes: tuple[Change, ...]) -> WriteResult:
         """Writes labels and thresholds on the lane's thread."""
         return write_all(
             self.bench.engine.tuning,
@@ -247,7 +247,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         done, hint = ("undone", "") if undone else ("applied", " · z undoes it")
         self.say(f"{applied.topic}: {done}, {thresholds_text(applied.after)} · {commit}{hint}")
 
-    def _take_written(self, _changes: tuple[Change, ...], written: Written) -> None:
+    def _take_written(self, _changes: tuple[Change, ...], written: WriteResult) -> None:
         for name in written.tried:
             self.state.saving.pop(name, None)
         self.take_log(written.log, written.problem, relabelled=written.labelled)

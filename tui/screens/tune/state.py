@@ -13,7 +13,7 @@ from engine.activation.policy import Thresholds
 from tui.screens.tune.changes import Changes
 from tui.screens.tune.decisions import Listing
 from tui.screens.tune.listing import LISTED, flipped, nearest, with_current_labels
-from tui.screens.tune.log import LogRead
+from tui.screens.tune.log import LogSnapshot
 from tui.screens.tune.plot import Plot
 from tui.screens.tune.thresholds import ThresholdName, first_held, moved
 from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered
@@ -61,7 +61,7 @@ class TuneState:
         """Whether the table contains the selected topic."""
         return self.table is not None and self.topic in self.overview
 
-    def take(self, log: LogRead, *, relabelled: bool = False) -> None:
+    def take(self, log: LogSnapshot, *, relabelled: bool = False) -> None:
         """Stores a newly read log; topic, selection and moved thresholds are kept.
 
         Args:
@@ -139,7 +139,7 @@ class TuneState:
         self.set(thresholds)
         return True
 
-    def hold_other(self) -> None:
+    def switch_held(self) -> None:
         """Makes the keys move the other threshold."""
         self.held = "activate" if self.held == "gate" else "gate"
 

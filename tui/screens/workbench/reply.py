@@ -26,11 +26,11 @@ LEAVE_S = 0.5
 """How long closing the workbench waits for a reply to be saved."""
 
 
-class ReplyGrew(Message):
+class ReplyProgress(Message):
     """More of the reply arrived, or a step finished."""
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, ReplyGrew)
+        return isinstance(message, ReplyProgress)
 
 
 @dataclass
@@ -93,7 +93,7 @@ class ReplyScreen(PageScreen):
             self._frame("stopping …")
             self._stop()
 
-    @on(ReplyGrew)
+    @on(ReplyProgress)
     def _grew(self) -> None:
         self._show()
 
@@ -133,11 +133,11 @@ class ReplyScreen(PageScreen):
     def _add_text(self, text: str) -> None:
         with self._guard:
             self._received.append(text)
-        self._post(ReplyGrew())
+        self._post(ReplyProgress())
 
     def _set_step(self, step: Step) -> None:
         self._step = step
-        self._post(ReplyGrew())
+        self._post(ReplyProgress())
 
     def _stop(self) -> None:
         with self._guard:

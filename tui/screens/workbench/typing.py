@@ -66,7 +66,7 @@ class WorkbenchTyping(WorkbenchLayout):
         if rows.row_count:
             rows.select((rows.cursor + step) % rows.row_count)
 
-    def draft(self, text: str) -> None:
+    def try_draft(self, text: str) -> None:
         """Shows what a message would do while it is being typed; an empty one ends the try."""
         self._typing = None
         if not text.strip():
@@ -80,7 +80,7 @@ class WorkbenchTyping(WorkbenchLayout):
         # Half a sentence is not worth the cost of a gate call.
         self.conductor.try_text(text, ask=False)
 
-    def keep(self, text: str) -> None:
+    def keep_try(self, text: str) -> None:
         """Keeps a tried message in view and focuses its trace."""
         same = self.shown.trying and self.shown.text == text
         old = self.shown if same else Shown()
@@ -130,7 +130,7 @@ class WorkbenchTyping(WorkbenchLayout):
             self.set_filter(self.filtering, edited.value)
         elif edited.mode == "try":
             self._cancel_typing()
-            self._typing = self.set_timer(TYPING_S, partial(self.draft, edited.value))
+            self._typing = self.set_timer(TYPING_S, partial(self.try_draft, edited.value))
 
     def _cancel_typing(self) -> None:
         """Drops the pending try of what was typed last."""
@@ -146,7 +146,7 @@ class WorkbenchTyping(WorkbenchLayout):
         elif entered.mode == "command":
             self.run_command(entered.value)
         elif entered.value.strip():
-            self.keep(entered.value)
+            self.keep_try(entered.value)
 
 
 def _is_open(trace: Trace | None) -> bool:
