@@ -136,7 +136,9 @@ async def test_recorded_calls_are_shown_and_keys_change_states_files_and_history
         assert "◂ 1 h ▸" in driven.text and f"memory-config.yaml:{line}" in driven.lines[-2]
     with Engine.open(used, clock=lambda: NOW) as engine:
         given_up, off = (engine.caches.get(each) for each in (USED, OTHER))
-        assert given_up.why == "given up by hand" and given_up.generation == 1 and not given_up.tokens_cached
+        assert (
+            given_up.why == "invalidated by hand" and given_up.generation == 1 and not given_up.tokens_cached
+        )
         assert not off.enabled
 
 

@@ -98,11 +98,11 @@ async def test_a_cache_is_invalidated_only_after_confirmation(run: Run) -> None:
         assert "the cache is already being changed" in driven.said and not driven.engine.asked("disable")
         still.set()
         await driven.settle()
-        assert driven.engine.asked("invalidate")[1] == ("invalidate", REFACTOR, "given up by hand")
+        assert driven.engine.asked("invalidate")[1] == ("invalidate", REFACTOR, "invalidated by hand")
         assert "Refactor the login flow: cache invalidated" in driven.said
         assert "invalidating …" not in driven.text and "2 of 6 cached" in driven.text
         await driven.press("g")
-        assert "given up by hand" in driven.text
+        assert "invalidated by hand" in driven.text
 
         for steps in (0, 2, 4):
             driven.app.clear_notifications()

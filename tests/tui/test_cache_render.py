@@ -142,12 +142,14 @@ def test_a_time_on_another_day_shows_the_day() -> None:
 
 def test_the_details_page_shows_all_fields() -> None:
     entry = DiscussionCache(
-        given_up(REVIEW, "given up by hand", 6, generation=2, cached_content="cachedContents/x"), "Pool", ""
+        given_up(REVIEW, "invalidated by hand", 6, generation=2, cached_content="cachedContents/x"),
+        "Pool",
+        "",
     )
     text = text_of(draw_details(entry, NOW, 80, PLAIN))
     for words in (
         "○ no",
-        "given up by hand",
+        "invalidated by hand",
         "2 times by hand",
         "cachedContents/x",
         "transcript   deleted",

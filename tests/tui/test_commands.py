@@ -135,8 +135,10 @@ def test_help_lists_exactly_the_commands_that_apply() -> None:
             here = replace(situation, panel=panel)
             rows = [" ".join(row.text.split()) for row in help_lines(catalog, here, (), 400, PLAIN)]
             for each in catalog:
-                told = [row for row in rows if row.startswith(f"{each.shown_keys[0]} ") and each.help in row]
-                assert len(told) == each.applies(here), (name, panel, each.name)
+                listed = [
+                    row for row in rows if row.startswith(f"{each.shown_keys[0]} ") and each.help in row
+                ]
+                assert len(listed) == each.applies(here), (name, panel, each.name)
 
 
 def test_a_line_takes_letters_and_the_panels_take_keys() -> None:

@@ -146,7 +146,7 @@ async def test_an_index_that_cannot_be_built_or_lacks_vectors_is_explained(run: 
     broken = IndexStatus("broken", "the search index cannot be read (malformed)", error="the disk is full")
     async with searching(run, query=QUERY, state=broken) as driven:
         assert "malformed" in driven.text and "the disk is full" in driven.text
-        assert not driven.watching(), "it is not looked at for ever"
+        assert not driven.watching(), "it is not polled forever"
         driven.finding.state = WITHOUT_VECTORS
         await driven.press("slash", "ctrl+u", "ctrl+r")
         assert "keyword search only: no embedding model is set up" in driven.text

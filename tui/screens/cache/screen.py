@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = 60
 """Maximum characters of a discussion's name in a question or notification."""
-BY_HAND = "given up by hand"
+BY_HAND = "invalidated by hand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

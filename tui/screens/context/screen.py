@@ -187,7 +187,7 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     @command("w", title="Write the prompt to a file", footer="write", rank=18, needs=[A_PROMPT, WRITABLE])
     def write(self) -> None:
-        """Write the prompt to a file in scratch/, which is never harvested. Asks for the name."""
+        """Write the prompt to a file in scratch/, which the memory ignores. Asks for the name."""
         compiled = self.state.compiled
         if compiled is not None:
             self._written = compiled.text

@@ -85,7 +85,7 @@ def draw_overview(
             ),
         ]  # fmt: skip
     status = inventory.status
-    head = Row((count(total), roles.strong), (" files", roles.muted))
+    head = Row((count(total), roles.strong), (" file" if total == 1 else " files", roles.muted))
     if status.state == "ready":
         head.add(" · ", roles.faint).add(count(status.chunks), roles.strong).add(" passages", roles.muted)
         if status.vectors:
