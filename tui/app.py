@@ -1,4 +1,4 @@
-"""The workbench as an application: themes, safety nets, signals, and the way in."""
+"""The workbench application: themes, error handling, signals and the entry point."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 DEFAULT_THEME = "dark"
 FIRST_THEMES = ("dark", "light")
-"""The order in which the key goes through the themes: these, then the others by name."""
+"""The themes the theme key cycles through first; the others follow by name."""
 PLAIN_THEME = "ansi-dark"
-"""Textual's own theme of a terminal's default colours, used where no colour is wanted."""
+"""Textual's theme with the terminal's default colours, used when NO_COLOR is set."""
 _TERMINAL_CHECK_S = 1.0
 HEADLESS_HINT = "autopoiesis trace TEXT works without a screen"
 
@@ -50,11 +50,10 @@ class WorkbenchApp(App[int]):
     """The application around the workbench.
 
     Args:
-        engine: What it shows; open.
-        preferences: What it remembers of the person; their ``tui.yaml`` by default.
-        clock: Where times come from.
-        theme: A theme to start with instead of the remembered one.
-        run_line: Runs a line of the command line; by default in a process of its own.
+        engine: An open engine.
+        preferences: The user's ``tui.yaml`` by default.
+        theme: Overrides the remembered theme.
+        run_line: Runs a command line; in its own process by default.
     """
 
     TITLE = "autopoiesis"
@@ -91,29 +90,28 @@ class WorkbenchApp(App[int]):
             self.theme = wanted if wanted in self.theme_files else DEFAULT_THEME
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The role colours where a theme of somebody else has none."""
+        """The role colours for third-party themes that define none."""
         return dict(_defaults().colours)
 
     def get_default_screen(self) -> Workbench:
-        """The workbench is the first screen."""
         return Workbench(self.engine, self.clock, self.run_line)
 
     @property
     def bench(self) -> Workbench:
-        """The workbench, whatever lies over it."""
+        """The workbench, even when other screens cover it."""
         return next(screen for screen in self.screen_stack if isinstance(screen, Workbench))
 
     def on_mount(self) -> None:
-        """Leaves in good order when the terminal goes away, and tells of unusable settings."""
+        """Handles signals, reports unusable preferences and themes, and asks for trust."""
         if not self.is_headless:
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self.exit, 128 + number)
-            # Not by the loop, which would hear of it even while an editor has the terminal and takes it.
+            # Not through the loop: it would also see a SIGQUIT meant for an editor that has the terminal.
             signal.signal(
                 signal.SIGQUIT, lambda *_: loop.call_soon_threadsafe(self.exit, 128 + signal.SIGQUIT)
             )
-            self.set_interval(_TERMINAL_CHECK_S, self._leave_a_lost_terminal)
+            self.set_interval(_TERMINAL_CHECK_S, self._exit_if_terminal_lost)
         self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         problems = [str(error) for error in self.theme_errors]
         if self.preferences.problem:
@@ -123,26 +121,17 @@ class WorkbenchApp(App[int]):
         self._ask_for_trust()
 
     def _ask_for_trust(self) -> None:
-        """Asks once whether settings that send, take in or run something may do so."""
+        """Asks once whether settings that send data, accept data or run programs may take effect."""
         standing = self.engine.counting.standing
         if standing.state not in ("new", "changed"):
             return
         acts = [visible(f"{act.name}: {value_text(act.value)} — {act.does}") for act in standing.acts]
         changed = "have changed since you trusted them and " if standing.state == "changed" else ""
-        question = f"The settings of this workspace {changed}ask for this:"
+        question = f"This workspace's settings {changed}request the following:"
+        consequence = "Until you trust the workspace, these settings are ignored. Everything else works."
         self.push_screen(
             ConfirmScreen(
-                "trust this workspace?",
-                "\n".join(
-                    [
-                        question,
-                        "",
-                        *acts,
-                        "",
-                        "Until you trust it, these are ignored; the rest works.",
-                    ]
-                ),
-                "Trust",
+                "trust this workspace?", "\n".join([question, "", *acts, "", consequence]), "Trust"
             ),
             self._decided,
         )
@@ -153,34 +142,34 @@ class WorkbenchApp(App[int]):
         except (AutopoiesisError, OSError) as error:
             self.bench.say(visible(str(error)), error=True)
         else:
-            self.bench.say("trusted" if trusted else "ignored; to change your mind: autopoiesis trust")
+            self.bench.say("trusted" if trusted else "not trusted; change this with: autopoiesis trust")
 
     def exit(self, *arguments: Any, **named: Any) -> None:
-        """Ends it; what is typed from now on is for whatever comes after."""
+        """Exits and ignores all further input."""
         self.leaving = True
         super().exit(*arguments, **named)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys, clicks and pastes that are still on their way while screens are taken down are for nobody."""
+        """Drops input that arrives while the screens are being torn down."""
         if not (self.leaving and isinstance(event, events.InputEvent | events.Paste)):
             await super().on_event(event)
 
-    def _leave_a_lost_terminal(self) -> None:
-        """Ends when the terminal is gone.
+    def _exit_if_terminal_lost(self) -> None:
+        """Exits when the terminal is gone.
 
-        The signal for that goes to the first process of the session alone: below ``make``, or a shell that
-        waits, it never arrives, and reading from a terminal that is no more never blocks.
+        SIGHUP goes only to the session leader: below ``make`` or a waiting shell it never arrives, and reads
+        from a closed terminal never block.
         """
         if not os.isatty(sys.__stdin__.fileno() if sys.__stdin__ else 0):
             self.exit(128 + signal.SIGHUP)
 
     def on_app_focus(self, _event: events.AppFocus) -> None:
-        """Whoever comes back may have changed files elsewhere: looks again."""
+        """Rescans: files may have changed while another window had the focus."""
         self.bench.conductor.rescan(quietly=True)
 
     @on(NextTheme)
     def next_theme(self) -> None:
-        """Uses the next theme and remembers it."""
+        """Switches to the next theme and remembers it."""
         if self.no_color:
             self.bench.say("NO_COLOR is set")
             return
@@ -190,12 +179,12 @@ class WorkbenchApp(App[int]):
         try:
             self.preferences.choose_theme(name)
         except OSError as error:
-            self.bench.say(f"the choice cannot be kept: {error.strerror}", error=True)
+            self.bench.say(f"cannot save the theme: {error.strerror}", error=True)
         else:
             self.bench.say(f"theme: {self.theme_files[name].title}")
 
     def action_help_quit(self) -> None:
-        """ctrl+c does not quit by itself: it is too easily pressed."""
+        """Does not quit on ctrl+c: it is too easy to press by accident."""
         self.notify("q quits, esc backs out", markup=False)
 
 
@@ -205,7 +194,7 @@ def _defaults() -> ThemeFile:
 
 
 def unusable(environment: Mapping[str, str], *, terminal: bool) -> str:
-    """Why the workbench cannot be shown; empty when it can."""
+    """The reason the workbench cannot be shown, or an empty string."""
     if not terminal:
         return f"the workbench needs a terminal; {HEADLESS_HINT}"
     if environment.get("TERM", "") in ("", "dumb"):
@@ -217,17 +206,17 @@ def unusable(environment: Mapping[str, str], *, terminal: bool) -> str:
 def run_workbench(
     engine: Engine, *, mouse: bool = True, theme: str = "", preferences: Path | None = None
 ) -> int:
-    """Shows the workbench until the person leaves.
+    """Shows the workbench until the user quits.
 
     Args:
-        engine: An open engine; it is started and stopped here.
-        mouse: Whether the mouse may be used; without it the terminal's own selection works.
-        theme: A theme for this once.
-        preferences: Another ``tui.yaml``.
+        engine: An open engine; started and stopped here.
+        mouse: Whether to capture the mouse; if not, the terminal's own selection works.
+        theme: A theme for this run only.
+        preferences: Path of a ``tui.yaml`` to use instead of the default.
 
     Returns:
-        The exit code: 0, 1 where there is no usable terminal (said on standard error), 128 plus the
-        signal's number after SIGTERM, SIGHUP or SIGQUIT.
+        The exit code: 0, 1 without a usable terminal (reported on standard error), or 128 plus the signal
+        number after SIGTERM, SIGHUP or SIGQUIT.
     """
     reason = unusable(os.environ, terminal=sys.stdin.isatty() and sys.stdout.isatty())
     if reason:
@@ -236,9 +225,9 @@ def run_workbench(
     app = WorkbenchApp(engine, preferences=Preferences(preferences), theme=theme)
 
     def report(failure: threading.ExceptHookArgs) -> None:
-        """A background thread that fails says so on the screen; its traceback would only garble it."""
-        what = f"{failure.exc_type.__name__}: {failure.exc_value}"
-        app.call_later(app.notify, visible(what), severity="error", markup=False)
+        """Shows a background thread's failure as a notification; a traceback would garble the screen."""
+        message = f"{failure.exc_type.__name__}: {failure.exc_value}"
+        app.call_later(app.notify, visible(message), severity="error", markup=False)
 
     before = threading.excepthook
     threading.excepthook = report

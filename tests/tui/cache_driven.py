@@ -1,4 +1,4 @@
-"""The cache screen as a test drives it."""
+"""Drives the cache screen in tests."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tui.screens.cache.state import CacheState
 
 
 class Cached(ScreenDriven[CacheScreen]):
-    """A running cache screen and the hand that drives it."""
+    """Drives a running cache screen."""
 
     kind = CacheScreen
 
     @property
     def state(self) -> CacheState:
-        """What it knows."""
+        """The screen's state."""
         return self.screen.state
 
     @property
     def caches(self) -> FakeCaches:
-        """What it asks."""
+        """The fake that it calls."""
         return self.engine.caches
 
     def shows(self, name: str) -> bool:
-        """Whether a panel is in view."""
+        """Whether a panel is visible."""
         return bool(self.screen.panel_named(name).display)
 
     def selected(self) -> str:
@@ -40,11 +40,11 @@ class Cached(ScreenDriven[CacheScreen]):
         return item.state.discussion_id if item is not None else ""
 
     def ticking(self) -> bool:
-        """Whether the screen is drawn anew each second."""
+        """Whether the screen is redrawn every second."""
         return self.screen._countdown is not None
 
     def later(self, seconds: float) -> None:
-        """Moves the clock on and lets a second be counted."""
+        """Advances the clock by a tick."""
         now = NOW + timedelta(seconds=seconds)
         self.bench.clock = Clock(now=lambda: now, monotonic=lambda: 1000.0 + seconds, grace_s=0.0)
         if self.ticking():

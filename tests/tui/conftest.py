@@ -35,18 +35,18 @@ from tui.kit.preferences import Preferences
 from tui.screens.workbench.screen import Workbench
 
 DEADLINE_S = 60.0
-"""After how long something that is waited for will not come: far more than the slowest machine needs."""
+"""The timeout for waits: far more than the slowest machine needs."""
 
 
 UNDRAWN: WeakSet[Screen[Any]] = WeakSet()
-"""Screens that have changed since they were drawn."""
+"""Screens with changes that are not drawn yet."""
 WATCHED: WeakSet[App[Any]] = WeakSet()
-"""Applications that are drawn whenever they come to rest, as on a terminal."""
+"""Applications that are drawn whenever they become idle, as on a terminal."""
 _draw = Screen._compositor_refresh
 
 
 def _draw_later(screen: Screen[Any]) -> None:
-    """What changes bit by bit is drawn once: when somebody looks (``Driven.lines``, ``Driven.watch``), or a
+    """Draws successive changes once: when a test looks (``Driven.lines``, ``Driven.watch``) or a
     pilot pauses."""
     if screen is screen.app.screen:
         UNDRAWN.add(screen)
@@ -56,9 +56,9 @@ def _draw_later(screen: Screen[Any]) -> None:
 
 
 async def rest(app: App[Any], *, draw: bool = False) -> None:
-    """Runs what can be run at once until nothing is left, and where wanted draws what that changed.
+    """Runs everything that is ready until nothing is left, then optionally draws the changes.
 
-    What threads and timers bring later is waited for by name: see ``Driven.settle`` and ``Driven.until``.
+    For threads and timers, see ``Driven.settle`` and ``Driven.until``.
     """
     loop: Any = asyncio.get_running_loop()
     while True:
@@ -76,12 +76,12 @@ async def rest(app: App[Any], *, draw: bool = False) -> None:
 
 
 PARSED: dict[tuple[object, ...], list[RuleSet]] = {}
-"""The rules of style sheets, by their text, where it comes from and the colours in use."""
+"""Parsed style sheet rules, by text, source and colours."""
 _parse = Stylesheet._parse_rules
 
 
 def _parse_once(sheet: Stylesheet, *read: Any, **how: Any) -> list[RuleSet]:
-    """What an application parses is the same for every other one with the same theme."""
+    """Caches parsed style sheets across applications with the same theme."""
     key = (*read, *how.items(), *sorted(sheet._variables.items()))
     if key not in PARSED:
         PARSED[key] = _parse(sheet, *read, **how)
@@ -90,10 +90,10 @@ def _parse_once(sheet: Stylesheet, *read: Any, **how: Any) -> list[RuleSet]:
 
 @pytest.fixture(autouse=True, scope="session")
 def no_naps() -> Iterator[None]:
-    """Textual's pilot waits for what is to be done, not for the processor to be idle.
+    """Makes Textual's pilot wait for pending work instead of an idle processor.
 
-    That takes a fiftieth of a second for each key at least, and depends on what else the machine does.
-    Nor are the style sheets parsed anew for every application.
+    Waiting for an idle processor takes at least 20 ms per key and depends on the machine's load.
+    Style sheets are parsed only once, too.
     """
 
     async def pause(pilot: Pilot[Any], delay: None = None) -> None:
@@ -113,7 +113,7 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
 
 @pytest.fixture(autouse=True)
 def stopped_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """UTC, and none of the person's own settings."""
+    """UTC, without the user's own settings."""
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.delenv("NO_COLOR", raising=False)
     time.tzset()
@@ -124,7 +124,7 @@ def stopped_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder of one's own."""
+    """A separate home folder."""
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
@@ -134,7 +134,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def engine(home: Path) -> FakeEngine:
-    """The fixed data in a workspace with the files that can be opened."""
+    """The fixed data in a workspace with files that can be opened."""
     root = home / "memory"
     for name in ("topics/github-pr-review.md", "knowledge/digest.md", "knowledge/ledger.json"):
         path = root / name
@@ -145,7 +145,7 @@ def engine(home: Path) -> FakeEngine:
 
 @dataclass
 class Driven:
-    """A running workbench and the hand that drives it."""
+    """Drives a running workbench."""
 
     app: WorkbenchApp
     pilot: Pilot[int]
@@ -157,31 +157,31 @@ class Driven:
         return self.app.bench
 
     def watch(self) -> None:
-        """Draws what changes as it comes from now on, as a terminal has it."""
+        """From now on draws changes as they happen, like a terminal."""
         WATCHED.add(self.app)
 
     def panel(self) -> str:
-        """Which panel has the keys."""
+        """The focused panel."""
         return self.bench.panel_in_use
 
     def zoomed(self) -> str | None:
-        """Which panel has the whole area."""
+        """The zoomed panel."""
         return self.bench.zoomed
 
     def source(self) -> str:
-        """Where the message in view comes from."""
+        """The source of the message shown."""
         return self.bench.activation.shown.source
 
     def following(self) -> bool:
-        """Whether the feed is followed."""
+        """Whether the feed is being followed."""
         return self.bench.feed.following
 
     def visible(self) -> list[Widget]:
-        """The panels that can be seen."""
+        """The visible panels."""
         return [panel for panel in self.bench.query("Panel") if panel.display and panel.region.area]
 
     def pending(self) -> bool:
-        """Whether a thread or a timer is under way that will change the screen."""
+        """Whether a thread or timer is pending that will change the screen."""
         return (
             self.bench.conductor.busy
             or self.bench.waiting
@@ -190,7 +190,7 @@ class Driven:
         )
 
     async def settle(self) -> None:
-        """Waits until the engine was asked, has answered and everything is drawn."""
+        """Waits until all engine calls have returned and everything is drawn."""
         loop: Any = asyncio.get_running_loop()
         deadline = time.monotonic() + DEADLINE_S
         await rest(self.app)
@@ -200,7 +200,7 @@ class Driven:
             await rest(self.app)
 
     async def until(self, met: Callable[[], object]) -> None:
-        """Waits for something that a thread or a timer brings about."""
+        """Waits for a condition that a thread or timer causes."""
         deadline = time.monotonic() + DEADLINE_S
         await rest(self.app)
         while not met():
@@ -209,18 +209,18 @@ class Driven:
             await rest(self.app)
 
     async def resize(self, width: int, height: int) -> None:
-        """Gives the terminal another size."""
+        """Resizes the terminal."""
         await self.pilot.resize_terminal(width, height)
         await self.settle()
 
     async def press(self, *keys: str) -> None:
-        """Presses keys, each after what the one before brought."""
+        """Presses keys, settling after each."""
         for key in keys:
             await self.send(key)
             await self.settle()
 
     async def send(self, *keys: str) -> None:
-        """Presses keys as fast as pasted text arrives, and waits for nothing in between."""
+        """Presses keys as fast as possible, without waiting in between."""
         driver = self.app._driver
         assert driver is not None
         for key in keys:
@@ -230,23 +230,23 @@ class Driven:
         await asyncio.sleep(0)
 
     async def type(self, text: str) -> None:
-        """Types text in one go."""
+        """Types text at once."""
         await self.send(*text)
         await self.settle()
 
     @property
     def lines(self) -> list[str]:
-        """What stands on the screen, line by line."""
+        """The screen's text by line."""
         update = self.app.screen._compositor.render_strips()
         return ["".join(segment.text for segment in strip) for strip in update]
 
     @property
     def text(self) -> str:
-        """The same as one text."""
+        """The screen's text."""
         return "\n".join(self.lines)
 
     def svg(self) -> str:
-        """The screen as a picture, free of names that change with its content."""
+        """The screen as SVG, without ids that depend on its content."""
         picture = self.app.export_screenshot(title="autopoiesis")
         return re.sub(r"terminal-\d+-", "terminal-", picture)
 
@@ -322,7 +322,7 @@ class ScreenSnapshots(SingleFileSnapshotExtension):
         return str(SNAPSHOTS / f"{index}.{cls.file_extension}")
 
     def owns_snapshot_collection(self, *, filepath: str, test_location: PyTestLocation) -> bool:
-        """None is ever counted as unused: a run of some tests must not delete the pictures of others."""
+        """Never counts a picture as unused: running some tests must not delete the pictures of others."""
         return False
 
 

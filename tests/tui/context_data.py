@@ -1,4 +1,4 @@
-"""Prompts that are put together as the compiler does it, from a fixed set of pieces."""
+"""Prompts built as the compiler does, from a fixed set of sections."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def candidate(
     score: float | None = None,
     order: int = 0,
 ) -> Candidate:
-    """A piece of the prompt."""
+    """A section of the prompt."""
     return Candidate(
         label, layer, priority, slot, text, why, source=source, score=score, lines=lines, order=(order,)
     )
 
 
 def candidates(message: str = REVIEW) -> list[Candidate]:
-    """Everything that is in the prompt of the message everybody asks about."""
+    """All sections of the sample message's prompt."""
     knowledge = "knowledge/reference/gate-costs.md"
     return [
         candidate(
@@ -268,7 +268,7 @@ LEFT_OUT = (
 
 
 def compiled_of(pieces: list[Candidate], **changes: object) -> Compiled:
-    """A prompt of these pieces."""
+    """A prompt of these sections."""
     placement = Placement(count)
     for each in pieces:
         placement.add(placement.piece(each))
@@ -292,12 +292,12 @@ def compiled_of(pieces: list[Candidate], **changes: object) -> Compiled:
 
 
 def prompt(message: str = REVIEW, **changes: object) -> Compiled:
-    """The prompt of the message everybody asks about."""
+    """The prompt of the sample message."""
     return compiled_of(candidates(message), **changes)
 
 
 def prompt_before(*, broken: bool = False) -> Compiled:
-    """The prompt of the message before it: another topic, other results; ``broken`` with another digest."""
+    """The previous message's prompt: other topic and results; ``broken`` has another digest."""
     gone = {"topic:code-style", "knowledge:knowledge/reference/gate-costs.md"}
     pieces = [each for each in candidates("Two e-mails came in, please look") if each.label not in gone]
     pieces.append(
@@ -325,7 +325,7 @@ def prompt_before(*, broken: bool = False) -> Compiled:
 
 
 def with_many_results(number: int = 40) -> Compiled:
-    """The prompt with many search results left out, and a turn of the history besides."""
+    """The prompt with many search results and a history turn left out."""
     results = tuple(
         replace(
             LEFT_OUT[2],

@@ -1,4 +1,4 @@
-"""The context screen as a test drives it."""
+"""Drives the context screen in tests."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tui.screens.context.state import ContextState
 
 
 class Contexted(ScreenDriven[ContextScreen]):
-    """A running context screen and the hand that drives it."""
+    """Drives a running context screen."""
 
     kind = ContextScreen
 
     @property
     def state(self) -> ContextState:
-        """What it knows."""
+        """The screen's state."""
         return self.screen.state
 
     def comparing(self) -> bool:
-        """Whether two prompts are compared."""
+        """Whether two prompts are being compared."""
         return self.state.comparing
 
     @property

@@ -41,7 +41,7 @@ REFACTOR, PARSER, REVIEW, EXPORT, MAILS = (
 
 
 def state(discussion_id: str, **changes: Any) -> DiscussionCacheState:
-    """A discussion at Anthropic whose cache goes in 4:32."""
+    """A discussion with Anthropic whose cache expires in 4:32."""
     base = DiscussionCacheState(
         discussion_id,
         provider="anthropic",
@@ -58,13 +58,13 @@ def state(discussion_id: str, **changes: Any) -> DiscussionCacheState:
 
 
 def given_up(discussion_id: str, why: str, minutes: int, **changes: Any) -> DiscussionCacheState:
-    """A discussion whose cache was given up."""
+    """A discussion whose cache was invalidated."""
     gone: dict[str, Any] = {"cached_at": None, "expires_at": None, "tokens_cached": 0, "why": why}
     return state(discussion_id, invalidated_at=NOW - timedelta(minutes=minutes), **{**gone, **changes})
 
 
 def cache_states() -> list[DiscussionCacheState]:
-    """One of every kind: cached with an end, without one, under a name; given up, expired, switched off."""
+    """One of each kind: cached with and without expiry, named; invalidated, expired, disabled."""
     return [
         state(REFACTOR),
         state(
@@ -111,7 +111,7 @@ TITLES = {
 
 
 def cost_records() -> list[CostRecord]:
-    """Calls of a month, most of them served from a cache."""
+    """A month of calls, most of them served from a cache."""
 
     def call(
         day: str, provider: str, model: str, usage: Usage, usd: float | None, saved: float
@@ -184,7 +184,7 @@ class FakeCaches(DiscussionCaches):
         return cls([], {}, [], misses((), 300), provider, "", [])
 
     def overview(self, days: int, settings: CacheSettings) -> CacheOverview:
-        """What there is, as it stands at the stopped present."""
+        """The overview at the fixed time."""
         since = NOW.date() - timedelta(days=days - 1)
         records = [each for each in self.records if each.day >= since.isoformat()]
         return CacheOverview(
@@ -202,7 +202,7 @@ class FakeCaches(DiscussionCaches):
         )
 
     def path(self, discussion_id: str) -> str:
-        """The transcript of a discussion; empty for those that have no title."""
+        """The transcript of a discussion; empty without a title."""
         known = discussion_id in self.titles
         return f"raw/conversations/2026/06/12/1844-{discussion_id}-talk.md" if known else ""
 
@@ -233,17 +233,17 @@ class FakeDiscussions(Discussions):
         return FakeSending(self._engine)
 
     def to_continue(self, key: str) -> str:
-        """The same for all."""
+        """The same for every message."""
         self._engine.note("to_continue", key)
         return self._engine.session
 
     @property
     def ending(self) -> FakeEnding:
-        """Gives caches up."""
+        """Invalidates caches."""
         return FakeEnding(self._engine)
 
     def overview(self, days: int = DAYS) -> CacheOverview:
-        """The caches as they are made up."""
+        """The made-up caches."""
         self._engine.note("overview", days)
         return self._engine.caches.overview(days, self._engine.config.cache)
 
@@ -255,33 +255,33 @@ class FakeEnding(Ending):
         self._engine = engine
 
     def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
-        """Gives it up."""
+        """Invalidates it."""
         self._engine.note("invalidate", discussion_id, why)
         return self._engine.caches.change(
             discussion_id, cached_at=None, expires_at=None, tokens_cached=0, invalidated_at=NOW, why=why
         )
 
     def disable(self, discussion_id: str) -> DiscussionCacheState:
-        """Switches it off."""
+        """Disables it."""
         self._engine.note("disable", discussion_id)
         return self._engine.caches.change(
             discussion_id, cached_at=None, expires_at=None, tokens_cached=0, enabled=False, why="switched off"
         )
 
     def enable(self, discussion_id: str) -> DiscussionCacheState:
-        """Switches it on."""
+        """Enables it."""
         self._engine.note("enable", discussion_id)
         return self._engine.caches.change(discussion_id, enabled=True, why="")
 
 
 class FakeConfiguration(Configuration):
-    """Changes the settings of caches, as if their group stood at line 21 of the file."""
+    """Changes cache settings, as if their group were at line 21 of the file."""
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
 
     def settings(self) -> tuple[SettingInfo, ...]:
-        """Those of caches that are in the file."""
+        """The cache settings that are in the file."""
         found: list[SettingInfo] = []
         for name in self._engine.caches.in_file:
             value = getattr(self._engine.config.cache, name)
@@ -290,7 +290,7 @@ class FakeConfiguration(Configuration):
         return tuple(found)
 
     def change(self, name: str, value: object) -> SettingChange:
-        """Changes it, and makes a commit of nothing."""
+        """Changes it, with a made-up commit."""
         self._engine.note("change", name, value)
         if not name.startswith("cache."):
             return SettingChange(name, {}, value, "memory-config.yaml", 30, "a81f2c0d5e", "")
@@ -308,7 +308,7 @@ class FakeConfiguration(Configuration):
 
 
 class FakeSending(Sending):
-    """Sends a message: the reply comes in a few pieces, and waits where ``go_on`` is not set."""
+    """Sends a message: the reply arrives in a few pieces and blocks until ``go_on`` is set."""
 
     _engine: FakeEngine
 
@@ -324,7 +324,7 @@ class FakeSending(Sending):
         on_text: Callable[[str], None] = lambda _text: None,
         on_step: Callable[[Step], None] = lambda _step: None,
     ) -> Sent:
-        """What the engine would do."""
+        """Mimics the engine."""
         from tests.tui.fake_engine import review_trace
 
         self._engine.note("send", text, session_id)
@@ -359,6 +359,6 @@ class FakeSending(Sending):
         )
 
     def stop(self) -> None:
-        """Ends it after the piece under way."""
+        """Stops after the current piece."""
         self._engine.note("stop sending")
         self.interrupted.set()

@@ -1,4 +1,4 @@
-"""An engine with a fixed, rich set of data and stopped times, to see and to test the workbench with."""
+"""A fake engine with fixed, rich data and a stopped clock for the workbench's tests."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ _SCORES: dict[str, tuple[float, float, float]] = {
 
 
 def at(minutes: int, seconds: int = 0) -> datetime:
-    """A moment ``minutes`` before the stopped present."""
+    """The time ``minutes`` before ``NOW``."""
     return NOW - timedelta(minutes=minutes, seconds=seconds)
 
 
 def quiet_row(name: str) -> TopicTrace:
-    """A topic that nothing speaks for."""
+    """A topic without any match."""
     return TopicTrace(
         topic=name,
         priority="medium",
@@ -104,7 +104,7 @@ def quiet_row(name: str) -> TopicTrace:
 
 
 def row(name: str, **changes: object) -> TopicTrace:
-    """A topic's row with the scores of the fixed set, changed where wanted."""
+    """A topic's row with its fixed scores and the given changes."""
     value, words, characters = _SCORES[name]
     base = TopicTrace(
         topic=name,
@@ -125,7 +125,7 @@ def row(name: str, **changes: object) -> TopicTrace:
 
 
 def review_trace(text: str = REVIEW, when: datetime = NOW) -> Trace:
-    """The trace of the message everybody asks about: one active, one through the gate, three dropped."""
+    """The trace of the sample message: one topic active, one through the gate, three dropped."""
     start, pr = text.find("review"), text.find("PR")
     hits = tuple(
         hit
@@ -187,7 +187,7 @@ def review_trace(text: str = REVIEW, when: datetime = NOW) -> Trace:
 
 
 def mail_trace(text: str, when: datetime) -> Trace:
-    """A trace in which the gate said no to one topic and failed on another."""
+    """A trace in which the gate rejected one topic and failed for another."""
     start = text.find("e-mails")
     rows = (
         row(
@@ -232,7 +232,7 @@ def mail_trace(text: str, when: datetime) -> Trace:
 
 
 def steer_trace(text: str, when: datetime) -> Trace:
-    """What an output watcher makes of something the agent wrote."""
+    """The trace of an output watcher on an agent's message."""
     start = text.find("print")
     hit = TriggerHit(0, "pattern", "print", start, start + 5)
     active = row(
@@ -248,7 +248,7 @@ def steer_trace(text: str, when: datetime) -> Trace:
 
 
 def review_compiled() -> Compiled:
-    """A prompt that fills most of 8,192 tokens."""
+    """A prompt that fills most of its 8,192 tokens."""
     slots = (
         Slot("system", 0, 96, 256),
         Slot("identity", 0, 4210, 4352),
@@ -315,7 +315,7 @@ def review_compiled() -> Compiled:
 
 
 def feed_entries() -> list[FeedEntry]:
-    """A quarter of an hour of an agent's work."""
+    """Fifteen minutes of an agent's work."""
 
     def entry(
         minutes: int, seconds: int, kind: FeedKind, text: str, note: str = "", ordinal: int = -1
@@ -341,7 +341,7 @@ def feed_entries() -> list[FeedEntry]:
 
 
 def ledger_rows() -> tuple[LedgerRow, ...]:
-    """Harvests of a week, most of them well."""
+    """A week of harvests, most of them successful."""
 
     def harvested(day: int, name: str, **items: int) -> LedgerRow:
         sha = f"{day:02d}{name.encode().hex()}".ljust(64, "0")[:64]
@@ -366,7 +366,7 @@ def ledger_rows() -> tuple[LedgerRow, ...]:
 
 
 def status_view(**changes: object) -> StatusView:
-    """A workspace in good order."""
+    """The status of a healthy workspace."""
     base = StatusView(
         branch="main",
         dirty=3,
@@ -390,37 +390,37 @@ PROBLEMS = (
 
 
 class FakeFiles(Files):
-    """The files of the workspace; what is read is noted."""
+    """The workspace's files; reads are recorded."""
 
     def __init__(self, workspace: Workspace, note: Callable[..., None]) -> None:
         super().__init__(workspace)
         self._note = note
 
     def read(self, relative: str, *, limit: int | None = READ_LIMIT) -> bytes:
-        """Notes it."""
+        """Records the call."""
         self._note("read", relative)
         return super().read(relative, limit=limit)
 
 
 class FakeLabels(Labels):
-    """What is said of decisions is noted, and there is nothing to learn."""
+    """Records labels; there is nothing to learn."""
 
     def __init__(self, note: Callable[..., None]) -> None:
         self.note = note
 
     def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
-        """Notes it."""
+        """Records the call."""
         self.note("label", trace_key, topic, useful)
 
     def learn(self) -> bool:
-        """Notes it; there is nothing to learn."""
+        """Records the call; there is nothing to learn."""
         self.note("learn")
         return False
 
 
 @dataclass
 class FakeEngine(Engine):
-    """An engine with canned parts: it answers at once from fixed data and remembers what it was asked.
+    """An engine with canned parts: it answers immediately from fixed data and records its calls.
 
     ``traces`` and ``output`` take the place of the fixed answers; ``gates`` block a call of that name
     until they are set, so that a test can look at the time between; ``failing`` makes calls fail;
@@ -468,12 +468,12 @@ class FakeEngine(Engine):
         self._called("decide_trust", trusted)
 
     def note(self, name: str, *arguments: object) -> None:
-        """Notes a call of one of its parts; it may fail or wait as its own do."""
+        """Records a call of one of its parts, which may fail or block like its own."""
         self._called(name, *arguments)
 
     @property
     def discussions(self) -> FakeDiscussions:
-        """Sends, and looks after caches."""
+        """Sends messages and manages caches."""
         return FakeDiscussions(self)
 
     @property
@@ -482,7 +482,7 @@ class FakeEngine(Engine):
         return FakeConfiguration(self)
 
     def publish(self, *events: EngineEvent) -> None:
-        """Sends events, as the engine's threads do."""
+        """Publishes events, as the engine's threads do."""
         for event in events:
             for handler in self.handlers:
                 handler(event)
@@ -493,12 +493,12 @@ class FakeEngine(Engine):
         return lambda: self.handlers.remove(handler)
 
     def start(self) -> None:
-        """Notes it."""
+        """Records the call."""
         self._called("start")
         self.started = True
 
     def stop(self) -> None:
-        """Notes it."""
+        """Records the call."""
         self.started = False
 
     def feed(self, limit: int) -> list[FeedEntry]:
@@ -507,7 +507,7 @@ class FakeEngine(Engine):
         return self.entries[-limit:]
 
     def trace_of(self, key: str) -> Trace | None:
-        """A trace that fits the entry's text."""
+        """A trace that matches the entry's text."""
         self._called("trace_of", key)
         if key in self.traces:
             return self.traces[key]
@@ -528,12 +528,12 @@ class FakeEngine(Engine):
         return self.compiled
 
     def compile_before(self, key: str, *, budget: int | None = None) -> Compiled | None:
-        """The prompt before, where there is one."""
+        """The previous prompt, if any."""
         self._called("compile_before", key)
         return self.compiled_before
 
     def lines_of(self, section: Section) -> tuple[int, ...]:
-        """The lines of the section, as if it were a whole file."""
+        """The section's lines, as if it were a whole file."""
         self._called("lines_of", section.label)
         start = section.lines.partition("-")[0]
         first = int(start) if start.isdecimal() else 1
@@ -541,12 +541,12 @@ class FakeEngine(Engine):
         return tuple(range(first, end)) if section.source else ()
 
     def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
-        """Notes it; names in ``taken`` are."""
+        """Records the call; names in ``taken`` already exist."""
         self._called("keep_prompt", path, text, replace)
         return replace or path not in self.taken
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
-        """A trace whose prompt grows with the message; a silent gate says nothing about drafts."""
+        """A trace whose prompt grows with the message; a silent gate does not answer for drafts."""
         self._called("try_message", text, *(("asked",) if ask else ()))
         grown = replace(self.compiled, tokens=min(7936, 6200 + 11 * len(text)))
         trace = review_trace(text)
@@ -577,33 +577,33 @@ class FakeEngine(Engine):
 
     @property
     def labels(self) -> FakeLabels:
-        """Notes what is said of decisions."""
+        """Records labels."""
         return FakeLabels(self._called)
 
     @property
     def index(self) -> FakeIndex:
-        """The index as it stands."""
+        """The index state."""
         return FakeIndex(self.finding)
 
     @property
     def presets(self) -> FakePresets:
-        """Notes what goes into presets."""
+        """Records what is added to presets."""
         return FakePresets(self.finding)
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
-        """What is found."""
+        """The search results."""
         return self.finding.search(query, category=category, limit=limit)
 
     def answer(self, question_id: str, yes: bool) -> None:
-        """Notes it."""
+        """Records the call."""
         self._called("answer", question_id, yes)
 
     def rescan(self) -> None:
-        """Notes it."""
+        """Records the call."""
         self._called("rescan")
 
     def run_command(self, line: str, stop: threading.Event) -> str:
-        """Says the line back."""
+        """Echoes the line."""
         self._called("run_command", line)
         return self.output or f"$ autopoiesis {line}\n42 topics, 0 problems\n"
 

@@ -1,4 +1,4 @@
-"""A screen over the workbench as a test drives it."""
+"""Drives a screen over the workbench in tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Shown = TypeVar("Shown", bound=FullScreen)
 
 
 class ScreenDriven(Driven, Generic[Shown]):
-    """A running screen of one kind and the hand that drives it; ``panel`` is still the workbench's."""
+    """Drives a running screen of one kind; ``panel`` is still the workbench's."""
 
     kind: type[Shown]
 
@@ -20,7 +20,7 @@ class ScreenDriven(Driven, Generic[Shown]):
 
     @property
     def screen(self) -> Shown:
-        """The screen, whatever lies over it."""
+        """The screen, even when others cover it."""
         return self._there()[0]
 
     def is_open(self) -> bool:
@@ -28,22 +28,22 @@ class ScreenDriven(Driven, Generic[Shown]):
         return bool(self._there())
 
     def in_use(self) -> str:
-        """Which of its panels has the keys."""
+        """The focused panel."""
         return str(self.screen.panel_in_use)
 
     def zoomed(self) -> str | None:
-        """Which of its panels has the whole area."""
+        """The zoomed panel."""
         return self.screen.zoomed
 
     @property
     def said(self) -> str:
-        """All that was said in passing and is still to be seen."""
+        """The visible notifications."""
         return "\n".join(str(each.message) for each in self.app._notifications)
 
     def line(self, words: str) -> str:
-        """The first line of the screen that holds some words."""
+        """The first line of the screen that contains ``words``."""
         return next(line for line in self.lines if words in line)
 
     def pending(self) -> bool:
-        """Whether workbench or screen wait for something."""
+        """Whether the workbench or the screen is waiting for something."""
         return super().pending() or any(each.waiting for each in self._there())

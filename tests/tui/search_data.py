@@ -1,4 +1,4 @@
-"""A memory to search in, the same every time: files, what is found in them, an index in any state."""
+"""A fixed memory to search: files, results, and an index in any state."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ RESULTS: tuple[SearchResult, ...] = (
         (None, 9), "Holds 1 of 3 words: pool (pool in its heading or file); place 9 by meaning.",
     ),
 )  # fmt: skip
-"""What a query about the pool finds, best first."""
+"""The results of a query about the pool, best first."""
 
 READY = IndexStatus(
     "ready",
@@ -207,15 +207,15 @@ READY = IndexStatus(
     refreshed=datetime(2026, 6, 12, 18, 40, tzinfo=UTC),
     journal="wal",
 )
-"""An index in good order."""
+"""A healthy index."""
 BUILDING = IndexStatus("building", "the search index is being made")
-"""One that is being made."""
+"""An index being built."""
 WITHOUT_VECTORS = replace(READY, vectors=0, embedder="", without_vectors="no embedding model is set up")
-"""One that knows words only."""
+"""An index without vectors."""
 
 
 def many(number: int) -> tuple[SearchResult, ...]:
-    """As many results as wanted, all different."""
+    """Any number of distinct results."""
     base = RESULTS[0]
     return tuple(
         replace(
@@ -235,7 +235,7 @@ def many(number: int) -> tuple[SearchResult, ...]:
 
 
 def write_files(root: Path) -> None:
-    """Puts the files into a workspace, and some more of every kind, so that there is something to count."""
+    """Writes the files to a workspace, plus some of every kind to count."""
     for path, text in FILES.items():
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +252,7 @@ def write_files(root: Path) -> None:
 
 @dataclass
 class FakeSearch:
-    """Search over fixed results: those that hold a word of the query, best first; presets are noted.
+    """Searches fixed results: those that contain a query word, best first; preset changes are recorded.
 
     ``gates`` block a call of that name until they are set, ``held`` a search for one query; ``failing`` makes
     calls fail.
@@ -284,7 +284,7 @@ class FakeSearch:
         return [call for call in self.calls if call[0] == name]
 
     def note(self, name: str, *arguments: object) -> None:
-        """Notes a call; it may wait or fail."""
+        """Records a call, which may block or fail."""
         self.calls.append((name, *arguments))
         if name in self.gates:
             self.gates[name].wait(10)
@@ -293,24 +293,24 @@ class FakeSearch:
 
 
 class FakeIndex(SearchIndex):
-    """The index as it stands."""
+    """The index state."""
 
     def __init__(self, finding: FakeSearch) -> None:
         self.finding = finding
 
     def status(self) -> IndexStatus:
-        """Notes it."""
+        """Records the call."""
         self.finding.note("status")
         return self.finding.state
 
 
 class FakePresets(Presets):
-    """What goes into presets is noted."""
+    """Records what is added to presets."""
 
     def __init__(self, finding: FakeSearch) -> None:
         self.finding = finding
 
     def add(self, name: str, path: str, lines: str = "", note: str = "", title: str = "") -> PresetChange:
-        """Notes it."""
+        """Records the call."""
         self.finding.note("add", name, path, lines, note)
         return PresetChange(f"presets/{name}.md", name, (path,), (), "a81f2c09d5e7")

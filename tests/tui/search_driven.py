@@ -1,4 +1,4 @@
-"""The search screen as a test drives it."""
+"""Drives the search screen in tests."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tui.screens.search.state import SearchState
 
 
 class Searched(ScreenDriven[SearchScreen]):
-    """A running search screen and the hand that drives it."""
+    """Drives a running search screen."""
 
     kind = SearchScreen
 
     @property
     def state(self) -> SearchState:
-        """What it knows."""
+        """The screen's state."""
         return self.screen.state
 
     @property
     def finding(self) -> FakeSearch:
-        """What it asks."""
+        """The fake that it calls."""
         return self.engine.finding
 
     def shows(self, name: str) -> bool:
-        """Whether a panel is in view."""
+        """Whether a panel is visible."""
         return bool(self.screen.panel_named(name).display)
 
     def watching(self) -> bool:
-        """Whether an index that is being made is looked at again and again."""
+        """Whether an index being built is polled."""
         return self.screen._poll is not None
 
     def selected(self) -> str:
@@ -52,7 +52,7 @@ async def searching(
     theme: str = "",
     **changes: Any,
 ) -> AsyncIterator[Searched]:
-    """Opens the search screen, on the results of a query where one is given."""
+    """Opens the search screen, on the results of ``query`` if given."""
     async with run(size, theme=theme) as driven:
         searched = Searched(driven.app, driven.pilot, driven.engine)
         write_files(searched.engine.root)

@@ -1,4 +1,4 @@
-"""The activation panel: what hit, what was scored, what the gate said, and what would have flipped it."""
+"""The activation panel: hits, scores, gate answers and counterfactuals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FORMS: tuple[Form, ...] = ("full", "close", "brief", "briefest")
 
 
 def shown(trace: Trace) -> Shown:
-    """A message of the feed with its trace."""
+    """A message from the feed with its trace."""
     entry = FeedEntry(NOW, "user", trace.message.text, "", "a#0")
     return Shown("feed", trace.message.text, entry, trace, review_compiled())
 
@@ -58,7 +58,7 @@ def drawn(trace: Trace, width: int = 90, height: int = 30, **table: object) -> s
 
 
 def row_of(trace: Trace, topic: str) -> TopicTrace:
-    """The row of a topic that is there."""
+    """The row of an existing topic."""
     found = trace.row(topic)
     assert found is not None
     return found
@@ -71,7 +71,7 @@ def explained(trace: Trace, topic: str, form: Form = "brief", width: int = 90) -
 
 
 def line_with(text: str, words: str) -> str:
-    """The first line that begins with a label or a signal's name."""
+    """The first line that starts with a label or a signal's name."""
     return next(line for line in text.splitlines() if line.strip().startswith(words))
 
 
@@ -88,7 +88,7 @@ def test_matched_spans_stand_out_in_the_message() -> None:
     assert marked == ["review", "PR"]
 
 
-def test_a_long_message_is_shown_where_it_was_hit() -> None:
+def test_a_long_message_is_shown_around_its_hits() -> None:
     text = "word " * 400 + "please review this" + " tail" * 400
     start = text.index("review")
     hit = TriggerHit(0, "pattern", "review", start, start + 6)
@@ -106,20 +106,20 @@ def test_hits_outside_the_text_break_nothing() -> None:
     assert REVIEW in drawn(trace, width=120)
 
 
-def test_rows_without_a_chance_are_folded_and_counted() -> None:
+def test_hopeless_rows_are_folded_and_counted() -> None:
     text = drawn(review_trace())
     assert "37 more below their threshold" in text
     assert QUIET_TOPICS[0] not in text
     assert QUIET_TOPICS[0] in drawn(review_trace(), unfolded=True)
 
 
-def test_a_fold_with_other_verdicts_does_not_call_them_threshold() -> None:
+def test_folded_rows_with_other_verdicts_are_not_called_below_threshold() -> None:
     quiet = review_trace().rows[-1]
     trace = replace(review_trace(), rows=(*review_trace().rows[:3], replace(quiet, verdict="off")))
     assert "1 more that are not active" in drawn(trace)
 
 
-def test_the_gauge_carries_both_thresholds() -> None:
+def test_the_gauge_shows_both_thresholds() -> None:
     (line,) = [line for line in drawn(review_trace()).splitlines() if "release-notes" in line]
     assert line.count(TICK) == 2
     (line,) = [line for line in drawn(review_trace()).splitlines() if "deploy" in line]
@@ -132,13 +132,13 @@ def test_verdicts_differ_by_sign_and_word() -> None:
     assert " no " in text and "fail" in text
 
 
-def test_small_scores_get_a_scale_of_their_own() -> None:
+def test_small_scores_get_their_own_scale() -> None:
     rows = (row("deploy", score=0.11, activate_at=0.2, gate_at=0.05, hits=(TriggerHit(0, "url", "x"),)),)
     assert "tier 2  cos 0–.25" in drawn(replace(review_trace(), rows=rows))
     assert "tier 2  cos 0–1" in drawn(review_trace())
 
 
-def test_a_probability_keeps_its_scale_and_has_its_name() -> None:
+def test_probabilities_keep_their_scale_and_are_labelled() -> None:
     rows = (row("deploy", score=0.01, activate_at=0.2, gate_at=0.05),)
     assert "tier 2  p 0–1" in drawn(replace(likely_trace(), rows=rows))
     assert "p 0–1" in drawn(likely_trace(), width=48)
@@ -156,12 +156,12 @@ def test_the_explanation_has_every_tier_the_rule_and_the_flip() -> None:
     assert "knowledge/procedures/code-review.md 402 tok" in text
 
 
-def test_the_verdict_is_not_said_twice() -> None:
+def test_the_verdict_is_shown_only_once() -> None:
     trace = replace(review_trace(), rows=(row("deploy", verdict="active", why="active without the gate: x"),))
     assert explained(trace, "deploy").startswith("deploy active without the gate: x")
 
 
-def test_the_gate_is_quoted_with_what_it_took() -> None:
+def test_the_gate_answer_is_quoted_with_its_cost() -> None:
     text = explained(review_trace(), "code-style")
     assert "YES .91 · anthropic claude-haiku-4-5 · 208 ms · $0.0002 · a review touches style" in text
     assert "remembered" in explained(mail_trace("e-mails", NOW), "release-notes")
@@ -186,7 +186,7 @@ def test_a_rule_that_never_asks_or_never_activates_says_so() -> None:
     assert line_with(text, "dropped").split() == ["dropped"]
 
 
-def test_a_gate_that_is_never_reached_has_no_part_of_the_scale() -> None:
+def test_an_unreachable_gate_is_not_on_the_scale() -> None:
     closed = replace(review_trace(), rows=(row("deploy", gate_at=0.7, activate_at=0.5),))
     assert line_with(explained(closed, "deploy", "full"), "dropped").split() == ["dropped", ".50", "active"]
 
@@ -195,7 +195,7 @@ def test_a_gate_that_is_never_reached_has_no_part_of_the_scale() -> None:
 @pytest.mark.parametrize(
     ("gate_at", "activate_at"), [(0.0, 0.3), (0.29, 0.31), (0.0, 0.0), (0.99, 1.0), (None, 0.5), (0.5, None)]
 )
-def test_names_on_the_scale_never_run_into_each_other(
+def test_names_on_the_scale_do_not_overlap(
     gate_at: float | None, activate_at: float | None, width: int
 ) -> None:
     found = row("deploy", gate_at=gate_at, activate_at=activate_at, score=0.3)
@@ -210,7 +210,7 @@ def test_names_on_the_scale_never_run_into_each_other(
 WEIGHTS = {"trigger": "+2.41", "vectors": "+1.93", "words": "+1.20", "message": "−.62", "bm25": "+.31"}
 
 
-def test_contributions_are_bars_to_either_side_of_an_axis() -> None:
+def test_contributions_are_bars_on_both_sides_of_an_axis() -> None:
     text = explained(likely_trace(), "github-pr-review", "full").partition("log-odds")[2]
     lines = {name: line_with(text, name) for name in WEIGHTS}
     assert [name for name, weight in WEIGHTS.items() if f" {weight} " not in lines[name]] == []
@@ -221,13 +221,13 @@ def test_contributions_are_bars_to_either_side_of_an_axis() -> None:
     assert ".66" in lines["vectors"] and ".44" in lines["bm25"]
 
 
-def test_signals_without_a_part_in_the_score_are_shown_with_their_value() -> None:
+def test_signals_without_a_contribution_are_shown_with_their_value() -> None:
     text = explained(likely_trace(), "github-pr-review", "full")
     assert line_with(text, "jaccard").rstrip().endswith(".12")
     assert "probability" not in text
 
 
-def test_contributions_in_brief_are_for_and_against() -> None:
+def test_brief_contributions_are_split_into_for_and_against() -> None:
     text = explained(likely_trace(), "github-pr-review")
     assert f"for      trigger +2.4 {FILL * 8}   vectors +1.9 {FILL * 6}" in text
     assert f"against  message −.6 {FILL * 2}" in text
@@ -239,7 +239,7 @@ def test_contributions_in_brief_are_for_and_against() -> None:
     "weights", [{"words": -1.0}, {"words": 0.0}, {"a": -3.0, "b": 0.01}, {"a": 8.0, "b": -8.0}]
 )
 @pytest.mark.parametrize("width", [48, 64, 100])
-def test_signed_bars_stay_inside_their_width(weights: dict[str, float], width: int) -> None:
+def test_signed_bars_fit_their_width(weights: dict[str, float], width: int) -> None:
     found = likely_row("deploy", 0.8, (0.1,), weights)
     trace = replace(likely_trace(), rows=(found,))
     for form in FORMS:
@@ -247,7 +247,7 @@ def test_signed_bars_stay_inside_their_width(weights: dict[str, float], width: i
             assert line.cells <= width, line.text
 
 
-def test_each_form_says_less_than_the_one_before() -> None:
+def test_each_form_is_shorter_than_the_one_before() -> None:
     texts = [explained(likely_trace(), "github-pr-review", form) for form in FORMS]
     heights = [text.count("\n") for text in texts]
     assert heights[0] > heights[1] > heights[2] >= heights[3]
@@ -258,7 +258,7 @@ def test_each_form_says_less_than_the_one_before() -> None:
 
 
 @pytest.mark.parametrize("roles", [ROLES, PLAIN])
-def test_words_of_tier_2_and_matches_are_told_apart_by_more_than_colour(roles: Roles) -> None:
+def test_tier_2_words_and_matches_differ_by_more_than_colour(roles: Roles) -> None:
     (line,) = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 90, 3, roles, marks="style")
     look = dict(line.pieces)
     for word in ("review", "PR"):
@@ -268,7 +268,7 @@ def test_words_of_tier_2_and_matches_are_told_apart_by_more_than_colour(roles: R
     assert look["changes"].bold and not look["came"].bold
 
 
-def test_signs_stand_below_what_they_mark() -> None:
+def test_signs_are_below_what_they_mark() -> None:
     lines = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 90, 3, PLAIN)
     words, signs, legend = (line.text for line in lines)
     for word, sign in (("review", HIT_SIGN), ("PR", HIT_SIGN), ("changes", STRONG_SIGN), ("came", WEAK_SIGN)):
@@ -280,12 +280,12 @@ def test_signs_stand_below_what_they_mark() -> None:
     assert alone.text == TEXT
 
 
-def test_brackets_stand_around_what_they_mark() -> None:
+def test_brackets_surround_what_they_mark() -> None:
     (line,) = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 99, 3, PLAIN, marks="brackets")
     assert line.text.startswith("Can you [review] the [PR] that just ‹came› in? It ‹changes› how")
 
 
-def test_a_long_message_is_threshold_to_its_lines_and_says_so() -> None:
+def test_a_long_message_is_cut_to_its_lines_and_says_so() -> None:
     text = "word " * 900 + "please review this" + " tail" * 900
     start = text.index("review")
     found = row("deploy", words=(Span(start, start + 6, 1.0),))
@@ -313,7 +313,7 @@ def test_words_are_listed_strongest_first_and_once() -> None:
     ["[red]$x[/red] [@click=app.quit]", "\x1b[2Jreview\x07", "\u202efdp", "a\r\nb\tc", "\udc9b\ud800 x"],
 )
 @pytest.mark.parametrize("marks", ["signs", "brackets", "style"])
-def test_a_message_is_only_text_however_it_is_marked(text: str, marks: Marks) -> None:
+def test_a_message_is_only_text_whatever_the_marks(text: str, marks: Marks) -> None:
     poison = row(
         "deploy",
         hits=(TriggerHit(0, text, text, 0, 4),),
@@ -334,7 +334,7 @@ def test_a_message_is_only_text_however_it_is_marked(text: str, marks: Marks) ->
         assert not any(unicodedata.category(sign) in ("Cc", "Cs", "Cf", "Zl", "Zp") for sign in line.text)
 
 
-def test_topics_that_the_gate_was_not_asked_about_are_not_folded_away() -> None:
+def test_topics_the_gate_was_not_asked_about_are_not_folded() -> None:
     trace = likely_trace()
     left = replace(trace.rows[-1], rule="not asked")
     assert left in tabulate(replace(trace, rows=(*trace.rows[:-1], left)), near=0).rows
@@ -352,7 +352,7 @@ def test_the_page_has_the_whole_message_and_explanation() -> None:
 
 @pytest.mark.parametrize("height", [4, 8, 12, 20, 36, 60])
 @pytest.mark.parametrize("width", [30, 44, 60, 76, 120])
-def test_the_layout_never_outgrows_its_size_and_shows_the_selection(width: int, height: int) -> None:
+def test_the_layout_fits_its_size_and_shows_the_selection(width: int, height: int) -> None:
     for trace, selected in [(trace, at) for trace in (review_trace(), likely_trace()) for at in (0, 4, 40)]:
         table = tabulate(trace, unfolded=True, selected=selected)
         panel = draw_activation(shown(trace), table, 0, width, height, PLAIN)
@@ -361,14 +361,14 @@ def test_the_layout_never_outgrows_its_size_and_shows_the_selection(width: int, 
         assert trace.rows[selected].topic[:6] in panel.lines[panel.chosen].text
 
 
-def test_the_table_moves_no_more_than_it_must() -> None:
+def test_the_table_scrolls_as_little_as_possible() -> None:
     trace = review_trace()
     table = tabulate(trace, unfolded=True, selected=20)
     panel = draw_activation(shown(trace), table, 18, 80, 20, PLAIN)
     assert panel.top == 18
 
 
-def test_nothing_to_show_says_what_to_do() -> None:
+def test_an_empty_panel_says_what_to_do() -> None:
     panel = draw_activation(Shown(), Table(), 0, 60, 10, PLAIN)
     assert any("press i" in line.text for line in panel.lines)
 
@@ -421,7 +421,7 @@ async def test_a_click_selects_a_topic(run: Run) -> None:
 
 @pytest.fixture
 def likely(engine: FakeEngine) -> FakeEngine:
-    """The engine of which the message in view has a trace with probabilities."""
+    """An engine whose selected message has a trace with probabilities."""
     at = next(number for number, entry in enumerate(engine.entries) if entry.text == REVIEW)
     entry = replace(engine.entries[at], text=TEXT)
     engine.entries[at] = entry

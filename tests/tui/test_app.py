@@ -1,4 +1,4 @@
-"""The way in and the way out: refusals in words, a terminal that is given back, and what is not imported."""
+"""Starting and exiting: refusals, restoring the terminal, and imports."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ sys.exit(run_workbench(FakeEngine(Path(sys.argv[1])), preferences=Path(sys.argv[
 
 
 @pytest.mark.parametrize("kind", ["dumb", ""])
-def test_a_terminal_that_cannot_draw_is_refused_in_one_line(kind: str) -> None:
+def test_unsupported_terminals_are_refused_in_one_line(kind: str) -> None:
     reason = unusable({"TERM": kind}, terminal=True)
     assert "autopoiesis trace" in reason and "\n" not in reason
     assert unusable({"TERM": "xterm"}, terminal=True) == ""
 
 
-def test_without_a_terminal_it_says_so_and_returns_one(
+def test_without_a_terminal_it_reports_an_error_and_returns_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Pipe:
@@ -62,7 +62,7 @@ def opened(tmp_path: Path, *, script: str = SCRIPT, **environment: str) -> Itera
         child.close(force=True)
 
 
-def test_q_gives_the_terminal_back(tmp_path: Path) -> None:
+def test_q_restores_the_terminal(tmp_path: Path) -> None:
     with opened(tmp_path) as child:
         child.expect("following")
         child.send("q")
@@ -73,7 +73,7 @@ def test_q_gives_the_terminal_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_gives_the_terminal_back_too(tmp_path: Path, number: int) -> None:
+def test_signals_restore_the_terminal(tmp_path: Path, number: int) -> None:
     with opened(tmp_path) as child:
         child.expect("following")
         child.kill(number)
@@ -83,7 +83,7 @@ def test_a_signal_gives_the_terminal_back_too(tmp_path: Path, number: int) -> No
         assert child.exitstatus == 128 + number
 
 
-def test_a_command_is_stopped_by_its_page_and_when_the_workbench_is_left(tmp_path: Path) -> None:
+def test_a_command_is_stopped_from_its_page_and_on_quit(tmp_path: Path) -> None:
     reader = tmp_path / "reader"
     os.mkfifo(reader)
     patch = f"from tui.screens.workbench import commandline\ncommandline._START = {starting(reader)!r}\n"
@@ -104,7 +104,7 @@ def test_a_command_is_stopped_by_its_page_and_when_the_workbench_is_left(tmp_pat
         assert ended(process)
 
 
-def test_after_a_suspension_everything_is_drawn_again(tmp_path: Path) -> None:
+def test_everything_is_redrawn_after_a_suspension(tmp_path: Path) -> None:
     with opened(tmp_path) as child:
         child.expect("following")
         child.send("\x1a")
@@ -126,7 +126,7 @@ def test_a_dumb_terminal_gets_a_line_and_no_escape_codes(tmp_path: Path) -> None
         assert child.exitstatus == 1
 
 
-def test_a_thread_that_fails_does_not_write_over_the_screen(tmp_path: Path) -> None:
+def test_a_failing_thread_does_not_write_to_the_screen(tmp_path: Path) -> None:
     script = SCRIPT.replace(
         "sys.exit(run_workbench(FakeEngine(Path(sys.argv[1]))",
         "import threading\n"
@@ -152,7 +152,7 @@ def test_a_thread_that_fails_does_not_write_over_the_screen(tmp_path: Path) -> N
         child.close(force=True)
 
 
-def test_the_hook_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_hook_is_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = threading.excepthook
     monkeypatch.setenv("TERM", "dumb")
     run_workbench(FakeEngine(tmp_path))

@@ -1,4 +1,4 @@
-"""The budget panel's quiet lines: what one more KiB would bring, and the model's window."""
+"""The budget panel's extra lines: what one more KiB would include, and the model's window."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def text(rows: list[Row]) -> str:
     return "\n".join(row.text.rstrip() for row in rows)
 
 
-def test_one_more_kib_has_a_line_where_there_is_room() -> None:
+def test_one_more_kib_has_a_line_if_there_is_room() -> None:
     assert "+1 KiB knowledge/procedures/deploy.md:12-40 180 · 1 more" in text(
         budget_lines(MORE, 60, 30, PLAIN)
     )
@@ -43,14 +43,14 @@ def test_the_line_fits_and_keeps_the_end_of_the_path(width: int) -> None:
     assert "history:3-9 60" in next_row(replace(MORE, next_kb=(TURNS,)), width, PLAIN).text
 
 
-def test_the_share_of_the_window_stands_below() -> None:
+def test_the_share_of_the_window_is_below() -> None:
     percent = 100 * MORE.tokens / 200_000
     shown = " ".join(text(budget_lines(MORE, 60, 30, PLAIN)).split())
     assert f"{percent:.1f} % of the 200,000 tokens that claude-haiku-4-5 takes" in shown
     assert "tokens that" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
 
 
-def test_the_prompt_page_names_every_piece_that_one_more_kib_would_bring() -> None:
+def test_the_prompt_page_lists_everything_one_more_kib_would_include() -> None:
     shown = " ".join(text(prompt_lines(MORE, 100, PLAIN)).split())
     assert "1 KiB more would bring: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
 
@@ -77,7 +77,7 @@ def test_a_slot_over_its_cap_fits_and_the_numbers_stay_in_one_column(width: int)
 
 
 @pytest.mark.parametrize("width", [30, 44, 63, 64, 100])
-def test_many_search_results_that_were_left_out_are_one_line_below_the_rest(width: int) -> None:
+def test_many_left_out_search_results_are_one_line_below_the_rest(width: int) -> None:
     topic = LeftOut("topic:deploy", 2, "topics", "topics/deploy.md", "", 420, None, "no room", "room")
     compiled = replace(review_compiled(), left_out=(*MANY[:200], topic, *MANY[200:]), dropped_turns=0)
     rows = budget_lines(compiled, width, 40, PLAIN)

@@ -1,4 +1,4 @@
-"""The cache screen with the real engine: what calls have left is shown, what keys do reaches the files."""
+"""The cache screen with the real engine: recorded calls are shown, and keys change files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StillEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
-        """Watches nothing."""
+        """Starts no watchers."""
 
 
 @asynccontextmanager
@@ -58,7 +58,7 @@ def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def used(sample: Path) -> Path:
-    """Two discussions were sent, and a file of the prefix was edited between turns of one."""
+    """A workspace with two discussions; a file of the prefix was edited between turns of one."""
     sources = (MEMORY, "knowledge/identity/SOUL.md")
     with Engine.open(sample, clock=lambda: NOW - timedelta(minutes=1)) as engine:
         agent = ConversationCapture(engine.files, clock=engine.clock)
@@ -101,16 +101,16 @@ def log(root: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-async def test_what_calls_have_left_is_shown_and_keys_reach_states_files_and_history(used: Path) -> None:
+async def test_recorded_calls_are_shown_and_keys_change_states_files_and_history(used: Path) -> None:
     with Engine.open(used, clock=lambda: NOW) as engine:
         told = engine.discussions.overview(30)
     async with opened(used) as driven:
         figures = driven.line("anthropic  ").split()
         assert "20,736" in figures and "15,339" in figures and "74" in figures and "5:00" in figures
-        assert "up to the provider" in driven.line("openai  ")
+        assert "set by provider" in driven.line("openai  ")
         assert "yes (Anthropic)  18:52  in 5:00" in driven.line("What Odile asked for")
         assert "yes (OpenAI)" in driven.line("Another talk")
-        assert "1 avoidable of 1" in driven.text and MEMORY in driven.line("L6")
+        assert "1 of 1 avoidable" in driven.text and MEMORY in driven.line("L6")
         shown = driven.state.overview  # the same as on the command line
         assert shown is not None
         assert (shown.providers, shown.discussions, shown.misses) == (
@@ -120,9 +120,9 @@ async def test_what_calls_have_left_is_shown_and_keys_reach_states_files_and_his
         )
 
         await driven.press("i", "right", "enter")
-        await driven.until(lambda: "is given up" in driven.said)
+        await driven.until(lambda: "cache invalidated" in driven.said)
         await driven.press("j", "d")
-        await driven.until(lambda: "no caches are asked for" in driven.said)
+        await driven.until(lambda: "caching disabled" in driven.said)
         await driven.settle()
         assert "0 of 2 cached" in driven.text
 
@@ -136,7 +136,9 @@ async def test_what_calls_have_left_is_shown_and_keys_reach_states_files_and_his
         assert "◂ 1 h ▸" in driven.text and f"memory-config.yaml:{line}" in driven.lines[-2]
     with Engine.open(used, clock=lambda: NOW) as engine:
         given_up, off = (engine.caches.get(each) for each in (USED, OTHER))
-        assert given_up.why == "given up by hand" and given_up.generation == 1 and not given_up.tokens_cached
+        assert (
+            given_up.why == "invalidated by hand" and given_up.generation == 1 and not given_up.tokens_cached
+        )
         assert not off.enabled
 
 
@@ -149,17 +151,17 @@ async def test_read_only_shows_and_changes_nothing(used: Path) -> None:
     assert before == ((used / "memory-config.yaml").read_bytes(), (used / "logs/caches.json").read_bytes())
 
 
-async def test_an_edit_of_a_source_gives_the_cache_up_in_view(used: Path) -> None:
+async def test_editing_a_source_invalidates_the_cache_on_the_screen(used: Path) -> None:
     async with opened(used) as driven:
         engine = cast("Engine", driven.engine)
         for state in engine.caches.files_changed([MEMORY]):
             engine.publish(CacheGivenUp(NOW, state.discussion_id, state.why))
         await driven.settle()
         assert "0 of 2 cached" in driven.text and not driven.ticking()
-        assert "given up 18:47" in driven.text and "MEMORY.md changed" in driven.text
+        assert "stale 18:47" in driven.text and "MEMORY.md changed" in driven.text
 
 
-async def test_a_fresh_workspace_says_how_caches_come_about(sample: Path) -> None:
+async def test_a_new_workspace_says_how_caches_are_created(sample: Path) -> None:
     async with opened(sample) as driven:
         assert "No discussion has been sent to a provider yet" in driven.text
-        assert "With the local provider nothing is sent" in driven.text and not driven.ticking()
+        assert "The local provider sends nothing" in driven.text and not driven.ticking()

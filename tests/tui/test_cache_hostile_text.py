@@ -1,4 +1,4 @@
-"""Hostile text in titles, models, reasons, files and errors: the cache screen shows it as text only."""
+"""Hostile text in titles, models, reasons, files and errors is shown only as text on the cache screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each
 
 
 def poisoned(text: str) -> FakeCaches:
-    """Caches that hold a text wherever they can."""
+    """Caches with a text in every field."""
     kept: dict[str, Any] = {"provider": text, "model": text, "cached_content": text, "sources": (text,)}
     return FakeCaches(
         states=[state("ses_a", why=text, **kept), given_up("ses_b", f"{text} changed", 3, **kept)],
@@ -28,7 +28,7 @@ def poisoned(text: str) -> FakeCaches:
     )
 
 
-async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
+async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
     async with caching(run, (80, 24)) as driven:
         engine = driven.engine
         await each_alone(driven, lambda text: setattr(engine, "caches", poisoned(text)))
@@ -73,5 +73,5 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
         for text in HOSTILE:
             engine.failing = {"overview": AutopoiesisError(text, where=text, hint=text)}
             await driven.press("ctrl+r")
-            assert "The caches cannot be looked at." in driven.text, repr(text)
+            assert "Cannot read the caches." in driven.text, repr(text)
             assert_harmless(driven)

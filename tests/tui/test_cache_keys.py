@@ -1,4 +1,4 @@
-"""The keys of the cache screen: each does what help and footer say, and says why where it cannot."""
+"""The keys of the cache screen: each does what help and footer say, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.kit.page import PageScreen
 PANELS = ("providers", "discussions", "settings", "misses")
 
 
-async def test_panels_are_reached_and_left_at_every_size(run: Run) -> None:
+async def test_panels_can_be_opened_and_closed_at_every_size(run: Run) -> None:
     async with run() as driven:
         cached = Cached(driven.app, driven.pilot, driven.engine)
         await cached.press("C")
@@ -73,13 +73,13 @@ async def test_panels_are_reached_and_left_at_every_size(run: Run) -> None:
         assert cached.is_open()
 
 
-async def test_a_cache_is_given_up_only_after_a_yes(run: Run) -> None:
+async def test_a_cache_is_invalidated_only_after_confirmation(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("the workspace is locked", where="logs/caches.json", hint="try again")
     async with caching(run, failing={"invalidate": broken}) as driven:
         await driven.press("i")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
-        assert "5,113 tokens that Anthropic keeps" in driven.text
+        assert "5,113 tokens cached by Anthropic" in driven.text
         await driven.press("enter")
         assert not driven.engine.asked("invalidate")
         await driven.press("i", "right", "enter")
@@ -92,38 +92,38 @@ async def test_a_cache_is_given_up_only_after_a_yes(run: Run) -> None:
         await driven.send("enter")
         await driven.until(lambda: len(driven.engine.asked("invalidate")) == 2)
         await driven.pilot.pause()
-        assert "giving it up …" in driven.line("Refactor")  # and the keys go on
+        assert "invalidating …" in driven.line("Refactor")  # and the keys go on
         await driven.send("d", "j", "y")
         await driven.until(lambda: driven.app.clipboard == PARSER)
-        assert "its cache is being changed already" in driven.said and not driven.engine.asked("disable")
+        assert "the cache is already being changed" in driven.said and not driven.engine.asked("disable")
         still.set()
         await driven.settle()
-        assert driven.engine.asked("invalidate")[1] == ("invalidate", REFACTOR, "given up by hand")
-        assert "Refactor the login flow: its cache is given up" in driven.said
-        assert "giving it up …" not in driven.text and "2 of 6 cached" in driven.text
+        assert driven.engine.asked("invalidate")[1] == ("invalidate", REFACTOR, "invalidated by hand")
+        assert "Refactor the login flow: cache invalidated" in driven.said
+        assert "invalidating …" not in driven.text and "2 of 6 cached" in driven.text
         await driven.press("g")
-        assert "given up by hand" in driven.text
+        assert "invalidated by hand" in driven.text
 
         for steps in (0, 2, 4):
             driven.app.clear_notifications()
             await driven.press("g", *"j" * steps, "i")
-            assert "has no cache to give up" in driven.said
+            assert "has no cache" in driven.said
             assert not isinstance(driven.app.screen, ConfirmScreen)
 
 
-async def test_caching_is_switched_off_and_on_for_a_discussion(run: Run) -> None:
+async def test_caching_is_disabled_and_enabled_for_a_discussion(run: Run) -> None:
     still = threading.Event()
     async with caching(run) as driven:
         await driven.press("d")
         assert driven.engine.asked("disable") == [("disable", REFACTOR)]
-        assert "no caches are asked for any more" in driven.said and driven.line("Refactor").count("off") == 2
+        assert "caching disabled" in driven.said and driven.line("Refactor").count("off") == 2
         await driven.press("d")
-        assert "switched off for this discussion already" in driven.said
+        assert "already disabled for this discussion" in driven.said
         await driven.press("a")
         assert driven.engine.asked("enable") == [("enable", REFACTOR)]
         assert "no" in driven.line("Refactor the login flow ").split()
         await driven.press("a")
-        assert "caching is on for this discussion already" in driven.said
+        assert "caching is already enabled for this discussion" in driven.said
 
         driven.engine.gates = {"disable": still}
         await driven.send("d", "j", "d", "escape")
@@ -147,7 +147,7 @@ async def test_read_only_refuses_and_says_why(run: Run, engine: FakeEngine) -> N
 
 @pytest.fixture
 def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An editor that writes down what it was asked for."""
+    """An editor that records what it is asked to open."""
     seen, script = home / "edited", home / "vim"
     script.write_text(f'#!/bin/sh\necho "$@" >> {seen}\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
@@ -156,7 +156,7 @@ def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return seen
 
 
-async def test_what_is_known_is_shown_copied_and_opened(run: Run, editor: Path) -> None:
+async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> None:
     async with caching(run) as driven:
         await driven.press("j", "j", "j", "enter")
         assert isinstance(driven.app.screen, PageScreen)
@@ -204,23 +204,23 @@ async def test_what_is_known_is_shown_copied_and_opened(run: Run, editor: Path) 
         assert len(driven.engine.asked("overview")) == looks + 1
         (driven.engine.root / MEMORY).unlink()
         await driven.press("4", "e")
-        assert "the selection is no file, or it is gone" in driven.said
+        assert "the selection has no file, or it no longer exists" in driven.said
         await driven.press("1")
         assert driven.screen.situation.file == ""
 
-        assert "the last 30 days, since 05-14" in driven.text and "483,840" in driven.text
+        assert "last 30 days, since 05-14" in driven.text and "483,840" in driven.text
         looks = len(driven.engine.asked("overview"))
         await driven.press("p")
         assert "today (UTC)" in driven.text and "62,208" in driven.text
         await driven.press("p")
-        assert "the last 7 days, since 06-06" in driven.text and "207,360" in driven.text
+        assert "last 7 days, since 06-06" in driven.text and "207,360" in driven.text
         await driven.press("p")
         assert [call[1] for call in driven.engine.asked("overview")][looks:] == [1, 7, 30]
         await driven.press("2", "plus", "p")
-        assert "sums of today" in driven.said
+        assert "totals for today" in driven.said
 
 
-async def test_settings_are_stepped_through_written_and_committed(run: Run) -> None:
+async def test_settings_are_cycled_written_and_committed(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("cannot be changed there", where="memory-config.yaml:21", hint="edit it")
     async with caching(run) as driven:
@@ -253,7 +253,7 @@ async def test_settings_are_stepped_through_written_and_committed(run: Run) -> N
         ]
         assert "◂ 4 h ▸" in driven.text
         await driven.press("j", "enter")
-        assert "4 h, held to 60 min" in driven.text
+        assert "4 h, capped at 60 min" in driven.text
 
         engine.gates = {"change": still}
         before = len(engine.asked("change"))
@@ -274,7 +274,7 @@ async def test_settings_are_stepped_through_written_and_committed(run: Run) -> N
         assert driven.line("▸ anthropic").split()[-2] == "off"
 
 
-async def test_the_gate_comes_first_selections_stay_and_an_empty_screen_says_why(run: Run) -> None:
+async def test_the_gate_comes_first_and_selections_stay(run: Run) -> None:
     async with caching(run) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "ship it", "about deploying", 30.0))
         await driven.settle()

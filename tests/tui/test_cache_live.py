@@ -1,4 +1,4 @@
-"""The cache screen while times run down, caches are given up, files change, and the engine fails."""
+"""The cache screen while times count down, caches are invalidated, files change and the engine fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tui.screens.cache.state import CacheState
 
 
 async def written(driven: Driven) -> list[str]:
-    """What the terminal is sent from now on, as it comes."""
+    """Records the terminal output from now on."""
     driver, texts = driven.app._driver, list[str]()
     assert driver is not None
     real = driver.write
@@ -39,7 +39,7 @@ async def written(driven: Driven) -> list[str]:
     return texts
 
 
-async def test_times_run_down_each_second_until_the_last_is_over(
+async def test_times_count_down_until_the_last_cache_expires(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with caching(run) as driven:
@@ -87,10 +87,10 @@ async def test_times_run_down_each_second_until_the_last_is_over(
         await driven.pilot.pause()
         assert "1 of 6 cached" in driven.text and not driven.ticking()
         await driven.press("g", "i")
-        assert "has no cache to give up" in driven.said
+        assert "has no cache" in driven.said
 
 
-async def test_where_nothing_runs_down_nothing_is_sent_until_a_reply_comes(run: Run) -> None:
+async def test_without_a_countdown_nothing_is_drawn_until_a_reply_arrives(run: Run) -> None:
     async with caching(run, caches=FakeCaches.none("openai")) as driven:
         assert not driven.ticking()
         driven.engine.caches = FakeCaches.none("anthropic")
@@ -118,7 +118,7 @@ async def test_where_nothing_runs_down_nothing_is_sent_until_a_reply_comes(run: 
         assert len(driven.engine.asked("overview")) == looks
 
 
-def test_the_bridge_carries_what_was_given_up() -> None:
+def test_the_bridge_reports_invalidated_caches() -> None:
     burst = condense([CacheGivenUp(NOW, "ses_a", "x changed"), CacheGivenUp(NOW, "ses_b", "y changed")])
     assert burst.given_up == {"ses_a", "ses_b"} and not burst.parts
     rung: list[None] = []
@@ -127,7 +127,7 @@ def test_the_bridge_carries_what_was_given_up() -> None:
     assert len(rung) == 1 and bridge.take().given_up == {"ses_a"} and not bridge.take().given_up
 
 
-async def test_news_are_looked_up_once_and_only_what_they_change_is_drawn(run: Run) -> None:
+async def test_changes_are_read_once_and_only_changed_lines_are_drawn(run: Run) -> None:
     async with caching(run) as driven:
         engine = driven.engine
         texts = await written(driven)
@@ -149,7 +149,7 @@ async def test_news_are_looked_up_once_and_only_what_they_change_is_drawn(run: R
         engine.publish(CacheGivenUp(NOW, REFACTOR, f"{MEMORY} changed"))
         await driven.settle()
         assert "2 of 6 cached" in driven.text and "knowledge/memory/MEMORY.m" in driven.line("Refactor")
-        assert driven.line("given up 18:47")
+        assert driven.line("stale 18:47")
 
         engine.config = replace(
             engine.config, cache=replace(engine.config.cache, openai=False, anthropic_ttl="1h")
@@ -170,7 +170,7 @@ async def test_news_are_looked_up_once_and_only_what_they_change_is_drawn(run: R
         assert "is not UTF-8 text" in driven.text
 
 
-def test_a_setting_being_written_shows_its_new_value_until_the_settings_are_looked_up_again() -> None:
+def test_a_pending_setting_shows_its_new_value_until_the_settings_are_read_again() -> None:
     state, full = CacheState(), FakeCaches()
     looked = full.overview(30, CacheSettings()), SettingLines()
     state.take(30, looked)
@@ -192,11 +192,11 @@ def test_a_setting_being_written_shows_its_new_value_until_the_settings_are_look
     assert value("cache.openai") == (True, False)
 
 
-async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run) -> None:
+async def test_while_reading_the_screen_says_so_and_refuses_commands(run: Run) -> None:
     still = threading.Event()
     async with caching(run, (80, 24), settle=False, gates={"overview": still}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("overview")))
-        assert driven.text.count("looking at the caches …") == 4
+        assert driven.text.count("reading …") == 4
         for key in ("j", "enter", "i", "d", "y", "e", "3", "enter", "space", "p", "2"):
             await driven.send(key)
         await driven.pilot.pause()
@@ -226,13 +226,13 @@ async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run) -
         await driven.resize(120, 40)
         await driven.press("C")
         assert "logs/costs-2026-06.jsonl: cannot be read; check the disk" in driven.text
-        assert driven.text.count("not known") == 3 and "looking at" not in driven.text
+        assert driven.text.count("unknown") == 3 and "reading …" not in driven.text
         driven.engine.failing.clear()
         await driven.press("ctrl+r")
-        assert "3 of 6 cached" in driven.text and "not known" not in driven.text
+        assert "3 of 6 cached" in driven.text and "unknown" not in driven.text
 
 
-def test_one_thing_at_a_time_is_done_with_a_cache() -> None:
+def test_a_cache_has_only_one_change_at_a_time() -> None:
     state = CacheState()
     assert state.begin("ses_a", "invalidate") and not state.begin("ses_a", "disable")
     assert state.begin("ses_b", "disable")
@@ -240,7 +240,7 @@ def test_one_thing_at_a_time_is_done_with_a_cache() -> None:
     assert state.begin("ses_a", "invalidate")
 
 
-def test_no_time_runs_where_none_is_known_or_all_are_over() -> None:
+def test_nothing_counts_down_without_a_known_time() -> None:
     state, full = CacheState(), FakeCaches()
     assert not state.running(NOW)
     state.take(30, (full.overview(30, CacheSettings()), SettingLines()))

@@ -1,4 +1,4 @@
-"""The states of the cache screen as pictures: ``pytest --snapshot-update`` draws them anew."""
+"""Snapshots of the cache screen; ``pytest --snapshot-update`` redraws them."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ async def test_an_error_and_nothing_sent_yet(run: Run, picture: Picture) -> None
         "cannot be read (Input/output error)", where="logs/costs-2026-06.jsonl", hint="check the disk"
     )
     async with caching(run, SIZES["80x24"], failing={"overview": broken}) as driven:
-        assert "The caches cannot be looked at." in driven.text and "check the" in driven.text
-        assert driven.text.count("not known") == 3 and "ctrl+r tries again" in driven.text
+        assert "Cannot read the caches." in driven.text and "check the" in driven.text
+        assert driven.text.count("unknown") == 3 and "ctrl+r tries again" in driven.text
         driven.engine.failing.clear()
         for provider in ("local", "anthropic"):
             driven.engine.caches = FakeCaches.none(provider)
@@ -56,4 +56,4 @@ async def test_an_error_and_nothing_sent_yet(run: Run, picture: Picture) -> None
             await driven.settle()
             if provider == "local":
                 picture(driven, "cache/empty-local-80x24")
-        assert "▸ anthropic" in driven.text and "Anthropic then keeps the stable prefix" in driven.text
+        assert "▸ anthropic" in driven.text and "Anthropic then caches the stable prefix" in driven.text

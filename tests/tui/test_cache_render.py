@@ -1,4 +1,4 @@
-"""How the cache screen's panels are drawn: what they say, and that they keep to their width."""
+"""Drawing of the cache screen's panels: content and width."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tui.screens.cache.discussions import (
     draw_empty,
     draw_error,
     item_of,
-    moment,
+    time_of,
 )
 from tui.screens.cache.misses import (
     draw_culprit,
@@ -37,14 +37,14 @@ from tui.screens.cache.misses import (
     span_of,
     tally,
 )
-from tui.screens.cache.providers import asked_of, cost, draw_providers, percent, period, saved, time_left
+from tui.screens.cache.providers import chat_model, cost, draw_providers, percent, period, saved, time_left
 from tui.screens.cache.settings import (
     SettingLines,
     draw_setting,
     next_minutes,
     place_of,
-    said,
     setting_items,
+    setting_text,
 )
 
 WIDTHS = [36, 54, 56, 76, 116, 196]
@@ -58,7 +58,7 @@ def text_of(rows: list[Row]) -> str:
     return "\n".join(row.text.rstrip() for row in rows)
 
 
-def test_providers_keep_to_their_width_and_always_say_what_the_specification_asks_for() -> None:
+def test_providers_fit_their_width_and_always_show_the_specified_columns() -> None:
     for width in WIDTHS:
         rows = draw_providers(full(), NOW, width, 9, PLAIN)
         assert len(rows) == 4 and all(row.cells <= width for row in rows)
@@ -68,14 +68,14 @@ def test_providers_keep_to_their_width_and_always_say_what_the_specification_ask
             assert {"in", "cache"} <= set(heads)
         assert "74 %" in rows[1].text and rows[1].text.rstrip().endswith("4:32")
         assert rows[2].text.rstrip().endswith("51:40")
-        assert rows[3].text.rstrip().endswith("up to the provider" if width >= 100 else "n/a")
+        assert rows[3].text.rstrip().endswith("set by provider" if width >= 100 else "n/a")
 
 
-def test_without_a_line_for_it_there_is_no_heading() -> None:
+def test_the_heading_is_dropped_if_there_is_no_line_for_it() -> None:
     assert len(draw_providers(full(), NOW, 76, 3, PLAIN)) == 3
 
 
-def test_other_providers_are_listed_as_well() -> None:
+def test_other_providers_are_also_listed() -> None:
     caches = FakeCaches()
     caches.records.append(replace(caches.records[0], provider="claude-code"))
     rows = draw_providers(caches.overview(30, CacheSettings()), NOW, 76, 9, PLAIN)
@@ -90,12 +90,14 @@ def test_figures_of_providers() -> None:
     assert cost(Totals(calls=2, cost_usd=0.5, unpriced=1)) == "$0.50 +?"
     assert cost(Totals(cost_usd=0.5)) == "$0.50"  # storage alone
     assert saved(Totals()) == "–" and saved(Totals(calls=1, saved_usd=-0.25)) == "−$0.25"
-    assert period(1, NOW.date()) == "today (UTC)" and period(7, NOW.date()) == "the last 7 days, since 06-12"
-    assert asked_of(full()) == "chat model: anthropic, claude-sonnet-5-5"
-    assert asked_of(FakeCaches.none("local").overview(30, CacheSettings())) == "chat model: local (no model)"
+    assert period(1, NOW.date()) == "today (UTC)" and period(7, NOW.date()) == "last 7 days, since 06-12"
+    assert chat_model(full()) == "chat model: anthropic, claude-sonnet-5-5"
+    assert (
+        chat_model(FakeCaches.none("local").overview(30, CacheSettings())) == "chat model: local (no model)"
+    )
 
 
-def test_discussions_keep_to_their_width() -> None:
+def test_discussions_fit_their_width() -> None:
     for width in (*WIDTHS, 58):
         items = [item_of(each, NOW) for each in full().discussions]
         columns = Columns.of(items)
@@ -106,7 +108,7 @@ def test_discussions_keep_to_their_width() -> None:
             assert "in 4:32" in rows[0].text and "18:52" in rows[0].text
 
 
-def test_where_nothing_is_cached_the_reasons_have_their_room() -> None:
+def test_reasons_get_more_room_if_nothing_is_cached() -> None:
     for width in (56, 76, 116):
         states = [given_up(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
         overview = FakeCaches(states).overview(30, CacheSettings())
@@ -114,10 +116,10 @@ def test_where_nothing_is_cached_the_reasons_have_their_room() -> None:
         for item in items:
             text = draw_discussion(item, Columns.of(items), width, PLAIN, chosen=False).text
             assert "MEMORY.md changed" in text and text.startswith(f"○ {item.name}")
-            assert "…" not in text and "read by 3 of 4" in text
+            assert "…" not in text and "3 of 4 hit" in text
 
 
-def test_each_kind_of_state_has_its_sign_and_its_words() -> None:
+def test_each_state_has_its_sign_and_text() -> None:
     signs = [(item.sign, item.cached) for item in (item_of(each, NOW) for each in full().discussions)]
     assert signs == [
         (CACHED, "yes (Anthropic)"),
@@ -128,27 +130,29 @@ def test_each_kind_of_state_has_its_sign_and_its_words() -> None:
         (UNCACHED, "no"),
     ]
     entry = full().discussions[0]
-    assert item_of(entry, NOW, "giving it up …").sign == CHANGING
+    assert item_of(entry, NOW, "invalidating …").sign == CHANGING
     assert item_of(entry, NOW + timedelta(hours=1)).note == "expired 18:52"
     assert item_of(full().discussions[2], NOW).note == f"{MEMORY} changed"
 
 
-def test_a_time_of_another_day_has_its_day() -> None:
-    assert moment(NOW + timedelta(minutes=5), NOW) == "18:52"
-    assert moment(NOW + timedelta(hours=8), NOW) == "06-13 02:47"
+def test_a_time_on_another_day_shows_the_day() -> None:
+    assert time_of(NOW + timedelta(minutes=5), NOW) == "18:52"
+    assert time_of(NOW + timedelta(hours=8), NOW) == "06-13 02:47"
 
 
-def test_the_page_says_everything_that_is_known() -> None:
+def test_the_details_page_shows_all_fields() -> None:
     entry = DiscussionCache(
-        given_up(REVIEW, "given up by hand", 6, generation=2, cached_content="cachedContents/x"), "Pool", ""
+        given_up(REVIEW, "invalidated by hand", 6, generation=2, cached_content="cachedContents/x"),
+        "Pool",
+        "",
     )
     text = text_of(draw_details(entry, NOW, 80, PLAIN))
     for words in (
         "○ no",
-        "given up by hand",
-        "by hand 2 times",
+        "invalidated by hand",
+        "2 times by hand",
         "cachedContents/x",
-        "transcript   gone",
+        "transcript   deleted",
         MEMORY,
     ):
         assert words in text
@@ -157,40 +161,40 @@ def test_the_page_says_everything_that_is_known() -> None:
     )
     assert nothing.startswith("ses_new") and "provider " not in nothing
     unsaid = replace(full().discussions[1])
-    assert "the provider does not say" in text_of(draw_details(unsaid, NOW, 80, PLAIN))
+    assert "not reported by the provider" in text_of(draw_details(unsaid, NOW, 80, PLAIN))
 
 
-def test_the_empty_screen_says_how_caches_come_about() -> None:
+def test_the_empty_screen_says_how_caches_are_created() -> None:
     for width in WIDTHS:
         local = draw_empty(FakeCaches.none().overview(30, CacheSettings()), width, PLAIN)
         other = draw_empty(FakeCaches.none("gemini").overview(30, CacheSettings()), width, PLAIN)
         assert all(row.cells <= width for row in (*local, *other))
         flat = " ".join(text_of(local).split())
-        assert "ctrl+s sends it" in flat and "With the local provider nothing is sent" in flat
-        assert "Gemini then keeps" in " ".join(text_of(other).split())
+        assert "ctrl+s to send it" in flat and "The local provider sends nothing" in flat
+        assert "Gemini then caches" in " ".join(text_of(other).split())
         assert "ctrl+r tries again" in text_of(draw_error("the disk is full", width, PLAIN))
 
 
-def test_misses_keep_to_their_width_and_name_layer_file_times_tokens_and_dollars() -> None:
+def test_misses_fit_their_width_and_show_layer_file_times_tokens_and_dollars() -> None:
     for width in WIDTHS:
         items = miss_items(full())
         rows = [draw_miss(item, items, width, PLAIN, chosen=False) for item in items]
         assert all(row.cells <= width for row in rows)
-        assert rows[0].text.startswith("! given up 18:41 ") and "MEMORY.md changed" in rows[0].text
+        assert rows[0].text.startswith("! stale 18:41 ") and "MEMORY.md changed" in rows[0].text
         assert "6" in rows[1].text.split()[0 if width < 90 else 1] and "MEMORY.md" in rows[1].text
         assert "7×" in rows[1].text and "$0.0966" in rows[1].text
         assert ("35.8k" if width < 44 else "35,791 tok") in rows[1].text
 
 
-def test_a_culprit_without_layer_file_or_price_is_still_a_row() -> None:
+def test_a_culprit_without_layer_file_or_price_still_has_a_row() -> None:
     unknown = Culprit(0, "", "", 1, 1_200_000, None, NOW)
     narrow = draw_miss(unknown, [unknown], 36, PLAIN, chosen=True).text
     assert narrow.split() == ["?", "unknown", "1×", "1.2M"]
     text = text_of(draw_culprit(unknown, cache_misses(), 76, PLAIN))
-    assert "unknown" in text and "no price is known" in text
+    assert "unknown" in text and "unknown price" in text
 
 
-def test_the_last_miss_is_that_of_the_discussion_used_last() -> None:
+def test_the_last_miss_is_that_of_the_last_used_discussion() -> None:
     last = last_miss(full())
     assert last is not None and last.given_up and last.entry.state.discussion_id == REVIEW
     caches = FakeCaches()
@@ -204,26 +208,26 @@ def test_the_last_miss_is_that_of_the_discussion_used_last() -> None:
     assert last_miss(caches.overview(30, CacheSettings())) is None
 
 
-def test_the_tally_and_what_it_is_of() -> None:
-    assert tally(cache_misses()) == ("11 avoidable of 58", "48,210 tok lost", "$0.13")
-    assert tally(replace(cache_misses(), dollars=None)) == ("11 avoidable of 58", "48,210 tok lost")
-    assert tally(replace(cache_misses(), kept=58)) == ("0 avoidable of 58",)
+def test_the_tally_and_what_it_covers() -> None:
+    assert tally(cache_misses()) == ("11 of 58 avoidable", "48,210 tok lost", "$0.13")
+    assert tally(replace(cache_misses(), dollars=None)) == ("11 of 58 avoidable", "48,210 tok lost")
+    assert tally(replace(cache_misses(), kept=58)) == ("0 of 58 avoidable",)
     nothing = FakeCaches.none().misses
     assert tally(nothing) == () == span_of(nothing)
-    assert span_of(cache_misses()) == ("caches of 5 min", "this month and the last")
+    assert span_of(cache_misses()) == ("5 min caches", "this month and last month")
     assert stays(3600) == "1 h" and stays(5400) == "1.5 h"
-    assert "came in time" in text_of(draw_none(cache_misses(), 76, PLAIN))
+    assert "sent in time" in text_of(draw_none(cache_misses(), 76, PLAIN))
     assert "avoidable" in text_of(draw_none(nothing, 76, PLAIN))
 
 
-def test_settings_keep_to_their_width() -> None:
+def test_settings_fit_their_width() -> None:
     for width in WIDTHS:
         rows = [draw_setting(each, width, PLAIN, chosen=False) for each in setting_items(CacheSettings(), {})]
         assert len(rows) == 6 and all(row.cells <= width for row in rows)
         assert "[x] Anthropic ephemeral caching" in rows[0].text and "◂ 5 min ▸" in rows[1].text
 
 
-def test_what_comes_next() -> None:
+def test_the_next_ttl_choice() -> None:
     assert [next_minutes(each, False) for each in (1, 15, 30, 45, 60, 240)] == [15, 30, 60, 60, 15, 15]
     assert [next_minutes(each, True) for each in (60, 90, 120, 720, 1440, 10_080)] == [
         120,
@@ -240,27 +244,27 @@ def test_what_comes_next() -> None:
     assert changing["cache.anthropic_ttl"].next == "5m" and changing["cache.anthropic_ttl"].changing
 
 
-def test_every_setting_of_caches_can_be_reached() -> None:
+def test_every_cache_setting_is_listed() -> None:
     names = {f"cache.{each.name}" for each in fields(CacheSettings)}
     assert {each.name for each in setting_items(CacheSettings(), {})} == names
 
 
-def test_where_a_setting_stands_and_how_values_are_said() -> None:
+def test_the_location_of_a_setting_and_its_formatted_value() -> None:
     item = setting_items(CacheSettings(), {})[1]
     assert place_of(item, None) == "memory-config.yaml"
     assert place_of(item, SettingLines()) == "default, not in memory-config.yaml"
     assert place_of(item, SettingLines({item.name: 41})) == "memory-config.yaml:41"
     assert place_of(item, SettingLines(problem="is not UTF-8 text")) == "is not UTF-8 text"
     values = [
-        said("cache.openai", True),
-        said("cache.anthropic_ttl", "1h"),
-        said("cache.gemini_ttl_minutes", 720),
+        setting_text("cache.openai", True),
+        setting_text("cache.anthropic_ttl", "1h"),
+        setting_text("cache.gemini_ttl_minutes", 720),
     ]
     assert values == ["on", "1 h", "12 h"]
 
 
 @given(st.text(max_size=60), st.integers(36, 200))
-def test_whatever_titles_models_and_reasons_hold_rows_keep_to_their_width(text: str, width: int) -> None:
+def test_rows_fit_their_width_for_any_title_model_and_reason(text: str, width: int) -> None:
     known = given_up("ses_x", text, 3, provider=text, model=text, sources=(text,), calls=1)
     entries = (DiscussionCache(known, text, text), DiscussionCache(state("ses_y", provider=text), text, ""))
     items = [item_of(each, NOW) for each in entries]

@@ -1,4 +1,4 @@
-"""A command line runs as the shell would run it, and its failures come back in words."""
+"""A command line runs as in a shell, and failures come back as messages."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from engine.errors import AutopoiesisError
 from tui.screens.workbench import commandline
 
 
-def test_it_is_the_same_command_line(tmp_path: Path) -> None:
+def test_the_command_line_is_that_of_the_shell(tmp_path: Path) -> None:
     output = commandline.run_line(tmp_path, "--help")
     assert "Usage: autopoiesis" in output and "trace" in output
     assert "\x1b" not in output
 
 
-def test_a_command_that_fails_says_what_it_printed(tmp_path: Path) -> None:
+def test_a_failed_command_raises_its_output(tmp_path: Path) -> None:
     with pytest.raises(AutopoiesisError, match="No such command 'nonsense'"):
         commandline.run_line(tmp_path, "nonsense")
 
 
-def test_a_line_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AutopoiesisError, match="close its quotes"):
+def test_an_unparsable_line_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AutopoiesisError, match="close the quotes"):
         commandline.run_line(tmp_path, "trace 'open")
 
 
-def test_what_needs_a_screen_is_sent_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(AutopoiesisError, match="watch needs a terminal of its own"):
+def test_commands_that_need_a_terminal_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(AutopoiesisError, match="watch needs its own terminal"):
         commandline.run_line(tmp_path, "watch --json")
 
 
-def test_what_takes_too_long_is_stopped(tmp_path: Path) -> None:
+def test_slow_commands_are_stopped(tmp_path: Path) -> None:
     with pytest.raises(AutopoiesisError, match="run it in a shell"):
         commandline.run_line(tmp_path, "--help", deadline_s=0.001)
 
 
-def test_words_are_passed_as_they_are(tmp_path: Path) -> None:
+def test_arguments_are_passed_unchanged(tmp_path: Path) -> None:
     with pytest.raises(AutopoiesisError) as caught:
         commandline.run_line(tmp_path, "'$(touch pwned); x'")
     assert "$(touch pwned); x" in str(caught.value)
@@ -47,7 +47,7 @@ def test_words_are_passed_as_they_are(tmp_path: Path) -> None:
 
 
 def starting(reader: Path) -> str:
-    """A command that starts a second process, which writes its number into a named pipe, and waits for it."""
+    """A command that starts a child process, which writes its pid to a named pipe, and waits for it."""
     second = f"import os, time; open({str(reader)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     return (
         f"print('begun', flush=True); import subprocess; subprocess.run([sys.executable, '-c', {second!r}])"
@@ -55,7 +55,7 @@ def starting(reader: Path) -> str:
 
 
 def ended(process: int) -> bool:
-    """Whether a process ends within a time that is ample."""
+    """Whether a process ends within a generous time."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
@@ -67,7 +67,7 @@ def ended(process: int) -> bool:
     return False
 
 
-def test_what_is_stopped_ends_with_all_it_started_and_keeps_what_it_printed(
+def test_a_stopped_command_ends_with_its_children_and_keeps_its_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop, reader = threading.Event(), tmp_path / "reader"

@@ -1,4 +1,4 @@
-"""One definition per command: keys, footer, help and palette agree because they come from it."""
+"""Each command is defined once; keys, footer, help and palette are derived from it."""
 
 from __future__ import annotations
 
@@ -81,19 +81,19 @@ SCREENS: dict[str, tuple[Catalog, Situation]] = {
     "jobs": (JobsScreen.catalog, JOB),
 }
 EATEN = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
-"""Keys that some terminals keep for themselves."""
+"""Keys that some terminals reserve."""
 SHARED = [each.name for each in BENCH if each.scope == "everywhere"]
 
 
 def meant(catalog: Catalog, key: str, situation: Situation) -> str:
-    """The name of the command that a key means; empty where it means none."""
+    """The name of the command that a key means; empty for none."""
     found = catalog.resolve(key, situation)
     assert catalog.means(key, situation) == (found is not None)
     return found.name if found is not None else ""
 
 
 def words(catalog: Catalog, situation: Situation) -> set[str]:
-    """The words of the footer."""
+    """The texts of the footer."""
     return {each for _keys, each in catalog.footer(situation)}
 
 
@@ -109,7 +109,7 @@ def test_every_command_says_what_it_does() -> None:
             assert set(each.keys) - EATEN or each.name in ("previous_panel", "palette"), (name, each.name)
 
 
-def test_no_command_is_out_of_reach() -> None:
+def test_every_command_is_reachable() -> None:
     for name, (catalog, situation) in SCREENS.items():
         panels = (*catalog.panels, *catalog.lines)
         more: list[dict[str, Any]] = [{"moved": True}, {}] if name == "tune" else [{}]
@@ -120,7 +120,7 @@ def test_no_command_is_out_of_reach() -> None:
         assert {each.name for each in catalog} <= reached, name
 
 
-def test_every_screen_has_what_all_screens_have() -> None:
+def test_every_screen_has_the_common_commands() -> None:
     assert len(SHARED) > 15
     for name, (catalog, _situation) in SCREENS.items():
         names = [each.name for each in catalog]
@@ -129,14 +129,16 @@ def test_every_screen_has_what_all_screens_have() -> None:
         assert all(each.when is None for each in catalog.commands[3:]), name  # what comes and goes is first
 
 
-def test_help_tells_of_every_command_that_means_something_here_and_of_no_other() -> None:
+def test_help_lists_exactly_the_commands_that_apply() -> None:
     for name, (catalog, situation) in SCREENS.items():
         for panel in (*catalog.panels, *catalog.lines):
             here = replace(situation, panel=panel)
             rows = [" ".join(row.text.split()) for row in help_lines(catalog, here, (), 400, PLAIN)]
             for each in catalog:
-                told = [row for row in rows if row.startswith(f"{each.shown_keys[0]} ") and each.help in row]
-                assert len(told) == each.applies(here), (name, panel, each.name)
+                listed = [
+                    row for row in rows if row.startswith(f"{each.shown_keys[0]} ") and each.help in row
+                ]
+                assert len(listed) == each.applies(here), (name, panel, each.name)
 
 
 def test_a_line_takes_letters_and_the_panels_take_keys() -> None:
@@ -170,7 +172,7 @@ def test_the_workbench_alone_has_nothing_to_go_back_to() -> None:
         assert bool(catalog["back"].refusal(situation)) == (name == "workbench")
 
 
-def test_a_command_of_a_panel_that_is_not_there_is_refused() -> None:
+def test_a_command_of_an_unknown_panel_is_refused() -> None:
     with pytest.raises(ValueError, match="leftt"):
 
         class Wrong(Commanded, panels=("left",)):
@@ -232,8 +234,8 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
     [
         (BENCH, "label_useful", replace(ACTIVATION, read_only=True), "read-only"),
         (BENCH, "label_useful", replace(ACTIVATION, topic=""), "no topic"),
-        (BENCH, "label_noise", replace(ACTIVATION, trying=True), "tried message"),
-        (BENCH, "edit", FEED, "no file"),
+        (BENCH, "label_noise", replace(ACTIVATION, trying=True), "not in the decision log"),
+        (BENCH, "edit", FEED, "not a file"),
         (BENCH, "next_match", FEED, "no filter"),
         (BENCH, "zoom", replace(FEED, zoomed=True), "enlarged already"),
         (BENCH, "unzoom", FEED, "no panel is enlarged"),
@@ -244,8 +246,8 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (TUNE, "threshold_right", replace(SCORES, topic=""), "no topic"),
         (TUNE, "apply", SCORES, "no threshold is moved"),
         (TUNE, "apply", replace(SCORES, moved=True, read_only=True), "read-only"),
-        (TUNE, "apply", replace(SCORES, moved=True, file=""), "no file"),
-        (TUNE, "fit", replace(SCORES, fitting=True), "under way"),
+        (TUNE, "apply", replace(SCORES, moved=True, file=""), "no longer exists"),
+        (TUNE, "fit", replace(SCORES, fitting=True), "fit is running"),
         (TUNE, "label_useful", replace(SCORES, read_only=True), "read-only"),
         (TUNE, "label_noise", replace(SCORES, decision=False), "no decision"),
         (TUNE, "open_decision", replace(SCORES, decision=False), "no decision"),
@@ -253,21 +255,21 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (SEARCH, "read", replace(RESULTS, result=False), "no result is selected"),
         (SEARCH, "copy_place", replace(RESULTS, result=False), "no result is selected"),
         (SEARCH, "toggle_why", replace(RESULTS, result=False), "no result is selected"),
-        (SEARCH, "edit", replace(RESULTS, file=""), "not there any more"),
+        (SEARCH, "edit", replace(RESULTS, file=""), "no longer exists"),
         (SEARCH, "ask_preset", replace(RESULTS, read_only=True), "read-only"),
         (CONTEXT, "whole", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "toggle_comparison", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "open", replace(SECTIONS, rows=0), "nothing here"),
-        (CONTEXT, "edit", replace(SECTIONS, file=""), "no file"),
+        (CONTEXT, "edit", replace(SECTIONS, file=""), "not come from a file"),
         (CONTEXT, "copy", replace(SECTIONS, rows=0), "nothing here"),
         (CONTEXT, "copy_prompt", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "write", replace(SECTIONS, read_only=True), "read-only"),
         (CACHE, "invalidate", replace(CACHED, discussion=""), "no discussion is selected"),
-        (CACHE, "invalidate", replace(CACHED, cached=False), "has no cache to give up"),
+        (CACHE, "invalidate", replace(CACHED, cached=False), "has no cache"),
         (CACHE, "invalidate", replace(CACHED, read_only=True), "read-only"),
-        (CACHE, "disable", replace(CACHED, caching=False), "switched off"),
+        (CACHE, "disable", replace(CACHED, caching=False), "already disabled"),
         (CACHE, "disable", replace(CACHED, read_only=True), "read-only"),
-        (CACHE, "enable", CACHED, "caching is on"),
+        (CACHE, "enable", CACHED, "already enabled"),
         (CACHE, "enable", replace(CACHED, caching=False, read_only=True), "read-only"),
         (CACHE, "edit", replace(CACHED, file=""), "no file"),
         (CACHE, "copy_id", replace(CACHED, discussion=""), "no discussion is selected"),
@@ -412,32 +414,32 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         await driven.press("question_mark", "G")
         assert "◷" in driven.text and "a schedule fired" in driven.text, step
         await driven.press("escape", "2", "question_mark", "G")
-        assert "across the gauge" in driven.text, step
+        assert "on the gauge" in driven.text, step
         await driven.press("escape", "1")
 
-        step = "the palette will not do what belongs elsewhere"
+        step = "the palette refuses commands of another panel"
         driven.bench.do(BENCH["label_useful"])
         await driven.settle()
         assert not driven.engine.asked("label"), step
         assert "belongs to another panel: activation" in driven.text, step
 
-        step = "the palette finds a command and does it"
+        step = "the palette finds and runs a command"
         await driven.press("ctrl+p")
         await driven.type("go to the ledger")
         await driven.press("enter")
         assert driven.panel() == "ledger", step
 
 
-async def test_a_command_chosen_by_name_is_done_where_it_applies(run: Run) -> None:
+async def test_a_command_chosen_by_name_runs_only_where_it_applies(run: Run) -> None:
     async with looking(run) as driven:
-        step = "what belongs to another panel is not done but said"
+        step = "a command of another panel is refused with a reason"
         await driven.press("2")
         driven.screen.do(CONTEXT["open"])
         await driven.settle()
         assert driven.zoomed() is None and driven.in_use() == "text", step
         assert "belongs to another panel: left-out, sections" in driven.said, step
 
-        step = "it leaves the line that it does not apply to"
+        step = "it leaves a line that it does not apply to"
         await driven.press("1", "slash")
         assert driven.in_use() == "name" and driven.screen.prompt.display, step
         driven.screen.do(CONTEXT["whole"])
@@ -451,7 +453,7 @@ async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
-        await driven.type("search everything")
+        await driven.type("search the memory")
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.type("pool")
@@ -467,7 +469,7 @@ async def test_the_palette_opens_the_ledger_and_lists_its_commands(run: Run) -> 
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
-        await driven.type("look at the ledger")
+        await driven.type("open the ledger")
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.settle()
@@ -482,10 +484,10 @@ async def test_the_palette_opens_the_caches_and_lists_their_commands(run: Run) -
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
-        await driven.type("look at the caches")
+        await driven.type("inspect the caches")
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.press("ctrl+p")
-        await driven.type("sums of another")
+        await driven.type("change the period")
         await driven.press("enter")
         await driven.until(lambda: driven.state.days == 1)

@@ -1,4 +1,4 @@
-"""The comparison over the real engine: two states beside each other, their recall, and taking one over."""
+"""The compare screen with the real engine: diffs, recall and merging."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ PROBE = """- question: Where do the harbour tables come from?
 
 
 class Compared(ScreenDriven[CompareScreen]):
-    """A running comparison and the hand that drives it."""
+    """Drives a running compare screen."""
 
     kind = CompareScreen
 
     def flat(self) -> str:
-        """What stands on the screen, free of frames and line ends."""
+        """The screen's text without frames and line breaks."""
         return " ".join(self.text.replace("│", " ").split())
 
     def names(self) -> list[str]:
-        """What can be compared."""
+        """The listed branches and snapshots."""
         return [each.name for each in self.screen.sides.items]
 
 
@@ -58,7 +58,7 @@ class Compared(ScreenDriven[CompareScreen]):
 async def opened(
     root: Path, size: tuple[int, int] = (120, 40), *, read_only: bool = False
 ) -> AsyncIterator[Compared]:
-    """The comparison of a workspace."""
+    """Opens the compare screen on a workspace."""
     with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
         app = WorkbenchApp(
             engine,
@@ -102,13 +102,13 @@ def _memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A memory in the person's home folder."""
+    """A memory in the user's home folder."""
     (tmp_path / ".gitconfig").write_text("[user]\nname = Robin\nemail = robin@example.org\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     return Path(shutil.copytree(_memory, tmp_path / "memory"))
 
 
-async def test_two_states_the_files_that_differ_both_texts_and_their_recall(
+async def test_two_sides_are_compared_by_files_texts_and_recall(
     root: Path, picture: Callable[[Driven, str], None]
 ) -> None:
     shutil.rmtree(root / ".git/logs")  # or the age of branches is that of the test's own run
@@ -128,10 +128,10 @@ async def test_two_states_the_files_that_differ_both_texts_and_their_recall(
         assert (
             "− - Gauge 20 stands at pier 20." in left and "+ - Gauge 20 has moved to the outer mole." in right
         )
-        assert "⋯ 10 lines the same" in driven.text and "Gauge 9 " not in driven.text
+        assert "⋯ 10 unchanged lines" in driven.text and "Gauge 9 " not in driven.text
         picture(driven, "compare/120x40")
         await driven.press("w")
-        assert "lines the same" not in driven.text and "Gauge 9 " in driven.text
+        assert "unchanged lines" not in driven.text and "Gauge 9 " in driven.text
         await driven.press("w", "1", "G", "l")
         assert "◂  memory/milestone/begun" in driven.text and "+1 −1" not in driven.line("2 differ")
         await driven.resize(*SIZES["80x24"])
@@ -149,15 +149,17 @@ async def test_two_states_the_files_that_differ_both_texts_and_their_recall(
         assert not driven.is_open()
 
 
-async def test_a_branch_is_taken_over_once_a_person_says_so(root: Path) -> None:
+async def test_a_branch_is_merged_after_confirmation(root: Path) -> None:
     head = git(root, "rev-parse", "HEAD")
     async with opened(root) as driven:
         await driven.press("m", "ctrl+r")  # which changes nothing
-        assert "2 files change here, +3 −2; nothing is done yet: m asks for your word" in driven.flat()
+        assert "2 files would change, +3 −2; nothing is merged yet: m asks for confirmation" in driven.flat()
         await driven.press("m", "enter")  # Cancel has the focus
         assert git(root, "rev-parse", "HEAD") == head
         await driven.press("m", "right", "enter")
-        await driven.until(lambda: "is taken over: commit " in driven.said and not driven.pending())
+        await driven.until(
+            lambda: "merged " in driven.said and "commit " in driven.said and not driven.pending()
+        )
         assert git(root, "log", "-1", "--format=%s") == "explore: take over tone"
         text = (root / FACTS).read_text()
         assert "outer mole" in text and "at the lock." in text and git(root, "status", "-s") == ""
@@ -165,14 +167,14 @@ async def test_a_branch_is_taken_over_once_a_person_says_so(root: Path) -> None:
 
         head = git(root, "rev-parse", "HEAD")
         await driven.press("m")
-        assert "extract/clash: both sides changed these" in driven.text
+        assert "extract/clash: conflicts" in driven.text
         for words in ("ours | - Gauge 3 stands at the lock.", "theirs | - Gauge 3 stands at pier 33."):
             assert words in driven.flat()
         await driven.press("m")
-        assert "nothing can be merged while both sides changed the same" in driven.said
+        assert "cannot merge: both sides changed the same content" in driven.said
         assert git(root, "rev-parse", "HEAD") == head and git(root, "branch", "--list", "extract/clash")
         await driven.press("escape", "1", "G", "r", "m")
-        assert "the right side is no branch explore/ or extract/" in driven.said
+        assert "the right side is not an explore/ or extract/ branch" in driven.said
         await driven.press("k", "l", "m")
         assert driven.screen.merge is None
     async with opened(root, read_only=True) as driven:
@@ -180,7 +182,7 @@ async def test_a_branch_is_taken_over_once_a_person_says_so(root: Path) -> None:
         assert "the workspace is read-only" in driven.said
 
 
-async def test_text_of_others_is_no_markup_and_no_terminal_sequence(root: Path) -> None:
+async def test_foreign_text_is_not_markup_or_a_terminal_sequence(root: Path) -> None:
     bad = [each.replace("\0", "") for each in HOSTILE if each.replace("\0", "").strip()]
     git(root, "checkout", "-q", "explore/tone")
     (root / "knowledge/-rf [b]\x1b[31m\n\u202e.md").write_bytes("".join(bad).encode("utf-8", "surrogatepass"))
@@ -199,7 +201,7 @@ async def test_text_of_others_is_no_markup_and_no_terminal_sequence(root: Path) 
             assert driven.is_open()
 
 
-async def test_without_a_past_or_a_branch_it_says_why(run: Run, root: Path) -> None:
+async def test_without_history_or_branches_it_says_why(run: Run, root: Path) -> None:
     async with run((80, 24)) as workbench:
         driven = Compared(workbench.app, workbench.pilot, workbench.engine)
         await driven.press("B")
@@ -210,4 +212,4 @@ async def test_without_a_past_or_a_branch_it_says_why(run: Run, root: Path) -> N
         git(root, "branch", "-q", "-D", name)
     git(root, "tag", "-d", "memory/milestone/begun")
     async with opened(root) as driven:
-        assert "nothing to compare with yet: autopoiesis history explore NAME" in driven.flat()
+        assert "autopoiesis history explore NAME" in driven.flat()

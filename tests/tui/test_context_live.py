@@ -1,4 +1,4 @@
-"""The context screen while things happen: other messages, late answers, huge and hostile prompts."""
+"""The context screen with changing messages, late answers, and huge and hostile prompts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOO_MUCH = BudgetError(
 )
 
 
-async def test_while_it_is_compiled_it_says_so_and_keys_go_on(run: Run) -> None:
+async def test_while_compiling_the_screen_says_so_and_keys_work(run: Run) -> None:
     still = threading.Event()
     async with looking(run, settle=False, gates={"compile_of": still}) as driven:
         await driven.until(lambda: "compiling …" in driven.text)
@@ -36,7 +36,7 @@ async def test_while_it_is_compiled_it_says_so_and_keys_go_on(run: Run) -> None:
         assert "knowledge/identity/SOUL.md" in driven.text and "compiling" not in driven.text
 
 
-async def test_leaving_while_it_is_compiled_waits_for_nothing(run: Run) -> None:
+async def test_leaving_while_compiling_does_not_wait(run: Run) -> None:
     still = threading.Event()
     async with looking(run, settle=False, gates={"compile_of": still}) as driven:
         await driven.until(lambda: "compiling …" in driven.text)
@@ -47,13 +47,13 @@ async def test_leaving_while_it_is_compiled_waits_for_nothing(run: Run) -> None:
         assert driven.panel() == "feed" and not driven.bench.followers
 
 
-async def test_it_follows_the_message_in_view_and_keeps_the_selected_section(run: Run) -> None:
+async def test_the_screen_follows_the_message_and_keeps_the_selected_section(run: Run) -> None:
     async with looking(run) as driven:
         await driven.press("j", "j", "j", "2", "j")
-        placed, at = driven.state.placed, driven.screen.text.scroll_offset.y
+        prepared, at = driven.state.prepared, driven.screen.text.scroll_offset.y
         driven.engine.compiled = replace(prompt())
         await driven.press("ctrl+r")
-        assert driven.state.placed is placed and driven.screen.text.scroll_offset.y == at
+        assert driven.state.prepared is prepared and driven.screen.text.scroll_offset.y == at
         await driven.press("1", "g")
         driven.engine.compiled = prompt()
         while driven.label != "topic:github-pr-review":
@@ -91,7 +91,7 @@ async def test_it_follows_the_message_in_view_and_keeps_the_selected_section(run
         assert driven.state.compiled is newest
 
 
-async def test_the_place_in_the_text_survives_another_prompt_and_another_size(run: Run) -> None:
+async def test_the_scroll_position_survives_a_new_prompt_and_a_resize(run: Run) -> None:
     async with looking(run, (80, 24)) as driven:
         await driven.press(*["j"] * 3, "2", "j", "j", "j")
         line = driven.screen.text.line_in_view
@@ -127,7 +127,7 @@ async def test_a_late_comparison_is_dropped(run: Run) -> None:
         assert driven.state.comparison is not None and driven.state.comparison.after is newest
 
 
-async def test_a_budget_error_is_shown_with_its_cure_and_goes_away(run: Run, engine: FakeEngine) -> None:
+async def test_a_budget_error_is_shown_with_a_hint_and_goes_away(run: Run, engine: FakeEngine) -> None:
     engine.failing["compile_of"] = TOO_MUCH
     async with looking(run) as driven:
         text = " ".join(driven.text.replace("│", " ").split())
@@ -139,17 +139,17 @@ async def test_a_budget_error_is_shown_with_its_cure_and_goes_away(run: Run, eng
 
 
 @pytest.mark.parametrize("entries", [[], [FeedEntry(NOW, "file", "knowledge/facts.md", "changed")]])
-async def test_without_a_message_it_is_the_prompt_without_one(run: Run, entries: list[FeedEntry]) -> None:
+async def test_without_a_message_the_bare_prompt_is_shown(run: Run, entries: list[FeedEntry]) -> None:
     async with looking(run, entries=entries) as driven:
-        assert "this is the prompt without one" in driven.text
+        assert "showing the prompt without one" in driven.text
         assert driven.engine.asked("try_message") == [("try_message", "")]
         await driven.press("d")
-        assert "There is no message before it to compare with." in " ".join(driven.text.split())
+        assert "No earlier message to compare with." in " ".join(driven.text.split())
         await driven.press("j", "t")
         assert "<!-- identity:SOUL.md -->" in driven.text
 
 
-async def test_without_a_message_an_error_has_its_cure_too(run: Run, engine: FakeEngine) -> None:
+async def test_without_a_message_an_error_also_has_a_hint(run: Run, engine: FakeEngine) -> None:
     engine.failing["try_message"] = TOO_MUCH
     async with looking(run, entries=[]) as driven:
         assert "shorten the message" in " ".join(driven.text.split())
@@ -167,7 +167,7 @@ async def test_a_tried_message_is_followed_as_it_is_kept(run: Run) -> None:
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_thousands_of_sections_and_100_000_tokens_scroll_at_once(
+async def test_thousands_of_sections_and_100_000_tokens_scroll_immediately(
     run: Run, size: tuple[int, int]
 ) -> None:
     async with looking(run, size, compiled=huge()) as driven:
@@ -189,7 +189,7 @@ async def test_a_single_line_of_a_megabyte_is_broken(run: Run) -> None:
 
 
 def poisoned(text: str) -> Compiled:
-    """A prompt with a text wherever one is shown."""
+    """A prompt with a text in every displayed place."""
     compiled = prompt()
     sections = tuple(
         replace(each, label=text, source=text, lines=text, why=text, text=f"{text}\n{each.text}")
@@ -227,12 +227,12 @@ async def test_hostile_text_is_shown_as_text_and_does_nothing(run: Run) -> None:
         for text in ("[todo] buy", "[/]", "[red]no[/red]"):  # what looks like markup keeps all its words
             driven.engine.compiled = poisoned(text)
             await driven.press("ctrl+r")
-            if not driven.screen.out_open:
+            if not driven.screen.left_out_open:
                 await driven.press("o")
             assert driven.text.count(text) > 30
 
 
-async def test_what_comes_in_while_the_screen_is_taken_down_is_for_nobody(run: Run) -> None:
+async def test_events_during_teardown_are_ignored(run: Run) -> None:
     async with looking(run) as driven:
         await driven.screen.query_one(Footer).remove()
         driven.screen.follow()

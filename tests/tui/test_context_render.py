@@ -1,4 +1,4 @@
-"""What the context screen draws with: breaking lines, finding sections, and rows that fit."""
+"""Drawing of the context screen: line breaking, locating sections, and fitting rows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tui.screens.context.lists import (
     rule_text,
     section_items,
 )
-from tui.screens.context.prompt import NOWHERE, left_out_order, place
+from tui.screens.context.prompt import NOWHERE, left_out_order, prepare
 from tui.screens.context.text import TextPage, draw_part, gutter_of, parts_of
 
 
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(4, 40))
-def test_broken_lines_fit_and_lose_nothing_but_blanks(lines: list[str], width: int) -> None:
+def test_wrapped_lines_fit_and_lose_only_spaces(lines: list[str], width: int) -> None:
     shown = [visible(line.replace("\n", " ")) for line in lines]
     parts = parts_of(shown, width)
     assert [at for at, _start, _end in parts] == sorted(at for at, _start, _end in parts)
@@ -43,14 +43,14 @@ def test_broken_lines_fit_and_lose_nothing_but_blanks(lines: list[str], width: i
             assert line[end:following] in ("", " ")
 
 
-def test_words_stay_whole_where_they_can() -> None:
+def test_words_are_not_split_if_possible() -> None:
     line = "one two three four"
     assert [line[start:end] for _at, start, end in parts_of([line], 9)] == ["one two", "three", "four"]
     wide = "日本 日本語 日本"
     assert [wide[start:end] for _at, start, end in parts_of([wide], 7)] == ["日本", "日本語", "日本"]
 
 
-def test_numbers_stand_before_the_first_part_of_a_line_only() -> None:
+def test_only_the_first_part_of_a_line_is_numbered() -> None:
     page = TextPage(("abc def", "x"), (98, 0))
     gutter = gutter_of(page)
     parts = parts_of(page.lines, 4)
@@ -62,34 +62,34 @@ def test_numbers_stand_before_the_first_part_of_a_line_only() -> None:
     assert gutter_of(TextPage(("x",), (0,))) == 0
 
 
-def test_signs_stand_apart_from_the_lines() -> None:
+def test_diff_signs_are_split_from_the_lines() -> None:
     page = TextPage(("@@ -1 +1 @@", "- old", "same"), signs=("@", "-", " "))
     drawn = [draw_part(page, part, gutter_of(page), PLAIN).text for part in parts_of(page.lines, 20)]
     assert drawn == ["  @@ -1 +1 @@", "- - old", "  same"]
 
 
-def test_every_section_is_found_where_it_stands() -> None:
+def test_every_section_is_located_in_the_text() -> None:
     twice = [*candidates(), *(each for each in candidates("again") if each.layer == 12)]
-    placed = place(compiled_of(twice), len)
-    assert sorted(placed.markers) == list(placed.markers) and NOWHERE not in placed.markers
-    assert len(set(placed.markers)) == len(placed.markers)
-    for index, marker in enumerate(placed.markers):
-        following = (*placed.markers[index + 1 :], len(placed.lines))[0]
-        assert marker < placed.ends[index] <= following
+    prepared = prepare(compiled_of(twice), len)
+    assert sorted(prepared.markers) == list(prepared.markers) and NOWHERE not in prepared.markers
+    assert len(set(prepared.markers)) == len(prepared.markers)
+    for index, marker in enumerate(prepared.markers):
+        following = (*prepared.markers[index + 1 :], len(prepared.lines))[0]
+        assert marker < prepared.ends[index] <= following
 
 
-def test_sections_that_stand_nowhere_do_no_harm() -> None:
-    placed = place(prompt(text="something else"), len)
-    assert set(placed.markers) == {NOWHERE} and set(placed.ends) == {0}
-    assert section_items(placed)
+def test_sections_missing_from_the_text_are_harmless() -> None:
+    prepared = prepare(prompt(text="something else"), len)
+    assert set(prepared.markers) == {NOWHERE} and set(prepared.ends) == {0}
+    assert section_items(prepared)
 
 
 def test_an_empty_prompt_has_no_rows() -> None:
     empty = Compiled("", 0, 0, 0, (), (), (), 0, (), (), 0)
-    assert section_items(place(empty, len)) == []
+    assert section_items(prepare(empty, len)) == []
 
 
-def test_what_one_more_kb_brings_comes_first_and_nothing_twice() -> None:
+def test_what_one_more_kb_would_include_comes_first_and_only_once() -> None:
     order = left_out_order(LEFT_OUT, (LEFT_OUT[3], LEFT_OUT[1]))
     assert order == (LEFT_OUT[3], LEFT_OUT[1], LEFT_OUT[0], LEFT_OUT[2], LEFT_OUT[4])
     rows = left_out_items(order, 2, 1024)
@@ -97,7 +97,7 @@ def test_what_one_more_kb_brings_comes_first_and_nothing_twice() -> None:
     assert all(isinstance(row, SectionItem) for row in left_out_items(order, 0, 1024))
 
 
-def test_many_search_results_that_were_left_out_are_one_row_behind_the_rest() -> None:
+def test_many_left_out_search_results_are_one_row_after_the_rest() -> None:
     compiled = with_many_results()
     order = left_out_order(compiled.left_out, compiled.next_kb)
     assert [each.label for each in order[:4]] == [
@@ -123,7 +123,7 @@ def test_rows_fit_their_width(width: int) -> None:
     compiled = prompt()
     comparison = compare(prompt_before(broken=True), compiled)
     lists = (
-        section_items(place(compiled, len)),
+        section_items(prepare(compiled, len)),
         left_out_items(LEFT_OUT, 2, 1024),
         left_out_items(with_many_results().left_out, 0, 1024, unfolded=True),
         difference_items(comparison),
@@ -141,7 +141,7 @@ def test_rows_fit_their_width(width: int) -> None:
     assert all(row.cells <= max(width, 24) for row in left_out_detail(LEFT_OUT[0], max(width, 24), PLAIN)[1:])
 
 
-def test_a_rule_says_as_much_as_there_is_room_for() -> None:
+def test_a_rule_shows_the_longest_text_that_fits() -> None:
     rule = RuleItem(True, 11_676, 3_427)
     assert rule_text(rule, 80) == "stable prefix ends here: 3,427 tokens, 11,676 characters · cache boundary"
     assert rule_text(rule, 60) == "stable prefix ends here: 3,427 tokens, 11,676 characters"
@@ -150,7 +150,7 @@ def test_a_rule_says_as_much_as_there_is_room_for() -> None:
 
 
 @pytest.mark.parametrize("width", [200, 118, 78, 58])
-def test_the_summary_of_a_difference_names_the_byte_wherever_it_can(width: int) -> None:
+def test_the_summary_of_a_difference_names_the_byte_if_it_fits(width: int) -> None:
     comparison = compare(prompt_before(broken=True), prompt())
     text = "".join(words for words, _style in difference_summary(comparison, width, PLAIN))
     assert "byte 1,588" in text[:width] and "+2" in text and "-1" in text and "~3" in text

@@ -1,4 +1,4 @@
-"""The feed: any length, followed until a hand moves, filtered, and never a queue of work behind it."""
+"""The feed: long feeds, following, filtering, and fetching no more than needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def many() -> list[FeedEntry]:
     ]
 
 
-async def test_a_hundred_thousand_rows_cost_what_a_screenful_costs(run: Run, many: list[FeedEntry]) -> None:
+async def test_a_hundred_thousand_rows_cost_no_more_than_a_screenful(run: Run, many: list[FeedEntry]) -> None:
     async with run(entries=many) as driven:
         feed = driven.bench.feed
         height = feed.size.height
@@ -44,14 +44,14 @@ async def test_a_hundred_thousand_rows_cost_what_a_screenful_costs(run: Run, man
         assert feed.drawn == drawn
 
 
-async def test_it_is_followed_until_a_hand_moves_and_a_chosen_row_stays_chosen(run: Run) -> None:
+async def test_the_feed_is_followed_until_the_user_moves_and_keeps_the_selection(run: Run) -> None:
     async with run((80, 24)) as driven:
         feed = driven.bench.feed
-        step = "begins with the newest message, and the tail in view"
+        step = "starts with the newest message and the tail in view"
         assert feed.selected is not None and feed.selected.text.startswith("Can you review"), step
         assert "memory: 3 fa" in driven.text, step
 
-        step = "follows what comes"
+        step = "follows new messages"
         more = [FeedEntry(NOW, "user", f"later {number}", "", f"later#{number}") for number in range(30)]
         driven.engine.entries = [*driven.engine.entries, *more]
         feed.show(driven.engine.entries)
@@ -60,7 +60,7 @@ async def test_it_is_followed_until_a_hand_moves_and_a_chosen_row_stays_chosen(r
         assert "later 29" in driven.text, step
         assert driven.bench.activation.shown.key == "later#29", step
 
-        step = "a hand on it ends the following"
+        step = "moving by hand stops following"
         await driven.press("k", "k")
         chosen = feed.selected
         driven.engine.entries = [*driven.engine.entries, FeedEntry(NOW, "user", "the last", "", "last#0")]
@@ -69,16 +69,16 @@ async def test_it_is_followed_until_a_hand_moves_and_a_chosen_row_stays_chosen(r
         assert feed.selected == chosen, step
         assert "G follows" in driven.text, step
 
-        step = "G brings it back"
+        step = "G resumes following"
         await driven.press("G")
         assert feed.selected is not None and feed.selected.text == "the last", step
         assert "following" in driven.text, step
 
-        step = "a row that is no message says so"
+        step = "a row that is not a message says so"
         await driven.press("g", "j", "j")
         assert "nothing was scored" in driven.text, step
 
-        step = "the selection stays when old rows fall off"
+        step = "the selection stays when old rows are dropped"
         await driven.press("j")
         chosen = feed.selected
         driven.engine.entries = driven.engine.entries[2:]
@@ -95,7 +95,7 @@ async def test_it_is_followed_until_a_hand_moves_and_a_chosen_row_stays_chosen(r
         assert driven.bench.activation.selected == topic, step
 
 
-async def test_moving_fast_asks_only_for_the_row_it_ends_on(run: Run) -> None:
+async def test_moving_fast_fetches_only_the_last_row(run: Run) -> None:
     async with run() as driven:
         still = threading.Event()
         driven.engine.gates["trace_of"] = still
@@ -109,7 +109,7 @@ async def test_moving_fast_asks_only_for_the_row_it_ends_on(run: Run) -> None:
         assert selected is not None and keys[-1] == selected.key == driven.bench.activation.shown.key
 
 
-async def test_the_filter_narrows_marks_and_goes_round(run: Run) -> None:
+async def test_the_filter_narrows_highlights_and_wraps_around(run: Run) -> None:
     async with run() as driven:
         feed = driven.bench.feed
         await driven.press("slash")
@@ -124,19 +124,19 @@ async def test_the_filter_narrows_marks_and_goes_round(run: Run) -> None:
         await driven.press("N", "N")
         assert feed.cursor == (start - 1) % 3
 
-        step = "new rows pass the filter too"
+        step = "new rows are filtered too"
         feed.show([*driven.engine.entries, FeedEntry(NOW, "user", "more mail", "", "m#0")])
         assert feed.row_count == 4, step
         feed.filter("nothing like this")
         await driven.settle()
-        assert "nothing holds these words" in driven.text, step
+        assert "no matches" in driven.text, step
 
-        step = "esc shows all"
+        step = "esc clears the filter"
         feed.show(driven.engine.entries)
         await driven.press("escape")
         assert feed.row_count == 11, step
 
-        step = "the filter finds a row by a note that came later"
+        step = "the filter finds a row by a note that arrived later"
         rows = [FeedEntry(NOW, "user", f"message {number}", key=f"k{number}") for number in range(50)]
         feed.show(rows)
         feed.filter("release")
@@ -147,20 +147,20 @@ async def test_the_filter_narrows_marks_and_goes_round(run: Run) -> None:
         assert "message 7" in driven.text, step
 
 
-async def test_a_trace_that_cannot_be_had_says_why_and_rows_of_other_days_show_theirs(
+async def test_a_missing_trace_says_why_and_rows_of_other_days_show_the_day(
     run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.failing["trace_of"] = AutopoiesisError("is gone", where="a.md#3", hint="rescan")
     async with run((80, 24)) as driven:
         assert "a.md#3: is gone; rescan" in driven.text
 
-        step = "a row of another day shows its day where there is no room for both"
+        step = "a row of another day shows the day if there is no room for both"
         yesterday = FeedEntry(NOW - timedelta(days=1), "user", "before", key="a")
         driven.bench.feed.show([yesterday, FeedEntry(NOW, "user", "now", key="b")])
         await driven.settle()
         assert f"{yesterday.at:%m-%d} ← before" in driven.text and f"{NOW:%H:%M} ← now" in driven.text, step
 
-        step = "a day begins with its first row, and an older one that comes late does not end it"
+        step = "a day starts with its first row, and a late older row does not end it"
         tomorrow = FeedEntry(NOW + timedelta(days=1), "user", "after", key="c")
         late = FeedEntry(NOW - timedelta(days=2), "user", "late", key="d")
         seen: list[int] = []
@@ -180,19 +180,19 @@ async def test_a_trace_that_cannot_be_had_says_why_and_rows_of_other_days_show_t
         assert f"{late.at:%m-%d} ← late" in driven.text, step
         assert seen == [2, 3], "rows that were there before were looked at again"
 
-        step = "other content has a newest day of its own"
+        step = "other content has its own newest day"
         driven.bench.feed.show(rows[:2])
         await driven.settle()
         assert f"{NOW:%H:%M} ← now" in driven.text, step
 
 
-def test_every_kind_has_a_sign_and_a_meaning() -> None:
+def test_every_kind_has_a_sign_and_a_description() -> None:
     assert set(KINDS) == set(get_args(FeedKind))
     assert len({sign for sign, _meaning in KINDS.values()}) == len(KINDS)
 
 
 @pytest.mark.parametrize("width", [10, 20, 40, 70, 200])
-def test_a_row_never_outgrows_its_width(width: int) -> None:
+def test_rows_fit_their_width(width: int) -> None:
     for entry in feed_entries():
         assert feed_row(entry, width, PLAIN).strip(width).cell_length == width
         assert feed_row(entry, width, PLAIN).cells <= max(width, 10)

@@ -1,4 +1,4 @@
-"""Hostile text in every place of the workbench: it is shown as text, and only as text."""
+"""Hostile text anywhere in the workbench is shown only as text."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ HOSTILE = [
     "\udc9b\ud800",
 ]
 TOGETHER = ["".join(HOSTILE[:4]), "".join(HOSTILE[4:])]
-"""The same in two: for the many keys of a screen, after each was seen alone."""
+"""The strings joined into two, for screens with many keys, once each was seen alone."""
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def drawn(driven: Driven) -> Iterator[str]:
-    """What goes to the terminal, line by line, with the escape codes of styles taken out."""
+    """The terminal output by line, without style escape codes."""
     for strip in driven.app.screen._compositor.render_strips():
         assert not any(segment.style and segment.style.link for segment in strip)
         assert not any(segment.style and segment.style.meta.get("@click") for segment in strip)
@@ -44,7 +44,7 @@ def drawn(driven: Driven) -> Iterator[str]:
 
 
 def assert_harmless(driven: Driven) -> None:
-    """No character on the screen steers the terminal."""
+    """No control character is on the screen."""
     for line in drawn(driven):
         for character in line:
             assert unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp"), repr(line)
@@ -53,7 +53,7 @@ def assert_harmless(driven: Driven) -> None:
 
 
 async def each_alone(driven: Driven, poison: Callable[[str], None]) -> None:
-    """Puts one hostile string after the other into the screen that is open."""
+    """Feeds hostile strings to the open screen, one after another."""
     for text in HOSTILE:
         poison(text)
         driven.app.clear_notifications()
@@ -63,7 +63,7 @@ async def each_alone(driven: Driven, poison: Callable[[str], None]) -> None:
 
 
 def poison(engine: FakeEngine, text: str) -> None:
-    """Puts a text wherever the workbench shows one."""
+    """Puts a text in every place that the workbench displays."""
     kinds: tuple[FeedKind, ...] = ("error", "file", "commit", "tool", "user")
     engine.entries = [
         FeedEntry(NOW, kind, text, text, f"{text}#{number}" if kind == "user" else "")
@@ -93,7 +93,7 @@ def poison(engine: FakeEngine, text: str) -> None:
     engine.output = text
 
 
-async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run, engine: FakeEngine) -> None:
+async def test_hostile_text_is_shown_and_has_no_effect(run: Run, engine: FakeEngine) -> None:
     poison(engine, HOSTILE[0])
     async with run((80, 24)) as driven:
         for size in ((80, 24), (120, 40)):
@@ -129,7 +129,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run, engine: Fake
 
 
 async def pages_and_lines_show_it(driven: Driven, text: str) -> None:
-    """Opens every page and line of the workbench."""
+    """Opens every page and input line of the workbench."""
     await driven.press("1", "G")
     for keys in (["2", "enter"], ["4", "enter"], ["5", "enter"], ["exclamation_mark"], ["question_mark"]):
         await driven.press(*keys)
@@ -145,7 +145,7 @@ async def pages_and_lines_show_it(driven: Driven, text: str) -> None:
     await driven.press("escape")
 
 
-async def test_the_net_behind_the_door_is_part_of_the_application(run: Run) -> None:
+async def test_the_control_filter_is_part_of_the_application(run: Run) -> None:
     async with run() as driven:
         driven.bench.feed.border_title = "x\x1b]52;c;x\x07"
         driven.bench.refresh()

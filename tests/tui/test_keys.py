@@ -1,4 +1,4 @@
-"""The keys: where they lead, what backs out of what, and what leaves a trace in a file."""
+"""The workbench's keys: navigation, backing out, and saved preferences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.kit.preferences import Preferences
 PANELS = {"1": "feed", "2": "activation", "3": "digest", "4": "ledger", "5": "budget"}
 
 
-async def test_numbers_tab_enter_and_plus_lead_round_the_panels(run: Run) -> None:
+async def test_numbers_tab_enter_and_plus_move_between_panels(run: Run) -> None:
     async with run() as driven:
         for key, name in PANELS.items():
             await driven.press(key)
@@ -45,7 +45,7 @@ async def test_numbers_tab_enter_and_plus_lead_round_the_panels(run: Run) -> Non
         assert "q quits, esc backs out" in driven.text
 
 
-async def test_where_panels_are_folded_they_open_over_the_area(run: Run) -> None:
+async def test_folded_panels_open_full_size(run: Run) -> None:
     async with run((80, 24)) as driven:
         seen = []
         for _press in range(3):
@@ -127,7 +127,7 @@ async def test_the_theme_changes_and_is_remembered(run: Run, home: Path) -> None
         assert driven.app.theme != first
 
 
-async def test_a_theme_that_cannot_be_remembered_is_used_all_the_same(run: Run, home: Path) -> None:
+async def test_a_theme_that_cannot_be_saved_is_still_used(run: Run, home: Path) -> None:
     (home / "tui.yaml").mkdir()
     async with run() as driven:
         first = driven.app.theme
@@ -136,7 +136,7 @@ async def test_a_theme_that_cannot_be_remembered_is_used_all_the_same(run: Run, 
         assert "cannot be" in driven.text
 
 
-async def test_copying_and_editing_are_about_the_selection(
+async def test_copying_and_editing_apply_to_the_selection(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     editor = tmp_path / "editor"
@@ -165,7 +165,7 @@ async def test_copying_and_editing_are_about_the_selection(
         assert "cannot be handed to an editor" in driven.text
 
 
-async def test_a_copy_of_too_much_says_so(run: Run) -> None:
+async def test_copying_too_much_says_so(run: Run) -> None:
     async with run(entries=[FeedEntry(NOW, "user", "x" * 150_000, "", "a#0")]) as driven:
         await driven.press("Y")
         assert len(driven.app.clipboard) == 100_000

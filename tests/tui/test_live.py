@@ -1,4 +1,4 @@
-"""What comes in while the workbench is open: bursts, questions, progress, errors; and silence."""
+"""Events while the workbench is open: bursts, questions, progress and errors."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def turn(number: int) -> TurnArrived:
     return TurnArrived(NOW, f"t#{number}", "t", "ses", said)
 
 
-async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
+async def test_changes_are_read_once_and_shown(run: Run) -> None:
     async with run((200, 60)) as driven:
         engine, bench = driven.engine, driven.bench
-        step = "a burst is one reading"
+        step = "a burst causes one read"
         engine.calls.clear()
         engine.publish(*(turn(number) for number in range(500)))
         engine.entries = [*engine.entries, FeedEntry(NOW, "user", "turn 499", "", "t#499")]
@@ -55,7 +55,7 @@ async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
         assert not engine.asked("ledger"), step
         assert "turn 499" in driven.text, step
 
-        step = "events come from any thread"
+        step = "events arrive from any thread"
         engine.calls.clear()
         threads = [threading.Thread(target=engine.publish, args=(turn(number),)) for number in range(20)]
         for thread in threads:
@@ -65,7 +65,7 @@ async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
         await driven.settle()
         assert 1 <= len(engine.asked("feed")) <= 2, step
 
-        step = "a new trace of the message in view is fetched"
+        step = "a new trace of the selected message is fetched"
         key = bench.shown.key
         engine.calls.clear()
         engine.traces[key] = replace(review_trace(), rows=review_trace().rows[:1])
@@ -80,7 +80,7 @@ async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
         await driven.settle()
         assert "1,234/8,192" in driven.lines[0], step
 
-        step = "what search finds now stands in the prompt that is shown"
+        step = "new search results appear in the shown prompt"
         engine.calls.clear()
         engine.compiled = replace(review_compiled(), tokens=4321)
         engine.publish(Indexed(3))
@@ -94,7 +94,7 @@ async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
         await driven.settle()
         assert "nothing harvested yet" in driven.text, step
 
-        step = "the digest goes off"
+        step = "the digest is turned off"
         assert "3.1/4.0 KB · on" in driven.text, step
         engine.digest_view = DigestView(False, 0, 4096, "")
         engine.publish(FileChanged(NOW, "knowledge/digest.md", "removed"))
@@ -110,13 +110,13 @@ async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
             await driven.settle()
             assert f"git {branch}" in driven.lines[0], step
 
-        step = "a watch that fails over is seen"
+        step = "a failing watch is shown"
         engine.status_value = status_view(watch_mode="polling", watch_why="too many folders")
         engine.publish(WatchState("polling", "too many folders"))
         await driven.settle()
         assert "◐ polling" in driven.lines[0] and "too many folders" in driven.lines[0], step
 
-        step = "indexing shows how far it is and goes away"
+        step = "indexing progress is shown and disappears"
         engine.publish(IndexProgress(120, 1204))
         await driven.settle()
         assert "indexing 120/1,204" in driven.lines[0], step
@@ -124,12 +124,12 @@ async def test_what_comes_in_is_read_once_and_shown(run: Run) -> None:
         await driven.settle()
         assert "indexing" not in driven.lines[0], step
 
-        step = "errors are told"
+        step = "errors are reported"
         engine.publish(ErrorReported(NOW, "the index is broken; it is built again"))
         await driven.settle()
         assert "the index is broken; it is built again" in driven.text, step
 
-        step = "a message being typed is left alone by the index"
+        step = "the index does not affect a message being typed"
         await driven.press("i", *"hello", "enter")
         engine.calls.clear()
         engine.publish(Indexed(3))
@@ -159,7 +159,7 @@ async def test_nothing_is_drawn_while_nothing_changes(run: Run, monkeypatch: pyt
         assert not drawn
 
 
-async def test_an_engine_that_cannot_be_read_is_told_once(run: Run, engine: FakeEngine) -> None:
+async def test_an_unreadable_engine_is_reported_once(run: Run, engine: FakeEngine) -> None:
     engine.failing["status"] = AutopoiesisError("git is missing", hint="install it")
     engine.failing["ledger"] = AutopoiesisError("the ledger is locked")
     async with run() as driven:
@@ -170,14 +170,14 @@ async def test_an_engine_that_cannot_be_read_is_told_once(run: Run, engine: Fake
         assert driven.text.count("the ledger is locked") == 1
 
 
-async def test_the_engine_is_started_and_let_go(run: Run, engine: FakeEngine) -> None:
+async def test_the_engine_is_started_and_stopped(run: Run, engine: FakeEngine) -> None:
     async with run() as driven:
         assert driven.bench.is_mounted
         assert (engine.started, len(engine.handlers)) == (True, 1)
     assert [engine.started, len(engine.handlers)] == [False, 0]
 
 
-async def test_questions_are_asked_answered_and_run_out(run: Run) -> None:
+async def test_questions_are_asked_answered_and_time_out(run: Run) -> None:
     async with run() as driven:
         engine, bench = driven.engine, driven.bench
         step = "a question is answered once, from any panel"
@@ -191,7 +191,7 @@ async def test_questions_are_asked_answered_and_run_out(run: Run) -> None:
         assert engine.asked("answer") == [("answer", "q1", True), ("answer", "q2", False)], step
         assert "the gate asks" not in driven.text, step
 
-        step = "a letter that does something here answers no question"
+        step = "a letter with a meaning here does not answer a question"
         engine.calls.clear()
         await driven.press("2")
         engine.publish(ASKED)
@@ -202,7 +202,7 @@ async def test_questions_are_asked_answered_and_run_out(run: Run) -> None:
         await driven.press("ctrl+n")
         assert engine.asked("answer") == [("answer", ASKED.question_id, False)], step
 
-        step = "one that is settled elsewhere goes away"
+        step = "a question answered elsewhere disappears"
         engine.calls.clear()
         engine.publish(ASKED)
         await driven.settle()
@@ -211,7 +211,7 @@ async def test_questions_are_asked_answered_and_run_out(run: Run) -> None:
         await driven.settle()
         assert "the gate asks" not in driven.text, step
 
-        step = "typing goes on while one is open"
+        step = "typing continues while a question is open"
         await driven.press("i")
         engine.publish(ASKED)
         await driven.settle()
@@ -238,7 +238,7 @@ async def test_questions_are_asked_answered_and_run_out(run: Run) -> None:
         assert not engine.asked("answer"), step
 
 
-async def test_a_key_that_was_meant_for_something_else_is_no_answer(run: Run) -> None:
+async def test_a_key_meant_for_something_else_is_not_an_answer(run: Run) -> None:
     async with run(grace_s=0.4) as driven:
         driven.engine.publish(ASKED)
         await driven.settle()

@@ -1,4 +1,4 @@
-"""A terminal that is gone keeps nobody waiting who still draws for it."""
+"""Drawing to a lost terminal does not block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Gone(io.StringIO):
 
 
 @pytest.mark.timeout(30)
-def test_drawing_goes_on_for_a_terminal_that_is_gone() -> None:
+def test_drawing_continues_for_a_lost_terminal() -> None:
     thread = WriterThread(Output(_Gone()))  # type: ignore[arg-type]
     thread.start()
     for _ in range(10 * MAX_QUEUED_WRITES):

@@ -1,4 +1,4 @@
-"""Panels 3 to 5: the digest and its switch, the ledger and its failures, the budget and what was left out."""
+"""Panels 3 to 5: digest, ledger and budget."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_the_digest_shows_sections_items_and_their_age() -> None:
     assert "# Knowledge digest" not in shown
 
 
-def test_what_is_no_provenance_stays() -> None:
+def test_text_that_is_not_provenance_is_kept() -> None:
     view = replace(ON, text="## Facts\n- a [link](x) [from: y]\n- [x] done\nplain\n")
     shown = text(digest_lines(view, 60, PLAIN))
     assert "a [link](x) [from: y]" in shown and "✓ done" in shown and "plain" in shown
 
 
-def test_the_digest_says_that_it_is_off_and_how_that_came() -> None:
+def test_the_digest_says_that_it_is_off_and_why() -> None:
     off = DigestView(False, 0, 4096, "")
     assert text(digest_lines(off, 80, PLAIN)).startswith("off: knowledge/digest.md is not there")
     assert digest_state(off) == ("off", False)
@@ -62,12 +62,12 @@ def test_items_are_counted_by_section() -> None:
     assert digest_counts(ON) == "2 open tasks · 1 open question · 1 decision · 2 facts"
 
 
-def test_a_digest_far_too_large_is_cut_and_says_so() -> None:
+def test_an_oversized_digest_is_cut_and_says_so() -> None:
     rows = digest_lines(replace(ON, text="## Facts\n" + "- a fact\n" * 100_000), 60, PLAIN)
     assert len(rows) < 5000 and "more characters are not shown" in rows[-1].text
 
 
-def test_ledger_rows_tell_their_state_by_sign_and_word() -> None:
+def test_ledger_rows_show_their_status_by_sign_and_word() -> None:
     good, _second, bad, large, *_rest = ledger_rows()
     assert ledger_row(good, 40, PLAIN).text.startswith("✓ 06-12  investigate-cache")
     assert ledger_row(good, 40, PLAIN).text.endswith("17")
@@ -103,7 +103,7 @@ def test_a_ledger_entry_in_full() -> None:
     assert "! failed   hosting-quota" in shown and "line 14" in shown and "kept" in shown
 
 
-async def test_many_ledger_entries_cost_a_screenful(run: Run) -> None:
+async def test_many_ledger_entries_cost_no_more_than_a_screenful(run: Run) -> None:
     rows = tuple(
         LedgerRow(
             f"{number:064d}", "harvested", "2026-06-12T09:00:00+00:00", f"talk-{number}", 1, {"facts": 1}
@@ -146,7 +146,7 @@ def test_the_stacked_gauge_fills_its_width(width: int) -> None:
     assert stacked(empty, width, PLAIN).cells == width
 
 
-def test_without_colour_the_priorities_differ_by_their_fill() -> None:
+def test_without_colour_priorities_differ_by_their_fill() -> None:
     gauge = stacked(review_compiled(), 120, PLAIN, coloured=False).text
     assert all(fill in gauge for fill in PLAIN_FILLS)
 
@@ -159,7 +159,7 @@ def test_the_prompt_page_marks_the_stable_prefix() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 56, 76, 120])
-def test_the_folded_panel_has_a_line_each(width: int) -> None:
+def test_the_folded_panel_has_a_line_per_panel(width: int) -> None:
     rows = memory_lines(ON, LedgerView(ledger_rows()), review_compiled(), width, PLAIN)
     assert [row.text.split()[:2] for row in rows] == [["3", "digest"], ["4", "ledger"], ["5", "budget"]]
     assert memory_lines(None, None, None, width, PLAIN)[0].text.endswith("reading …")

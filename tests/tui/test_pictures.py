@@ -1,4 +1,4 @@
-"""Every state of the workbench as a picture: ``pytest --snapshot-update`` draws them anew."""
+"""Snapshots of the workbench; ``pytest --snapshot-update`` redraws them."""
 
 from __future__ import annotations
 

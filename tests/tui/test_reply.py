@@ -1,4 +1,4 @@
-"""A message sent from the workbench: the reply as it comes, ended by hand, and every way it may fail."""
+"""A message sent from the workbench: streamed replies, stopped replies and failures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def leave(driven: Driven) -> None:
     assert driven.app.screen is driven.bench
 
 
-async def test_a_message_is_sent_and_its_reply_shown_whole(run: Run) -> None:
+async def test_a_message_is_sent_and_its_whole_reply_is_shown(run: Run) -> None:
     async with run() as driven:
         for key in ("ctrl+s", "ctrl+enter"):
             driven.engine.calls.clear()
@@ -64,7 +64,7 @@ async def test_a_message_is_sent_and_its_reply_shown_whole(run: Run) -> None:
             await leave(driven)
             assert driven.source() == "feed", key
 
-        step = "goes on with the session in view"
+        step = "continues the session in view"
         driven.engine.session = "ses_a1b2c3d4"
         driven.engine.calls.clear()
         turn = driven.bench.shown.key
@@ -74,9 +74,9 @@ async def test_a_message_is_sent_and_its_reply_shown_whole(run: Run) -> None:
         assert driven.engine.asked("send") == [("send", "And the tests?", "ses_a1b2c3d4")], step
 
 
-async def test_what_comes_is_shown_as_it_comes_and_esc_ends_it_and_only_then_closes(run: Run) -> None:
+async def test_the_reply_is_streamed_and_esc_stops_it_then_closes(run: Run) -> None:
     async with run() as driven:
-        step = "shown before it is all there"
+        step = "shown before it is complete"
         driven.engine.go_on.clear()
         await say(driven, REVIEW)
         await driven.until(lambda: "The PR splits the cursor" in driven.text)
@@ -87,7 +87,7 @@ async def test_what_comes_is_shown_as_it_comes_and_esc_ends_it_and_only_then_clo
         assert "wall clock" in driven.text and "esc closes" in driven.text, step
         await leave(driven)
 
-        step = "esc ends it, then closes"
+        step = "esc stops it, then closes"
         driven.engine.go_on.clear()
         await say(driven, REVIEW)
         await driven.until(lambda: len(screen_of(driven).reply) >= 80)
@@ -98,14 +98,14 @@ async def test_what_comes_is_shown_as_it_comes_and_esc_ends_it_and_only_then_clo
         await leave(driven)
 
 
-async def test_what_is_not_sent_says_why(run: Run) -> None:
+async def test_an_unsent_message_says_why(run: Run) -> None:
     async with run() as driven:
         engine = driven.engine
         for typed in ("", "   "):
             await say(driven, typed)
             await driven.settle()
             assert driven.app.screen is driven.bench, repr(typed)
-            assert "write a message first" in driven.text and not engine.asked("send"), repr(typed)
+            assert "type a message first" in driven.text and not engine.asked("send"), repr(typed)
             driven.app.clear_notifications()
             await driven.press("escape")
 
@@ -135,7 +135,7 @@ async def test_what_is_not_sent_says_why(run: Run) -> None:
         assert "the workspace is read-only" in driven.text, step
 
 
-async def test_hostile_text_of_a_model_is_only_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hostile_text_from_a_model_is_only_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     hostile = "\x1b]52;c;ZXZpbA==\x07[@click=app.quit]x[/] [/etc/passwd] \u202eevil\x9b31m"
     monkeypatch.setattr("tests.tui.discussion_data.REPLY", hostile)
     async with run() as driven:
@@ -145,14 +145,14 @@ async def test_hostile_text_of_a_model_is_only_text(run: Run, monkeypatch: pytes
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(driven.text)
 
 
-async def test_picture_of_a_whole_one(run: Run, picture: Picture) -> None:
+async def test_picture_of_a_complete_reply(run: Run, picture: Picture) -> None:
     async with run(SIZES["80x24"]) as driven:
         await say(driven, REVIEW)
         await until_ended(driven)
         picture(driven, "reply/whole-80x24")
 
 
-async def test_picture_of_one_under_way(run: Run, picture: Picture) -> None:
+async def test_picture_of_a_streaming_reply(run: Run, picture: Picture) -> None:
     async with run(SIZES["120x40"]) as driven:
         driven.engine.go_on.clear()
         await say(driven, REVIEW)

@@ -52,7 +52,7 @@ def test_a_tmux_sequence_carries_the_text() -> None:
 
 
 def test_a_command_that_never_ends_is_not_begun(tmp_path: Path) -> None:
-    with pytest.raises(AutopoiesisError, match="serve needs a terminal of its own"):
+    with pytest.raises(AutopoiesisError, match="serve needs its own terminal"):
         run_line(tmp_path, "serve --port 0", deadline_s=5)
 
 

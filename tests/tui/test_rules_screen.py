@@ -181,7 +181,7 @@ async def test_what_was_said_again_when_and_after_what(
         assert "Put the selected rule in force" in driven.flat()
         await driven.press("escape", "escape")
         assert not driven.is_open()
-        assert "R 3 things you said more than once wait for your word" in driven.text
+        assert "R 3 repeated instructions to review" in driven.text
     async with opened(root, SIZES["120x40"], theme="light") as driven:
         await driven.choose("every fix")
         picture(driven, "rules/120x40-light")

@@ -38,7 +38,7 @@ TURNS = (
 
 
 class SteadyEngine(Engine):
-    """The real engine without its background threads, and with times that are the same everywhere."""
+    """The real engine without its background threads and with fixed times."""
 
     def start(self) -> None:
         self.refresh_index()
@@ -81,7 +81,7 @@ async def opened(root: Path, size: tuple[int, int], theme: str = "") -> AsyncIte
 
 @pytest.fixture
 def root(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The sample with a short conversation of this evening; it lies in the person's home folder."""
+    """The sample workspace in the home folder, with a short conversation from this evening."""
     (sample.parent / ".gitconfig").write_text("[user]\n\tname = Robin Example\n\temail = robin@example.org\n")
     monkeypatch.setenv("HOME", str(sample.parent))
     for path in (sample / "conversations").iterdir():

@@ -1,4 +1,4 @@
-"""The search screen with the real engine: what is found stands in its file, and reaches a preset."""
+"""The search screen with the real engine: results, their files, and presets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StillEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
-        """Brings the index up to date and watches nothing."""
+        """Updates the index without watching files."""
         self.refresh_index()
 
 
@@ -47,13 +47,13 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Search
 
 @pytest.fixture
 def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is asked who commits."""
+    """Gives git a name to commit with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 
 
 @pytest.mark.usefixtures("quiet_git")
-async def test_what_is_found_stands_in_its_file_and_reaches_a_preset(sample: Path) -> None:
+async def test_results_are_shown_in_their_file_and_can_be_added_to_a_preset(sample: Path) -> None:
     async with opened(sample) as driven:
         await driven.type(QUERY)
         await driven.press("enter")
@@ -68,14 +68,14 @@ async def test_what_is_found_stands_in_its_file_and_reaches_a_preset(sample: Pat
             assert found[0].number == result.start_line and found[-1].number == result.end_line
             assert len(found[0].text) >= len(whole[result.start_line - 1])
             await driven.press("j")
-        # the same is found as on the command line
+        # the results are the same as on the command line
         shown = [hit.key for hit in driven.state.hits]
         expected = driven.engine.search(QUERY, limit=51)[:50]
         assert shown == [(each.path, each.start_line, each.end_line) for each in expected]
         await driven.press("a")
         await driven.type("wal")
         await driven.press("enter")
-        await driven.until(lambda: "is in the preset wal" in driven.said)
+        await driven.until(lambda: "to preset wal" in driven.said)
         hit = driven.screen.results.selected
         preset = (sample / "presets" / "wal.md").read_text(encoding="utf-8")
         assert hit is not None and hit.result.path in preset
@@ -95,7 +95,7 @@ async def test_read_only_searches_and_refuses_presets(sample: Path) -> None:
         assert not (sample / "presets" / "wal.md").exists()
 
 
-async def test_a_missing_index_is_said_and_comes_back(sample: Path) -> None:
+async def test_a_missing_index_is_reported_and_rebuilt(sample: Path) -> None:
     async with opened(sample) as driven:
         (sample / "memory.db").unlink()
         await driven.type(QUERY)

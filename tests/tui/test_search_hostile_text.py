@@ -1,4 +1,4 @@
-"""Hostile text in queries, results, files and errors: the search screen shows it as text, only as text."""
+"""Hostile text in queries, results, files and errors is shown only as text on the search screen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each
 
 
 def poisoned(text: str) -> tuple[SearchResult, ...]:
-    """Results that hold a text wherever they can, and a word that is searched for."""
+    """Results with a text in every field, plus the query word."""
     return tuple(
         replace(
             RESULTS[0],
@@ -32,7 +32,7 @@ def poisoned(text: str) -> tuple[SearchResult, ...]:
     )
 
 
-async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
+async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
     async with searching(run, (80, 24), query="pool") as driven:
         finding = driven.finding
         for size in ((80, 24), (120, 40)):
@@ -49,7 +49,7 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
             await driven.press("escape", "y", "underscore")
             assert_harmless(driven)
             assert driven.is_open()
-        # markup keeps all its words
+        # markup is shown as text
         await driven.resize(200, 60)
         for text in ("[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"):
             finding.results = poisoned(text)

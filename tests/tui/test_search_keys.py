@@ -1,4 +1,4 @@
-"""The keys of the search screen: each does what help and footer say, and says why where it cannot."""
+"""The keys of the search screen: each does what help and footer say, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tui.kit.page import PageScreen
 QUERY = "connection pool timeout"
 
 
-async def test_s_opens_it_keeps_the_query_and_esc_goes_back(run: Run) -> None:
+async def test_s_opens_the_screen_with_the_last_query_and_esc_closes_it(run: Run) -> None:
     async with run() as driven:
         searched = Searched(driven.app, driven.pilot, driven.engine)
         await searched.press("s")
         assert searched.is_open() and searched.in_use() == "query"
         await searched.press("escape")
         assert not searched.is_open() and driven.bench.panel_in_use == "feed"
-        # what is typed right after s lands in the line
+        # keys typed right after s go into the line
         await searched.send("s")
         await searched.until(searched.is_open)
         await searched.send(*"pool")
         await searched.settle()
         assert searched.state.query == "pool" and "8 found" in searched.text
-        # the query is there again the next time, and typing replaces it
+        # the query is remembered, and typing replaces it
         await searched.press("escape", "escape", "s")
         assert searched.state.query == "pool" and "8 found" in searched.text
         assert searched.in_use() == "query"
@@ -38,7 +38,7 @@ async def test_s_opens_it_keeps_the_query_and_esc_goes_back(run: Run) -> None:
         assert searched.state.query == "queue"
 
 
-async def test_results_come_while_typing_and_enter_goes_to_them(run: Run) -> None:
+async def test_results_update_while_typing_and_enter_goes_to_them(run: Run) -> None:
     async with searching(run) as driven:
         await driven.type("q")
         assert driven.state.query == "q" and driven.is_open(), "q is a letter in the line"
@@ -54,7 +54,7 @@ async def test_results_come_while_typing_and_enter_goes_to_them(run: Run) -> Non
         assert driven.in_use() == "query"
         await driven.type("s")
         assert driven.state.query == f"{QUERY}s"
-        # enter does not wait for the typing to rest
+        # enter does not wait for a pause in typing
         await driven.press("ctrl+u")
         driven.finding.calls.clear()
         await driven.send(*"pool")
@@ -71,7 +71,7 @@ async def test_results_come_while_typing_and_enter_goes_to_them(run: Run) -> Non
         await driven.settle()
         assert driven.state.query == "pool" and driven.screen.prompt.input.value == "pool"
         assert driven.in_use() == "results" and driven.screen.results.row_count == 8
-        # up brings earlier queries back
+        # up recalls earlier queries
         await driven.press("slash", "ctrl+u")
         await driven.type("queue")
         await driven.press("enter", "slash", "ctrl+u")
@@ -114,7 +114,7 @@ async def test_the_selection_moves_and_enter_reads_it(run: Run) -> None:
         await driven.pilot.click("#results", offset=(10, 8))
         await driven.settle()
         assert driven.screen.results.cursor == 2 and driven.in_use() == "results"
-        # another size keeps selection and focus
+        # resizing keeps selection and focus
         await driven.press("3")
         await driven.resize(80, 24)
         assert driven.screen.results.cursor == 2
@@ -125,7 +125,7 @@ async def test_the_selection_moves_and_enter_reads_it(run: Run) -> None:
         assert driven.screen.results.cursor == 2 and driven.screen.focused is not None
 
 
-async def test_numbers_tab_w_and_plus_go_round_the_panels(run: Run) -> None:
+async def test_numbers_tab_w_and_plus_move_between_panels(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         for key, name in {"2": "preview", "3": "why", "1": "results"}.items():
             await driven.press(key)
@@ -144,7 +144,7 @@ async def test_numbers_tab_w_and_plus_go_round_the_panels(run: Run) -> None:
         assert isinstance(driven.app.screen, PageScreen) and "on this screen" in driven.text
         await driven.press("escape")
         assert driven.in_use() == "why"
-        # plus enlarges and underscore restores
+        # plus zooms and underscore restores
         for key, name in {"1": "results", "2": "preview", "3": "why"}.items():
             await driven.press(key, "plus")
             assert driven.zoomed() == name
@@ -155,7 +155,7 @@ async def test_numbers_tab_w_and_plus_go_round_the_panels(run: Run) -> None:
         assert driven.zoomed() == "results"
         await driven.press("escape")
         assert driven.zoomed() is None and driven.is_open()
-        # w shows and hides the reasons
+        # w shows and hides the why panel
         assert driven.shows("why")
         await driven.press("w")
         assert not driven.shows("why") and driven.shows("preview")
@@ -163,7 +163,7 @@ async def test_numbers_tab_w_and_plus_go_round_the_panels(run: Run) -> None:
         assert not driven.shows("why") and driven.in_use() == "results"
 
 
-async def test_on_a_small_screen_the_reasons_take_the_place_of_the_preview(run: Run) -> None:
+async def test_on_a_small_screen_the_why_panel_replaces_the_preview(run: Run) -> None:
     async with searching(run, (80, 24), query=QUERY) as driven:
         assert driven.shows("preview") and not driven.shows("why")
         await driven.press("w")
@@ -171,7 +171,7 @@ async def test_on_a_small_screen_the_reasons_take_the_place_of_the_preview(run: 
         assert "meaning" in driven.text and ".24" in driven.line("meaning")
         await driven.press("2")
         assert driven.in_use() == "preview" and not driven.shows("why")
-        # it scrolls, and shows what stands around
+        # it scrolls and shows the context
         preview = driven.screen.preview
         begins = preview.scroll_offset.y
         assert begins > 0 and " 19 ▎" in driven.line("The backfill opens")
@@ -185,7 +185,7 @@ async def test_on_a_small_screen_the_reasons_take_the_place_of_the_preview(run: 
         assert driven.in_use() == "why" and not driven.shows("preview")
 
 
-async def test_on_the_smallest_screen_one_panel_is_in_view(run: Run) -> None:
+async def test_on_the_smallest_screen_one_panel_is_visible(run: Run) -> None:
     async with searching(run, (60, 16), query=QUERY) as driven:
         assert not driven.shows("preview")
         await driven.press("enter")
@@ -200,7 +200,7 @@ async def test_on_the_smallest_screen_one_panel_is_in_view(run: Run) -> None:
         assert not driven.is_open()
 
 
-async def test_c_goes_through_the_kinds_that_there_are_and_esc_backs_out(run: Run) -> None:
+async def test_c_cycles_through_the_available_kinds_and_esc_backs_out(run: Run) -> None:
     async with searching(run, query="pool") as driven:
         await driven.press("c", "c")
         assert driven.state.only == "memory" and "only memory" in driven.text
@@ -214,12 +214,12 @@ async def test_c_goes_through_the_kinds_that_there_are_and_esc_backs_out(run: Ru
         assert driven.state.only == "" and "8 found" in driven.text
         await driven.press("C")
         assert driven.state.only == "knowledge"
-        # kinds without files are passed over
+        # kinds without files are skipped
         for path in (driven.engine.root / "knowledge" / "identity").iterdir():
             path.unlink()
         await driven.press("escape", "ctrl+r", "c")
         assert driven.state.only == "memory"
-        # esc leaves line, enlarged panel and kind before the screen
+        # esc leaves line, zoomed panel and kind before the screen
         await driven.press("c", "plus", "slash")
         assert driven.in_use() == "query"
         await driven.press("escape")
@@ -232,7 +232,7 @@ async def test_c_goes_through_the_kinds_that_there_are_and_esc_backs_out(run: Ru
         assert not driven.is_open()
 
 
-async def test_what_is_selected_is_copied_and_edited_where_it_is_there(
+async def test_the_selection_is_copied_and_edited_if_its_file_exists(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, int]] = []
@@ -253,17 +253,17 @@ async def test_what_is_selected_is_copied_and_edited_where_it_is_there(
         await driven.press("n", "e")
         assert asked == [(DECISIONS, 4)]
         assert len(driven.finding.asked("search")) == searches + 1, "what was edited is searched again"
-        # a file that is gone is neither edited nor hidden
+        # a deleted file is not opened but still listed
         (driven.engine.root / DECISIONS).unlink()
         await driven.press("N", "n")
-        assert "the file is not there any more" in driven.text
+        assert "the file no longer exists" in driven.text
         await driven.press("e")
-        assert "the file is not there any more" in driven.said and len(asked) == 1
+        assert "the file no longer exists" in driven.said and len(asked) == 1
 
 
 async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
-        # none is made without a name, nor after esc
+        # nothing is added without a name or after esc
         await driven.press("a", "enter", "a")
         await driven.type("pools")
         await driven.press("escape")
@@ -276,19 +276,19 @@ async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
         await driven.type("pools")
         await driven.press("enter")
         assert driven.finding.asked("add") == [("add", "pools", DECISIONS, "4-6", "")]
-        assert "decisions.md:4-6 is in the preset pools" in driven.said and "a81f2c0" in driven.said
+        assert "decisions.md:4-6 to preset pools" in driven.said and "a81f2c0" in driven.said
         assert "preset use pools" in driven.said
         assert driven.in_use() == "results" and driven.screen.prompt.input.value == QUERY
         await driven.press("a", "up")
         assert driven.screen.prompt.input.value == "pools"
-        # one that cannot be written says why
+        # one that cannot be written gives the reason
         refused = AutopoiesisError("'../x' is not a valid preset name", hint="use letters")
         driven.finding.failing["add"] = refused
         await driven.press("ctrl+u")
         await driven.type("../x")
         await driven.press("enter")
         assert "'../x' is not a valid preset name" in driven.said and "use letters" in driven.said
-        # what was asked for is still added when the screen is left
+        # requested additions are still made after leaving the screen
         driven.finding.failing.clear()
         driven.finding.calls.clear()
         still = driven.finding.gates["add"] = threading.Event()
@@ -311,13 +311,13 @@ async def test_read_only_refuses_presets_and_nothing_else(run: Run, engine: Fake
         assert driven.app.clipboard == f"{SESSION}:19"
 
 
-async def test_m_and_going_past_the_end_bring_more(run: Run) -> None:
+async def test_m_and_moving_past_the_end_load_more(run: Run) -> None:
     async with searching(run, query="pool", results=many(120)) as driven:
         assert "first 50" in driven.text and driven.screen.results.row_count == 50
         await driven.press("m")
         assert driven.screen.results.row_count == 120 and "120 found" in driven.text
         await driven.press("m")
-        assert "these are all" in driven.said
+        assert "no more results" in driven.said
         await driven.press("slash")
         await driven.type("s")  # another query begins with 50 again
         await driven.press("enter", "G")
@@ -326,7 +326,7 @@ async def test_m_and_going_past_the_end_bring_more(run: Run) -> None:
         assert driven.screen.results.row_count == 120 and driven.screen.results.cursor == 49
 
 
-async def test_five_hundred_results_scroll_and_only_those_in_view_are_drawn(run: Run) -> None:
+async def test_five_hundred_results_scroll_and_only_visible_ones_are_drawn(run: Run) -> None:
     async with searching(run, query="pool", results=many(700)) as driven:
         driven.watch()
         await driven.press("m")
@@ -343,8 +343,8 @@ async def test_five_hundred_results_scroll_and_only_those_in_view_are_drawn(run:
             await driven.press("ctrl+u", "ctrl+u", "k")
             assert results.drawn <= 5 * results.size.height
         await driven.press("G", "j")
-        assert "500 results at most" in driven.said
-        # the selected result is whole wherever it stands
+        assert "limited to 500 results" in driven.said
+        # the selected result is always fully visible
         await driven.resize(80, 24)
         await driven.press("g")
         for key in ("j", "k"):
@@ -355,7 +355,7 @@ async def test_five_hundred_results_scroll_and_only_those_in_view_are_drawn(run:
                 assert f"{hit.title} " in driven.text and hit.snippet in driven.text
 
 
-async def test_what_every_screen_has_works_here_too(run: Run) -> None:
+async def test_common_commands_work_here_too(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "ship it", "about deploying", 30.0))
         await driven.settle()

@@ -1,4 +1,4 @@
-"""The search screen while answers are late, files change, the index is made, and the engine fails."""
+"""The search screen while answers are late, files change, the index is built and the engine fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.screens.search.state import SearchState
 QUERY = "connection pool timeout"
 
 
-async def test_a_late_answer_to_an_older_query_is_dropped_and_typing_waits_for_none(run: Run) -> None:
+async def test_a_late_answer_to_an_older_query_is_dropped_and_typing_never_waits(run: Run) -> None:
     still, never = threading.Event(), threading.Event()
     async with searching(run, held={"pool": still, "a": never}) as driven:
         await driven.send(*"pool")
@@ -44,7 +44,7 @@ async def test_a_late_answer_to_an_older_query_is_dropped_and_typing_waits_for_n
         never.set()
 
 
-def test_an_answer_to_anything_else_than_is_wanted_now_is_not_taken() -> None:
+def test_an_answer_to_any_other_search_is_dropped() -> None:
     state = SearchState("pool")
     for other in (Search("poo"), Search("pool", "journal"), Search("pool", limit=500)):
         assert not state.take(other, Answer(other), "")
@@ -54,7 +54,7 @@ def test_an_answer_to_anything_else_than_is_wanted_now_is_not_taken() -> None:
     assert not state.take(state.wanted, Answer(state.wanted), "") and state.phase == "overview"
 
 
-async def test_nothing_is_asked_while_nothing_changes(run: Run) -> None:
+async def test_no_searches_run_while_nothing_changes(run: Run) -> None:
     still = threading.Event()
     async with searching(run, query=QUERY) as driven:
         before = list(driven.finding.calls)
@@ -76,7 +76,7 @@ async def test_nothing_is_asked_while_nothing_changes(run: Run) -> None:
         await driven.settle()
         shown = driven.screen.preview.passage
         assert shown is not None and shown.hit == driven.screen.results.selected
-        # an emptied line shows what can be searched, and blanks are no query
+        # an empty line shows what can be searched, and spaces are not a query
         await driven.press("slash", "ctrl+u")
         assert driven.state.query == "" and "312 passages" in driven.text and "conversations" in driven.text
         assert "The backfill" not in driven.text
@@ -86,12 +86,12 @@ async def test_nothing_is_asked_while_nothing_changes(run: Run) -> None:
             assert len(driven.finding.asked("search")) == searches and "312 passages" in driven.text
 
 
-async def test_files_that_change_are_found_and_the_selection_stays(run: Run) -> None:
+async def test_changed_files_are_found_and_the_selection_stays(run: Run) -> None:
     refused = AutopoiesisError("is larger than 8 MiB", where=SESSION)
     async with searching(run, query=QUERY, failing={"read": refused}) as driven:
         assert "cannot be read" in driven.text and "The backfill opens a transaction" in driven.text
         driven.finding.failing.clear()
-        # a selected result that is gone gives way to its neighbour
+        # a deleted selected result is replaced by its neighbour
         await driven.press("j")
         driven.finding.results = (RESULTS[0], *RESULTS[2:])
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))
@@ -111,20 +111,20 @@ async def test_files_that_change_are_found_and_the_selection_stays(run: Run) -> 
         assert driven.selected() == f"{DECISIONS}:4" and driven.screen.results.cursor == 2
         assert "9 found" in driven.text
         assert len(driven.finding.asked("search")) == searches + 1
-        # a file that changed since is shown as it was found
+        # a file that has changed is shown as it was indexed
         (driven.engine.root / DECISIONS).write_text("# Other\n" * 9, encoding="utf-8")
         await driven.press("j", "k")
         assert "the file has changed since" in driven.text and "No transaction is held" in driven.text
 
 
-async def test_an_index_that_is_being_made_is_watched_until_it_is_there(run: Run) -> None:
+async def test_an_index_being_built_is_polled_until_it_is_ready(run: Run) -> None:
     async with searching(run, query=QUERY, state=BUILDING) as driven:
-        assert "the search index is being made: the files themselves are searched" in driven.text
+        assert "the search index is being made: searching files by keyword" in driven.text
         assert "found by ripgrep" in driven.text
         driven.engine.publish(IndexProgress(25, 110))
         await driven.settle()
         assert "indexing 25/110" in driven.lines[0]
-        # leaving stops the watching
+        # leaving stops the polling
         handlers = len(driven.engine.handlers)
         assert driven.watching()
         await driven.press("escape")
@@ -142,19 +142,19 @@ async def test_an_index_that_is_being_made_is_watched_until_it_is_there(run: Run
         assert not driven.watching()
 
 
-async def test_an_index_that_cannot_be_made_or_knows_no_meaning_is_explained(run: Run) -> None:
+async def test_an_index_that_cannot_be_built_or_lacks_vectors_is_explained(run: Run) -> None:
     broken = IndexStatus("broken", "the search index cannot be read (malformed)", error="the disk is full")
     async with searching(run, query=QUERY, state=broken) as driven:
         assert "malformed" in driven.text and "the disk is full" in driven.text
-        assert not driven.watching(), "it is not looked at for ever"
+        assert not driven.watching(), "it is not polled forever"
         driven.finding.state = WITHOUT_VECTORS
         await driven.press("slash", "ctrl+u", "ctrl+r")
-        assert "by words alone: no embedding model is set up" in driven.text
-        assert "A word is found in all its forms" in driven.text
+        assert "keyword search only: no embedding model is set up" in driven.text
+        assert "Every form of a word matches" in driven.text
         assert "What means the same" not in driven.text
 
 
-async def test_what_is_shown_where_there_is_no_answer(run: Run) -> None:
+async def test_what_is_shown_without_results(run: Run) -> None:
     broken = AutopoiesisError("the disk cannot be read", where="memory.db", hint="check the disk")
     async with searching(run, query="pool", failing={"search": broken}) as driven:
         assert "memory.db: the disk cannot be read; check the disk" in driven.text
@@ -169,19 +169,19 @@ async def test_what_is_shown_where_there_is_no_answer(run: Run) -> None:
         driven.finding.failing.clear()
         # nothing of a kind: how many there are in all
         await driven.press("c")
-        assert "8 in all kinds" in driven.text
+        assert "8 found" in driven.text
         driven.finding.results = many(200)
         await driven.press("ctrl+r")
-        assert "50 and more in all kinds" in driven.text
+        assert "50+ found" in driven.text
         await driven.press("escape")
         assert "first 50" in driven.text
         driven.finding.results = RESULTS
         # nothing at all: what to try
         await driven.press("slash", "ctrl+u")
         await driven.type("zeppelin")
-        assert "Nothing is found for zeppelin" in driven.text and "fewer words" in driven.text
+        assert "No results for zeppelin" in driven.text and "fewer or different words" in driven.text
         assert "0 found" in driven.text
-        # a slow answer is said while the last one stays
+        # a slow search is reported while the last results stay
         await driven.press("ctrl+u")
         await driven.type("pool")
         still = driven.finding.held["pool timeout"] = threading.Event()
@@ -195,4 +195,4 @@ async def test_what_is_shown_where_there_is_no_answer(run: Run) -> None:
         for path in driven.engine.root.rglob("*.md"):
             path.unlink()
         await driven.press("ctrl+u", "ctrl+r")
-        assert "There is nothing to search yet." in driven.text and "autopoiesis import" in driven.text
+        assert "Nothing to search yet." in driven.text and "autopoiesis import" in driven.text

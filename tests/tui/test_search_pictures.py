@@ -1,4 +1,4 @@
-"""Every state of the search screen as a picture: ``pytest --snapshot-update`` draws them anew."""
+"""Snapshots of the search screen; ``pytest --snapshot-update`` redraws them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Picture = Callable[[Driven, str], None]
 QUERY = "connection pool timeout"
 
 
-async def test_before_anything_is_typed(run: Run, picture: Picture) -> None:
+async def test_before_typing(run: Run, picture: Picture) -> None:
     async with searching(run, SIZES["80x24"]) as driven:
         picture(driven, "search/empty-80x24")
 
@@ -65,7 +65,7 @@ async def test_no_results(run: Run, picture: Picture) -> None:
         picture(driven, "search/nothing-80x24")
 
 
-async def test_the_index_is_being_made(run: Run, picture: Picture) -> None:
+async def test_the_index_is_being_built(run: Run, picture: Picture) -> None:
     async with searching(run, SIZES["80x24"], query=QUERY, state=BUILDING) as driven:
         picture(driven, "search/index-building-80x24")
 
@@ -86,14 +86,14 @@ async def test_one_kind_only(run: Run) -> None:
         assert "knowledge/journal/2026-06-10.md:8        journal" in driven.text
 
 
-async def test_a_preset_is_asked_for(run: Run, picture: Picture) -> None:
+async def test_the_preset_line(run: Run, picture: Picture) -> None:
     async with searching(run, SIZES["80x24"], query=QUERY) as driven:
         await driven.press("a")
         await driven.type("pools")
         picture(driven, "search/preset-80x24")
 
 
-async def test_more_than_are_shown(run: Run, picture: Picture) -> None:
+async def test_more_results_than_shown(run: Run, picture: Picture) -> None:
     async with searching(run, query="pool", results=many(120)) as driven:
         await driven.press("G")
         picture(driven, "search/more-120x40")

@@ -1,4 +1,4 @@
-"""How results, preview, reasons and overview are drawn: what they say, and that they keep to their width."""
+"""Drawing of results, preview, score components and overview: content and width."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui.screens.search.overview import (
     KINDS,
     Inventory,
     draw_error,
-    draw_how,
+    draw_help,
     draw_nothing,
     draw_overview,
 )
@@ -45,7 +45,7 @@ def marked_in(rows: list[Row]) -> list[str]:
 @pytest.mark.parametrize("lines", [2, 3])
 @pytest.mark.parametrize("width", [40, 56, 76, 99, 196])
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.path.rpartition("/")[2])
-def test_a_result_takes_its_lines_and_no_more_cells(result: SearchResult, width: int, lines: int) -> None:
+def test_results_fit_their_lines_and_width(result: SearchResult, width: int, lines: int) -> None:
     rows = hit_rows(hit_of(7, result, WORDS), width, lines, PLAIN, chosen=True)
     assert len(rows) == lines
     assert all(row.cells <= width for row in rows)
@@ -54,13 +54,13 @@ def test_a_result_takes_its_lines_and_no_more_cells(result: SearchResult, width:
     )
 
 
-def test_words_are_marked_in_all_their_forms_where_they_can_be_seen() -> None:
+def test_all_forms_of_a_word_are_marked() -> None:
     rows = hit_rows(hit_of(1, RESULTS[1], WORDS), 60, 3, PLAIN)
     assert marked_in(rows) and {word.rstrip("s") for word in marked_in(rows)} <= {"connection", "pool"}
     assert "…" in rows[-1].text  # the words stand behind what has room
 
 
-def test_a_session_is_named_by_its_id_and_what_it_is_about() -> None:
+def test_a_session_is_named_by_its_id_and_subject() -> None:
     assert title_of(RESULTS[0]) == "pool-exhausted › 09:31 — agent"
     assert place_of(RESULTS[0]) == "ses_7c41d0aa:19-25"
     assert place_of(RESULTS[1]) == f"{DECISIONS}:4-6"
@@ -68,7 +68,7 @@ def test_a_session_is_named_by_its_id_and_what_it_is_about() -> None:
     assert title_of(replace(RESULTS[1], heading="")) == "decisions"
 
 
-def test_matched_and_missing_words_are_told_apart_by_their_stems() -> None:
+def test_matched_and_missing_words_are_compared_by_stem() -> None:
     hit = hit_of(1, RESULTS[1], Words("connections pooling zeppelin timeout"))
     assert hit.matched == ("connections", "pooling") and hit.missing == ("zeppelin", "timeout")
 
@@ -89,7 +89,7 @@ def test_shown_parts_always_add_up_to_the_shown_score(parts: list[float]) -> Non
 
 @pytest.mark.parametrize("width", [40, 56, 76, 116, 196])
 @pytest.mark.parametrize("tight", [False, True])
-def test_bars_follow_one_another_up_to_the_score(width: int, tight: bool) -> None:
+def test_bars_add_up_to_the_score(width: int, tight: bool) -> None:
     hit = hit_of(1, RESULTS[0], WORDS)
     rows = draw_why(hit, width, PLAIN, tight=tight)
     assert all(row.cells <= width for row in rows)
@@ -104,7 +104,7 @@ def test_bars_follow_one_another_up_to_the_score(width: int, tight: bool) -> Non
     assert "✓ timeout" in text_of(rows) and "lacks" not in text_of(rows)
 
 
-def test_what_counts_against_a_result_leads_back() -> None:
+def test_penalties_lead_back() -> None:
     rows = draw_why(hit_of(1, RESULTS[1], WORDS), 76, PLAIN)
     last = next(row.text for row in rows if row.text.startswith("recency"))
     before = next(row.text for row in rows if row.text.startswith("use"))
@@ -113,7 +113,7 @@ def test_what_counts_against_a_result_leads_back() -> None:
     assert "✗ timeout" in text_of(rows)
 
 
-def test_without_parts_ranks_and_words_are_the_reason() -> None:
+def test_without_components_ranks_and_words_are_the_reason() -> None:
     text = text_of(draw_why(hit_of(3, replace(RESULTS[8], shares=()), WORDS), 76, PLAIN))
     assert FILL not in text and "by words –" in text and "by meaning 9" in text and "✗ connection" in text
 
@@ -151,7 +151,9 @@ def files(tmp_path: Path) -> Files:
 
 
 @pytest.mark.parametrize("width", [30, 56, 116])
-def test_the_preview_numbers_the_lines_and_tells_inside_from_around(files: Files, width: int) -> None:
+def test_the_preview_numbers_lines_and_separates_the_result_from_its_context(
+    files: Files, width: int
+) -> None:
     passage = read_passage(hit_of(1, RESULTS[0], WORDS), WORDS, files)
     assert [line.number for line in passage.lines if line.inside] == list(range(19, 26))
     assert passage.lines[0].number == 1 and passage.lines[-1].number == 31 and not passage.note
@@ -171,7 +173,7 @@ def test_the_preview_keeps_the_indent_of_code(files: Files) -> None:
     assert "4 ▎     deep(" in text_of(rows) and "5 ▎         deeper)" in text_of(rows)
 
 
-def test_a_marked_word_does_not_come_apart_from_what_follows_it(files: Files) -> None:
+def test_a_marked_word_is_not_separated_from_what_follows_it(files: Files) -> None:
     (files.workspace.root / DECISIONS).write_text("aaaa bbbb pool's own\n", encoding="utf-8")
     result = replace(RESULTS[1], start_line=1, end_line=1, text="aaaa bbbb pool's own")
     rows, _first = draw_passage(read_passage(hit_of(1, result, WORDS), WORDS, files), 4 + 14, PLAIN)
@@ -179,21 +181,22 @@ def test_a_marked_word_does_not_come_apart_from_what_follows_it(files: Files) ->
     assert marked_in(rows) == ["pool"]
 
 
-def test_line_ends_and_a_byte_order_mark_do_not_make_a_file_another(files: Files) -> None:
+def test_line_endings_and_a_byte_order_mark_do_not_count_as_changes(files: Files) -> None:
     data = FILES[DECISIONS].replace("\n", "\r\n").encode("utf-8-sig")
     (files.workspace.root / DECISIONS).write_bytes(data)
     assert not read_passage(hit_of(1, RESULTS[1], WORDS), WORDS, files).note
 
 
-def test_of_a_session_log_the_turn_is_shown(files: Files) -> None:
+def test_a_result_from_a_session_log_shows_its_turn(files: Files) -> None:
     result = replace(RESULTS[0], path="raw/conversations/x.jsonl")
     passage = read_passage(hit_of(1, result, WORDS), WORDS, files)
-    assert passage.note == "a session log: lines 19-25 hold this turn" and passage.lines[0].number == 0
+    assert passage.note == "from a session log: this turn is on lines 19-25" and passage.lines[0].number == 0
     rows, _first = draw_passage(passage, 60, PLAIN)
     assert "The backfill opens" in text_of(rows)
     short = replace(result, end_line=result.start_line)
     assert (
-        read_passage(hit_of(1, short, WORDS), WORDS, files).note == "a session log: line 19 holds this turn"
+        read_passage(hit_of(1, short, WORDS), WORDS, files).note
+        == "from a session log: this turn is on line 19"
     )
 
 
@@ -227,14 +230,14 @@ def test_files_that_cannot_be_indexed_are_counted() -> None:
     from engine.search.reports import Skipped
 
     status = replace(READY, skipped=(Skipped("knowledge/a.md", "is no text"),))
-    assert "1 file cannot be indexed" in text_of(
+    assert "1 file could not be indexed" in text_of(
         draw_overview(Inventory(status, {"journal": 1}), "", 76, PLAIN)
     )
 
 
 def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
-    assert "means the same" in text_of(draw_how(76, PLAIN, meaning=True))
-    assert "means the same" not in text_of(draw_how(76, PLAIN, meaning=False))
+    assert "same meaning" in text_of(draw_help(76, PLAIN, meaning=True))
+    assert "same meaning" not in text_of(draw_help(76, PLAIN, meaning=False))
 
 
 @pytest.mark.parametrize(
@@ -242,31 +245,36 @@ def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
     [
         (None, False, "", False),
         (READY, False, "", False),
-        (BUILDING, False, "being made: the files themselves are searched until it is back", True),
-        (BUILDING, True, "being made: the files themselves are searched, by words alone", True),
+        (BUILDING, False, "being made: searching files by keyword until it is ready", True),
+        (BUILDING, True, "being made: searching files by keyword", True),
         (
             IndexStatus("broken", "it is damaged", error="no space"),
             False,
-            "cannot be made anew: no space",
+            "rebuilding failed: no space",
             True,
         ),
-        (replace(READY, without_vectors="no model"), False, "by words alone: no model", False),
-        (replace(READY, vectors_coming="40 of 312"), False, "by meaning in part: 40 of 312", False),
+        (replace(READY, without_vectors="no model"), False, "keyword search only: no model", False),
+        (
+            replace(READY, vectors_coming="40 of 312"),
+            False,
+            "semantic search is incomplete: 40 of 312",
+            False,
+        ),
     ],
 )
-def test_the_notice_says_what_the_results_suffer_from(
+def test_the_notice_says_what_affects_the_results(
     status: IndexStatus | None, read_only: bool, words: str, urgent: bool
 ) -> None:
     said = notice(status, read_only=read_only)
     assert words in said[0] and bool(words) == bool(said[0]) and said[1] is urgent
 
 
-def test_signs_alone_are_no_words() -> None:
+def test_punctuation_alone_is_not_a_query() -> None:
     text = text_of(draw_nothing("?!", "", 0, False, READY, 76, PLAIN))
     assert "at least one letter or digit" in text
 
 
-def test_error_is_told_in_full() -> None:
+def test_errors_are_shown_in_full() -> None:
     rows = draw_error("memory.db: " + "very long " * 30, 40, PLAIN)
     assert all(row.cells <= 40 for row in rows) and text_of(rows).count("very") == 30
 
@@ -281,10 +289,10 @@ def test_error_is_told_in_full() -> None:
         ("myedit", ["myedit", "/w/a.md"]),
     ],
 )
-def test_editors_are_sent_to_the_line_as_each_of_them_takes_it(editor: str, words: list[str]) -> None:
+def test_each_editor_gets_the_line_in_its_own_syntax(editor: str, words: list[str]) -> None:
     assert editor_command(Path("/w/a.md"), {"EDITOR": editor}, line=12) == words
 
 
-def test_a_share_nobody_knows_yet_is_drawn_all_the_same() -> None:
+def test_an_unknown_score_component_is_still_drawn() -> None:
     result = replace(RESULTS[0], shares=(Share("words", 0.5), Share("luck", 0.3)), score=0.8)  # type: ignore[arg-type]
     assert "luck" in text_of(draw_why(hit_of(1, result, WORDS), 120, PLAIN))

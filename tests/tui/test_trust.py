@@ -1,4 +1,4 @@
-"""The question whether a workspace may send, take in or run what its settings say."""
+"""The question whether to trust a workspace's settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def counting(state: State) -> Counting:
     return Counting(Config(), (), (), Standing(Path("x"), state, acts))
 
 
-async def test_it_is_asked_once_and_the_focus_is_on_no(run: Run) -> None:
+async def test_trust_is_asked_once_with_the_focus_on_no(run: Run) -> None:
     async with run((80, 24), counting=counting("new")) as driven:
         assert "trust this workspace?" in driven.text and "gate.provider: openai" in driven.text
         await driven.press("enter")
@@ -22,14 +22,14 @@ async def test_it_is_asked_once_and_the_focus_is_on_no(run: Run) -> None:
         assert "trust this workspace?" not in driven.text and "autopoiesis trust" in driven.text
 
 
-async def test_it_can_be_trusted(run: Run) -> None:
+async def test_a_workspace_can_be_trusted(run: Run) -> None:
     async with run((80, 24), counting=counting("changed")) as driven:
-        assert "The settings of this workspace have changed since" in driven.text
+        assert "This workspace's settings have changed since" in driven.text
         await driven.press("right", "enter")
         assert ("decide_trust", True) in driven.engine.calls
 
 
-async def test_what_was_answered_is_not_asked(run: Run) -> None:
+async def test_an_answered_question_is_not_asked_again(run: Run) -> None:
     for state in ("nothing", "trusted", "declined"):
         async with run((80, 24), counting=counting(state)) as driven:
             assert "trust this workspace?" not in driven.text

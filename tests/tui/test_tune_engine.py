@@ -30,7 +30,7 @@ class StillEngine(Engine):
     """The real engine without its background threads."""
 
     def start(self) -> None:
-        """Watches nothing."""
+        """Starts no watchers."""
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def root(sample: Path) -> Path:
 
 
 def traced(text: str, score: float, at: datetime) -> Trace:
-    """A trace of one message in which the topic got a score."""
+    """A trace of one message in which the topic has a score."""
     row = TopicTrace(
         TOPIC, "medium", "gated", (), (Score("probability", score), Score("tfidf", score / 2)), score,
         0.25, 0.6, 0.25, "medium", None, "active" if score >= 0.6 else "dropped", "",
@@ -83,7 +83,7 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Tuned]
             yield driven
 
 
-async def test_a_dragged_threshold_is_written_committed_and_taken_back(root: Path) -> None:
+async def test_a_moved_threshold_is_written_committed_and_undone(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before, head = path.read_bytes(), git(root, "rev-parse", "HEAD")
     async with opened(root) as driven:
@@ -111,7 +111,7 @@ async def test_a_dragged_threshold_is_written_committed_and_taken_back(root: Pat
         assert git(root, "rev-list", "--count", f"{head.strip()}..HEAD").strip() == "2"
 
 
-async def test_the_last_change_can_be_taken_back_another_day(root: Path) -> None:
+async def test_the_last_change_can_be_undone_on_another_day(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before = path.read_bytes()
     async with opened(root) as driven:
@@ -119,14 +119,14 @@ async def test_the_last_change_can_be_taken_back_another_day(root: Path) -> None
         assert path.read_bytes() != before
     async with opened(root) as driven:
         await driven.press("z")
-        assert "Take the change of thresholds back" in driven.text
+        assert "Undo the last threshold change" in driven.text
         await driven.press("right", "enter")
         assert path.read_bytes() == before
         await driven.press("z", "right", "enter")
         assert "no change of thresholds is left to take back" in driven.said
 
 
-async def test_a_label_lands_in_the_log_and_can_be_taken_back(root: Path) -> None:
+async def test_a_label_is_logged_and_can_be_undone(root: Path) -> None:
     async with opened(root) as driven:
         first, second, third = (item.id for item in driven.screen.decisions.items[:3])
         labelled = driven.state.overview[TOPIC].labelled
@@ -141,7 +141,7 @@ async def test_a_label_lands_in_the_log_and_can_be_taken_back(root: Path) -> Non
         assert engine.decision_log.find(third).useful is None
 
 
-async def test_decisions_that_come_in_are_shown_and_other_thresholds_in_the_file_left_alone(
+async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept(
     root: Path,
 ) -> None:
     path = root / "topics" / f"{TOPIC}.md"
@@ -185,7 +185,7 @@ async def test_without_proof_the_screen_says_that_a_score_decides_nothing(root: 
         assert "before your labels prove it" in driven.state.proposals[TOPIC].refused
 
 
-async def test_a_read_only_workspace_is_left_alone(root: Path) -> None:
+async def test_a_read_only_workspace_is_not_changed(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before, log = path.read_bytes(), sum(each.stat().st_size for each in (root / "logs").rglob("*.jsonl"))
     async with opened(root, read_only=True) as driven:

@@ -1,4 +1,4 @@
-"""The keys of the tune screen: each does what help and footer say, at once, and says why where it cannot."""
+"""The keys of the tune screen: each does what help and footer say, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import Tuned, tuning
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.page import PageScreen
-from tui.screens.tune.topics import a_day, per_day
+from tui.screens.tune.topics import cost_per_day, per_day
 
 TODAY = Thresholds(0.25, 0.6)
 MORE = Thresholds(0.25, 0.65)
@@ -29,7 +29,7 @@ def topic_files(engine: FakeEngine) -> None:
         (engine.root / "topics" / f"{name}.md").write_text(f"{name}\n", encoding="utf-8")
 
 
-async def test_t_opens_it_on_the_topic_selected_in_the_trace(run: Run) -> None:
+async def test_t_opens_the_screen_on_the_topic_selected_in_the_trace(run: Run) -> None:
     async with run() as driven:
         await driven.press("2", "j")
         assert driven.bench.activation.selected is not None
@@ -38,7 +38,7 @@ async def test_t_opens_it_on_the_topic_selected_in_the_trace(run: Run) -> None:
         assert tuned.state.topic == "code-style" and "2 scores  code-style" in tuned.text
 
 
-async def test_an_unknown_topic_gives_way_to_the_worst(run: Run) -> None:
+async def test_an_unknown_topic_falls_back_to_the_worst(run: Run) -> None:
     async with tuning(run, topic="nobody-knows-me") as driven:
         assert driven.state.topic == "release-notes"
 
@@ -61,49 +61,49 @@ async def test_keys_move_the_held_threshold_whatever_has_the_focus(run: Run) -> 
                 assert driven.now == Thresholds(0.25, after), (panel, key)
                 assert f".60 ▸ .{round(after * 100)}" in driven.line("active at")
                 await driven.press("escape")
-        # c takes the other threshold
+        # c selects the other threshold
         await driven.press("c", "right", "right")
         assert driven.now == Thresholds(0.27, 0.6) and "◂ gate .27 ▸" in driven.text
         await driven.press("c", "left")
         assert driven.now == Thresholds(0.27, 0.59) and "◂ active .59 ▸" in driven.text
-        # back at today by hand is not a move
+        # moving back to the current value is not a move
         await driven.press("escape", *["right"] * 7, *["left"] * 7)
         assert not driven.state.moved and "◂▸" not in driven.text
         assert not driven.tuning.asked("apply")
 
 
-async def test_figures_and_flips_follow_and_moves_of_other_topics_are_kept(run: Run) -> None:
+async def test_figures_and_flips_update_and_moves_of_other_topics_are_kept(run: Run) -> None:
     async with tuning(run) as driven:
         before = len(driven.tuning.calls)
         nearest = driven.line("3 decisions")
         await driven.press("L", "L")
-        assert "today ▸ now" in driven.text and "flip: " in driven.line("3 decisions")
+        assert "current ▸ new" in driven.text and "flip: " in driven.line("3 decisions")
         assert any(sign in driven.text for sign in ("+ fixed", "− lost", "~ changed"))
         await driven.press("H", "H")
         assert driven.now == TODAY and not driven.state.moved
-        assert driven.line("3 decisions") == nearest and "today ▸ now" not in driven.text
+        assert driven.line("3 decisions") == nearest and "current ▸ new" not in driven.text
         assert len(driven.tuning.calls) == before, "the engine is asked for none of it"
-        # keys typed fast act on the topic chosen before them
+        # fast keys act on the topic selected before them
         other = driven.state.names[driven.state.names.index("code-style") + 1]
         await driven.send("j", "right", "k", "left", "left")
         await driven.settle()
         assert driven.state.moves == {other: Thresholds(0.25, 0.61), "code-style": Thresholds(0.25, 0.58)}
         assert driven.text.count(" ◂▸") == 2
-        # esc discards the move of the chosen topic, then leaves and says what is discarded elsewhere
+        # esc discards the move of the selected topic, then leaves and names other discarded moves
         await driven.press("escape")
         assert driven.is_open() and driven.now == TODAY and not driven.state.moved
         await driven.press("escape")
         assert not driven.is_open() and driven.panel() == "feed"
-        assert f"discarded what was moved on {other}" in driven.text
+        assert f"discarded moved thresholds of {other}" in driven.text
 
 
-async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> None:
+async def test_enter_applies_and_z_asks_before_undoing(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("L", "enter")
         assert driven.tuning.asked("apply") == [("apply", "code-style", MORE)]
         assert not driven.state.moved and driven.state.today == MORE
         assert "code-style: applied, gate .25, active .65" in driven.text and "a81f2c0" in driven.text
-        assert "z takes it back" in driven.text and "active at     .65" in driven.text
+        assert "z undoes it" in driven.text and "active at     .65" in driven.text
         await driven.press("z")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         assert "gate .25, active .65 ▸ gate .25, active .60" in driven.text
@@ -121,7 +121,7 @@ async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> N
         assert isinstance(driven.app.screen, ConfirmScreen)
         await driven.press("right", "enter")
         assert len(driven.tuning.asked("undo")) == 1
-        assert driven.state.today == TODAY and "taken back, gate .25, active .60" in driven.text
+        assert driven.state.today == TODAY and "undone, gate .25, active .60" in driven.text
         await driven.press("z", "tab", "enter")
         assert "no change of thresholds is left to take back" in driven.text
 
@@ -129,7 +129,7 @@ async def test_enter_applies_and_z_asks_before_it_takes_that_back(run: Run) -> N
 async def test_what_cannot_be_done_says_why(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("enter", "u")
-        assert "no threshold is moved" in driven.text and "nothing was labelled here yet" in driven.text
+        assert "no threshold is moved" in driven.text and "no label to undo" in driven.text
         driven.tuning.failing["apply"] = AutopoiesisError(
             "was changed meanwhile", where="topics/code-style.md"
         )
@@ -137,7 +137,7 @@ async def test_what_cannot_be_done_says_why(run: Run) -> None:
         assert "topics/code-style.md: was changed meanwhile" in driven.text and driven.now == MORE
         (driven.engine.root / "topics" / "code-style.md").unlink()
         await driven.press("enter")
-        assert "the topic has no file any more" in driven.text
+        assert "the topic's file no longer exists" in driven.text
         assert len(driven.tuning.asked("apply")) == 1
 
 
@@ -145,7 +145,7 @@ async def test_a_read_only_workspace_refuses_visibly(run: Run, engine: FakeEngin
     engine.status_value = status_view(read_only=True)
     async with tuning(run) as driven:
         await driven.press("L")
-        assert "read-only: cannot be applied" in driven.text
+        assert "read-only: cannot apply" in driven.text
         for key in ("enter", "y", "n", "z"):
             driven.app.clear_notifications()
             await driven.press(key)
@@ -155,7 +155,7 @@ async def test_a_read_only_workspace_refuses_visibly(run: Run, engine: FakeEngin
         assert driven.tuning.asked("propose")
 
 
-async def test_keys_wait_for_nothing_that_is_written_or_fitted(run: Run) -> None:
+async def test_keys_never_wait_for_writes_or_fits(run: Run) -> None:
     async with tuning(run) as driven:
         still = driven.tuning.gates["apply"] = threading.Event()
         await driven.send("L", "enter", "right", "j")
@@ -164,7 +164,7 @@ async def test_keys_wait_for_nothing_that_is_written_or_fitted(run: Run) -> None
         await driven.settle()
         assert driven.state.table is not None and driven.state.table.today("code-style") == MORE
         assert driven.state.moves == {"code-style": Thresholds(0.25, 0.66)}, "it was moved on meanwhile"
-        # labels are shown before they are written
+        # labels are shown before they are saved
         still = driven.tuning.gates["label"] = threading.Event()
         await driven.send("y", "y", "n")
         await driven.until(lambda: driven.screen.decisions.cursor == 3)
@@ -174,7 +174,7 @@ async def test_keys_wait_for_nothing_that_is_written_or_fitted(run: Run) -> None
         await driven.settle()
         assert len(driven.tuning.asked("label")) == 3
         assert not any(item.saving for item in driven.screen.decisions.items)
-        # a fit moves no threshold of a topic that was left
+        # a fit does not move thresholds of a topic that is no longer selected
         still = driven.tuning.gates["propose"] = threading.Event()
         fitted = driven.state.topic
         await driven.send("f")
@@ -190,7 +190,7 @@ async def test_keys_wait_for_nothing_that_is_written_or_fitted(run: Run) -> None
 # Labels.
 
 
-async def test_y_and_n_label_the_selected_decision_and_u_takes_that_back(run: Run) -> None:
+async def test_y_and_n_label_the_selected_decision_and_u_undoes(run: Run) -> None:
     async with tuning(run) as driven:
         first, second = (item.id for item in driven.screen.decisions.items[:2])
         labelled = driven.state.overview["code-style"].labelled
@@ -210,21 +210,21 @@ async def test_y_and_n_label_the_selected_decision_and_u_takes_that_back(run: Ru
         again = driven.screen.decisions.selected
         assert again is not None and (again.id, again.useful) == (first, None)
         await driven.press("u")
-        assert "nothing was labelled here yet" in driven.text
-        # one that is refused goes away again
+        assert "no label to undo" in driven.text
+        # a refused label disappears again
         driven.tuning.failing["label"] = AutopoiesisError("the disk is full")
         await driven.press("y")
         assert "the disk is full" in driven.text
         assert next(item for item in driven.screen.decisions.items if item.id == first).useful is None
 
 
-async def test_u_gives_an_earlier_label_of_the_person_again(run: Run) -> None:
+async def test_u_restores_the_previous_label(run: Run) -> None:
     async with tuning(run, log=decisions({"code-style": Kind(4, 4, 1)})) as driven:
         await driven.press("y", "g", "3", "g", "n", "u")
         assert driven.tuning.asked("label")[-1][2] is True
 
 
-async def test_a_label_changes_what_a_flip_is_where_it_stands(run: Run) -> None:
+async def test_a_label_changes_the_kind_of_a_flip_in_place(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("L", "3")
         item = driven.screen.decisions.items[0]
@@ -242,7 +242,7 @@ async def test_a_label_changes_what_a_flip_is_where_it_stands(run: Run) -> None:
         assert next(each for each in driven.screen.decisions.items if each.id == last.id).useful is False
 
 
-async def test_leaving_lets_the_gate_learn_from_new_labels_only_and_the_log_go(run: Run) -> None:
+async def test_leaving_trains_the_gate_only_on_new_labels_and_frees_the_log(run: Run) -> None:
     gc.unfreeze()  # what the tests share is frozen as well
     async with tuning(run) as driven:
         assert gc.get_freeze_count()
@@ -255,7 +255,7 @@ async def test_leaving_lets_the_gate_learn_from_new_labels_only_and_the_log_go(r
 # Fitting.
 
 
-async def test_f_puts_the_thresholds_where_the_labels_want_them_and_back(run: Run) -> None:
+async def test_f_toggles_between_fitted_and_previous_thresholds(run: Run) -> None:
     async with tuning(run) as driven:
         driven.tuning.failing["propose"] = AutopoiesisError("out of memory")
         await driven.press("f")
@@ -265,10 +265,10 @@ async def test_f_puts_the_thresholds_where_the_labels_want_them_and_back(run: Ru
         proposal = driven.state.proposals["code-style"]
         assert proposal.thresholds == driven.now and "held out, 5 folds: F1" in driven.text
         await driven.press("f")
-        assert driven.now == Thresholds(0.25, 0.61) and "f shows it" in driven.text
+        assert driven.now == Thresholds(0.25, 0.61) and "f shows the fit" in driven.text
         await driven.press("f")
         assert driven.now == proposal.thresholds and len(driven.tuning.asked("propose")) == 2
-        # a new label makes it out of date
+        # a new label makes the fit out of date
         await driven.press("y")
         assert "code-style" not in driven.state.proposals
         await driven.press("f", "enter")
@@ -277,7 +277,7 @@ async def test_f_puts_the_thresholds_where_the_labels_want_them_and_back(run: Ru
         assert driven.state.today not in (TODAY, Thresholds(0.25, 0.61))
 
 
-async def test_what_fitting_says_is_said_once_and_a_refusal_moves_nothing(run: Run) -> None:
+async def test_a_fit_is_reported_once_and_a_refusal_moves_nothing(run: Run) -> None:
     async with tuning(run, (80, 24)) as driven:
         await driven.press("f")
         assert "fit held out" in driven.text and not driven.said
@@ -309,7 +309,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             assert CAUTION not in driven.text
             await driven.press("f")
             assert driven.now == OFF and CAUTION in driven.text and "triggers and" in driven.text
-            assert "40 of 40 noise decisions" in driven.text and "enter asks first" in driven.text
+            assert "40 of 40 noise decisions" in driven.text and "enter asks, then applies" in driven.text
             assert driven.screen.decisions.size.height >= 3
             await driven.press("c", "left")
             assert driven.now == Thresholds(0.99, 1.0) and CAUTION in driven.text
@@ -320,7 +320,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             await driven.press("escape", "c")
             assert driven.now == TODAY and CAUTION not in driven.text
         assert not driven.said
-        # said in passing where its panel is out of sight
+        # a notification if its panel is hidden
         for size, enlarged in (((60, 16), ()), ((80, 24), ("1", "plus")), ((80, 24), ("3", "plus"))):
             await driven.resize(*size)
             await driven.press(*enlarged, "f")
@@ -328,10 +328,10 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             driven.app.clear_notifications()
             await driven.press("enter")
             assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
-            assert "Apply it" in driven.text
+            assert "Apply" in driven.text
             await driven.press("escape", "escape", "underscore")
             assert driven.now == TODAY and driven.zoomed() is None
-        # they are applied after a question with the focus on cancel; those moved on from it need none
+        # applying asks with the focus on cancel; thresholds moved away from the fit need no question
         await driven.resize(120, 40)
         assert not driven.tuning.asked("apply")
         await driven.press("f", "c", "H", "enter")
@@ -358,7 +358,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
 # Moving about.
 
 
-async def test_numbers_tab_and_movements_choose_panels_topics_and_decisions(run: Run) -> None:
+async def test_numbers_tab_and_motions_select_panels_topics_and_decisions(run: Run) -> None:
     async with tuning(run) as driven:
         seen = []
         for key in ("1", "2", "3", "tab", "tab", "shift+tab"):
@@ -378,7 +378,7 @@ async def test_numbers_tab_and_movements_choose_panels_topics_and_decisions(run:
             await driven.press("j")
         await driven.press("3", "j", "j", "k")
         assert driven.screen.decisions.cursor == 1 and driven.state.topic == driven.state.names[-1]
-        # and so does the mouse
+        # so does the mouse
         await driven.pilot.click("#topics", offset=(10, 2))
         await driven.settle()
         assert driven.state.topic == driven.state.names[0]
@@ -387,7 +387,7 @@ async def test_numbers_tab_and_movements_choose_panels_topics_and_decisions(run:
         assert driven.screen.decisions.cursor == 2
 
 
-async def test_s_goes_through_the_orders_and_a_filter_narrows(run: Run) -> None:
+async def test_s_cycles_the_sort_order_and_a_filter_narrows_the_list(run: Run) -> None:
     async with tuning(run) as driven:
         titles = []
         for _press in range(5):
@@ -398,10 +398,10 @@ async def test_s_goes_through_the_orders_and_a_filter_narrows(run: Run) -> None:
         await driven.press("3", "plus", "s")
         assert "topics: most gate calls" in driven.said, "where no title says it"
         await driven.press("s", "s", "s", "s", "underscore", "2")
-        # a filter narrows while it is typed, and esc backs out
+        # a filter narrows the list while typing, and esc backs out
         await driven.press("slash")
         await driven.type("zzz")
-        assert "no topic holds these words" in driven.text and driven.state.topic == "code-style"
+        assert "no matching topics" in driven.text and driven.state.topic == "code-style"
         await driven.press("escape")
         await driven.send("slash", *"re")
         await driven.settle()
@@ -421,11 +421,11 @@ async def test_s_goes_through_the_orders_and_a_filter_narrows(run: Run) -> None:
         assert not driven.is_open() and driven.app.is_running
 
 
-async def test_on_a_small_terminal_everything_has_its_place(run: Run) -> None:
+async def test_on_a_small_terminal_everything_is_reachable(run: Run) -> None:
     async with tuning(run, (80, 24)) as driven:
         assert "? help" in driven.lines[-1]
         figures = driven.state.overview["code-style"]
-        calls, cost = per_day(figures.gate_calls_per_day), a_day(figures.cost_usd_per_day)
+        calls, cost = per_day(figures.gate_calls_per_day), cost_per_day(figures.cost_usd_per_day)
         assert calls in driven.line("calls/d") and cost in driven.line("cost/d")
         await driven.press("L")
         assert f"{calls}▸" in driven.line("calls/d")
@@ -433,7 +433,7 @@ async def test_on_a_small_terminal_everything_has_its_place(run: Run) -> None:
             await driven.press("s")
             assert column in driven.lines[2] and amount in driven.line("▌code-style")[:34]
         await driven.press("escape", "s", "s", "s")
-        # an enlarged list says where the thresholds stand
+        # a zoomed list shows the thresholds
         for panel, more in (("1", "s sort"), ("3", "200 of 551 shown · y useful")):
             await driven.press(panel, "plus")
             assert f"code-style · gate .25, active .60 · {more}" in driven.text
@@ -449,7 +449,7 @@ async def test_on_a_small_terminal_everything_has_its_place(run: Run) -> None:
         assert driven.zoomed() is None and driven.screen.scores.region.area
 
 
-async def test_every_size_is_usable_and_below_the_smallest_it_says_what_it_needs(run: Run) -> None:
+async def test_every_size_is_usable_and_a_too_small_one_says_so(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("L", "c", "H")
         for size in ((60, 16), (72, 20), (80, 24), (99, 31), (100, 32), (160, 45), (200, 60)):
@@ -465,16 +465,16 @@ async def test_every_size_is_usable_and_below_the_smallest_it_says_what_it_needs
         assert driven.now == Thresholds(0.21, 0.65) and "needs 60×16" not in driven.text
 
 
-async def test_what_every_screen_has_works_here_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_common_commands_work_here_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "true")
     async with tuning(run, (120, 60)) as driven:
         await driven.press("3", "o")
         page = driven.app.screen
-        assert isinstance(page, PageScreen) and "nobody has said" in driven.text
+        assert isinstance(page, PageScreen) and "label     none" in driven.text
         await driven.press("escape")
         assert driven.is_open() and not page.is_attached
         await driven.press("question_mark")
-        assert "on this screen" in driven.text and "Move the chosen threshold down by .01" in driven.text
+        assert "on this screen" in driven.text and "Move the selected threshold down by .01" in driven.text
         assert "Not now: no threshold is moved." in " ".join(driven.text.replace("│", " ").split())
         await driven.press("escape", "1", "Y")
         assert "release-notes" in driven.app.clipboard and "cost/d" in driven.app.clipboard

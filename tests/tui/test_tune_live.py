@@ -1,4 +1,4 @@
-"""The tune screen while the log is read, when it cannot be, and when decisions come in meanwhile."""
+"""The tune screen while the log is read, when it is unreadable, and when decisions arrive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.tui.tune_data import Kind, decision, decisions, topic
 from tests.tui.tune_driven import tuning
 
 
-async def test_while_the_log_is_read_it_says_so_and_refuses(run: Run) -> None:
+async def test_while_the_log_is_read_the_screen_says_so_and_refuses_commands(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
         await driven.until(lambda: bool(driven.tuning.asked("table")))
@@ -29,7 +29,7 @@ async def test_while_the_log_is_read_it_says_so_and_refuses(run: Run) -> None:
         assert "2 scores  code-style · 311 labelled decisions" in driven.text
 
 
-async def test_leaving_waits_for_nothing_and_labels_are_still_written(run: Run) -> None:
+async def test_leaving_does_not_wait_and_labels_are_still_written(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
         await driven.until(lambda: bool(driven.tuning.asked("table")))
@@ -47,7 +47,7 @@ async def test_leaving_waits_for_nothing_and_labels_are_still_written(run: Run) 
         await driven.until(lambda: len(driven.tuning.asked("label")) == 2)
 
 
-async def test_a_log_that_cannot_be_read_is_a_line_and_ctrl_r_tries_again(run: Run) -> None:
+async def test_an_unreadable_log_is_reported_and_ctrl_r_tries_again(run: Run) -> None:
     broken = AutopoiesisError(
         "cannot be read", where="logs/decisions/2026-06.jsonl", hint="check its permissions"
     )
@@ -58,14 +58,14 @@ async def test_a_log_that_cannot_be_read_is_a_line_and_ctrl_r_tries_again(run: R
         driven.tuning.failing.clear()
         await driven.press("ctrl+r")
         assert "code-style · 311 labelled decisions" in driven.text
-        # one that fails later leaves what is shown
+        # a later failure keeps what is shown
         driven.app.clear_notifications()
         driven.tuning.failing["table"] = broken
         await driven.press("ctrl+r")
         assert "cannot be read" in driven.said and "code-style · 311 labelled decisions" in driven.text
 
 
-async def test_new_decisions_come_in_and_nothing_is_lost(run: Run, engine: FakeEngine) -> None:
+async def test_new_decisions_are_shown_and_nothing_is_lost(run: Run, engine: FakeEngine) -> None:
     async with tuning(run) as driven:
         await driven.press("L", "3", "j", "j", "j")
         selected = driven.screen.decisions.selected
@@ -80,7 +80,7 @@ async def test_new_decisions_come_in_and_nothing_is_lost(run: Run, engine: FakeE
         again = driven.screen.decisions.selected
         assert again is not None and again.id == selected.id
         assert driven.screen.panel_in_use == "decisions"
-        # news that change no decision draw nothing
+        # events that change no decision draw nothing
         table = driven.state.table
         driven.engine.publish(FileChanged(NOW, "knowledge/facts.md", "changed"))
         await driven.settle()
@@ -92,7 +92,7 @@ async def test_new_decisions_come_in_and_nothing_is_lost(run: Run, engine: FakeE
         assert "read-only" in driven.lines[0]
 
 
-async def test_thresholds_that_are_written_elsewhere_are_taken_over(run: Run) -> None:
+async def test_thresholds_written_elsewhere_are_picked_up(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("1", "j", "L", "k")
         driven.tuning.apply("code-style", Thresholds(0.3, 0.7))
@@ -100,7 +100,7 @@ async def test_thresholds_that_are_written_elsewhere_are_taken_over(run: Run) ->
         await driven.settle()
         assert driven.now == Thresholds(0.3, 0.7) and not driven.state.moved
         assert len(driven.state.moves) == 1
-        # a move to where they stand by now is no move any more
+        # a move to the current values is no longer a move
         await driven.press("L")
         assert len(driven.state.moves) == 2
         driven.tuning.apply("code-style", Thresholds(0.3, 0.75))
@@ -109,7 +109,7 @@ async def test_thresholds_that_are_written_elsewhere_are_taken_over(run: Run) ->
         assert not driven.state.moved and driven.state.today == Thresholds(0.3, 0.75)
 
 
-async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run) -> None:
+async def test_a_label_finds_its_decision_in_a_newer_table(run: Run) -> None:
     async with tuning(run) as driven:
         item = driven.screen.decisions.items[4]
         await driven.press("3", "j", "j", "j", "j")
@@ -120,11 +120,11 @@ async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run)
         assert sum(each.useful is True for each in driven.tuning.log[:1]) == 0
 
 
-async def test_a_topic_that_no_threshold_moves_says_so(run: Run) -> None:
+async def test_a_topic_unaffected_by_thresholds_says_so(run: Run) -> None:
     topics = [topic("code-style", forced=True)]
     async with tuning(run, log=decisions({"code-style": Kind(5, 5, 5)}), topics=topics) as driven:
-        assert "no threshold moves its decisions" in driven.text
-        assert "No threshold moves what was decided about this topic" in driven.text
+        assert "thresholds do not affect its decisions" in driven.text
+        assert "Thresholds do not affect this topic's decisions" in driven.text
 
 
 async def test_decisions_of_another_preset_are_counted_and_explained(run: Run) -> None:
@@ -134,7 +134,7 @@ async def test_decisions_of_another_preset_are_counted_and_explained(run: Run) -
         assert "15 not replayed" in driven.text
 
 
-async def test_a_moved_threshold_looks_at_no_more_decisions_than_it_lists(
+async def test_a_moved_threshold_reads_no_more_decisions_than_it_lists(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = {"code-style": Kind(3000, 3000, 1500)}

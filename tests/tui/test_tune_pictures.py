@@ -1,4 +1,4 @@
-"""Every state of the tune screen as a picture: ``pytest --snapshot-update`` draws them anew."""
+"""Snapshots of the tune screen; ``pytest --snapshot-update`` redraws them."""
 
 from __future__ import annotations
 

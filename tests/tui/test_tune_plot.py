@@ -1,4 +1,4 @@
-"""The plot of scores: what stands above and below the axis, the scale, the thresholds, and every size."""
+"""The plot of scores: both halves, scale, thresholds and sizes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def texts(lines: list[Row]) -> list[str]:
     return [line.text for line in lines]
 
 
-def test_useful_rises_and_noise_hangs() -> None:
+def test_useful_bars_rise_and_noise_bars_hang() -> None:
     lines = draw_plot(plot((0,) * 8 + (8, 4), (8, 4) + (0,) * 8), 49, 7, ROLES)
     drawn = texts(lines)
     axis = next(at for at, line in enumerate(drawn) if "─" in line)
@@ -55,19 +55,19 @@ def test_a_hanging_bar_is_a_reversed_rising_one_and_without_colour_none_is_rever
     assert any("▀" in line.text for line in plain)
 
 
-def test_one_decision_among_many_is_still_seen() -> None:
+def test_one_decision_among_many_is_still_visible() -> None:
     lines = draw_plot(plot((1000,) + (0,) * 8 + (1,), (0,) * 10, Thresholds(None, None)), 60, 10, ROLES)
     nearest = next(at for at, line in enumerate(lines) if "─" in line.text) - 1
     assert RISING[1] in lines[nearest].text or RISING[2] in lines[nearest].text
     assert "√count" in lines[0].text
 
 
-def test_the_scale_is_linear_while_nothing_towers() -> None:
+def test_the_scale_is_linear_unless_a_bar_dwarfs_the_others() -> None:
     lines = draw_plot(plot((20, 10, 15), (5, 5, 5)), 60, 12, ROLES)
     assert "√" not in lines[0].text and "count" in lines[0].text
 
 
-def test_where_both_are_the_axis_is_heavy() -> None:
+def test_the_axis_is_heavy_where_useful_and_noise_overlap() -> None:
     axis = next(
         line.text
         for line in draw_plot(plot((0, 3, 3), (3, 3, 0), Thresholds(None, None)), 39, 9, ROLES)
@@ -78,7 +78,7 @@ def test_where_both_are_the_axis_is_heavy() -> None:
     assert cells[0] == "─" and cells[15] == "━" and cells[25] == "─"
 
 
-def test_the_held_threshold_is_heavy_and_stands_between_arrows() -> None:
+def test_the_held_threshold_is_heavy_and_between_arrows() -> None:
     drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20), 64, 12, ROLES))
     assert "◂ active .60 ▸" in drawn[-1] and " gate .30 " in drawn[-1]
     at = GUTTER + column(0.6, 40)
@@ -87,22 +87,22 @@ def test_the_held_threshold_is_heavy_and_stands_between_arrows() -> None:
     assert "◂ gate .30 ▸" in drawn[-1] and drawn[3][at] == "│"
 
 
-def test_a_moved_threshold_leaves_a_dotted_line_where_it_stands_today() -> None:
+def test_a_moved_threshold_leaves_a_dotted_line_at_its_current_value() -> None:
     drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.3, 0.8)), 64, 12, ROLES))
     assert drawn[3][GUTTER + column(0.6, 40)] == "┊"
     assert drawn[3][GUTTER + column(0.8, 40)] == "┃"
 
 
-def test_never_stands_at_the_right_end() -> None:
+def test_never_is_at_the_right_end() -> None:
     drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.3, None)), 64, 12, ROLES))
     assert "active never" in drawn[-1]
     assert drawn[3][GUTTER + 40] == "┃"
     assert column(None, 40) == 40 and column(1.0, 40) == 39
 
 
-def test_the_zones_say_what_happens_between_the_thresholds() -> None:
+def test_the_zones_are_labelled_by_outcome() -> None:
     first = draw_plot(plot((4,) * 20, (4,) * 20), 90, 12, ROLES)[0].text
-    assert first.index("dropped") < first.index("the gate is asked") < first.index("activated")
+    assert first.index("dropped") < first.index("gate decides") < first.index("activated")
     nothing_asked = draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.6, 0.6)), 90, 12, ROLES)[0].text
     assert "ask" not in nothing_asked
 
@@ -122,7 +122,7 @@ COUNTS = st.lists(st.integers(0, 5000), min_size=1, max_size=60)
 
 @settings(max_examples=150, deadline=None)
 @given(COUNTS, st.integers(20, 140), st.integers(1, 30), MARK, MARK, st.booleans(), st.booleans())
-def test_it_fits_whatever_is_drawn(
+def test_any_plot_fits(
     numbers: list[int],
     width: int,
     height: int,

@@ -1,4 +1,4 @@
-"""The lists and figures of the tune screen: order, columns, differences with their sign, and outside text."""
+"""The lists and figures of the tune screen: order, columns, signed differences and foreign text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.render.roles import PLAIN
 from tui.screens.tune.changes import Changes, draw_changes
 from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_row
 from tui.screens.tune.listing import flipped, nearest
-from tui.screens.tune.topics import TopicList, a_day, draw_topics, ordered, per_day
+from tui.screens.tune.topics import TopicList, cost_per_day, draw_topics, ordered, per_day
 
 TODAY = Thresholds(0.25, 0.6)
 
@@ -41,7 +41,7 @@ def text_of(view: TopicList, width: int = 60, height: int = 20) -> str:
     return "\n".join(line.text for line in drawn.lines)
 
 
-def test_the_worst_comes_first_and_what_cannot_be_judged_last() -> None:
+def test_the_worst_come_first_and_undefined_ones_last() -> None:
     assert listed().names == ("deploy", "code-style", "good", "quiet")
 
 
@@ -52,7 +52,7 @@ def test_other_orders(sorting: str, first: str) -> None:
     assert ordered(listed().figures, sorting)[0] == first  # type: ignore[arg-type]
 
 
-def test_the_filter_looks_for_a_part_of_the_name() -> None:
+def test_the_filter_matches_part_of_the_name() -> None:
     assert ordered(listed().figures, "name", "STYLE") == ("code-style",)
 
 
@@ -81,25 +81,25 @@ def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None
         ("labels", ["F1", "labels"]),
     ],
 )
-def test_what_decides_the_order_has_its_column(sorting: str, columns: list[str]) -> None:
+def test_the_column_sorted_by_is_always_shown(sorting: str, columns: list[str]) -> None:
     text = text_of(listed(sorting=sorting), 29)
     assert text.splitlines()[0].split() == ["topic", *columns]
     wide = text_of(listed(sorting=sorting), 72).splitlines()[0].split()
     assert wide == ["topic", "prec", "rec", "F1", "gate/d", "cost/d", "labels"]
 
 
-def test_the_foot_adds_up_and_names_the_sources() -> None:
+def test_the_totals_add_up_and_name_the_label_sources() -> None:
     text = text_of(listed(left_out=7), 72)
     assert "all 4" in text and "of 2,204 decisions · 7 not replayed" in text
     assert "you 240 · gate 800 · use 204" in text
 
 
-def test_a_topic_with_a_move_is_marked() -> None:
+def test_a_topic_with_moved_thresholds_is_marked() -> None:
     text = text_of(listed(moved=frozenset({"deploy"})))
     assert "deploy ◂▸" in text and "code-style ◂▸" not in text
 
 
-def test_a_long_list_scrolls_no_further_than_it_must() -> None:
+def test_a_long_list_scrolls_as_little_as_possible() -> None:
     found = {f"topic-{number:03}": some() for number in range(100)}
     view = TopicList(tuple(found), found, total(found.values()), selected=60, loading=False)
     drawn = draw_topics(view, 0, 60, 20, PLAIN, focused=True)
@@ -112,13 +112,13 @@ def test_a_long_list_scrolls_no_further_than_it_must() -> None:
     ("value", "text"),
     [(0.0, "0"), (0.04, "<.1"), (0.4, ".4"), (3.24, "3.2"), (14.2, "14"), (12345.0, "12,345")],
 )
-def test_times_a_day(value: float, text: str) -> None:
+def test_daily_rates(value: float, text: str) -> None:
     assert per_day(value) == text
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 0.0001, 0.0028, 0.5, 12.34, 999.99, 54321.0])
 def test_cost_fits_its_column(value: float) -> None:
-    assert len(a_day(value)) <= 7
+    assert len(cost_per_day(value)) <= 7
 
 
 def test_names_from_the_log_are_only_text() -> None:
@@ -137,7 +137,7 @@ def changes(**more: object) -> Changes:
 
 
 @pytest.mark.parametrize("width", [36, 42, 64, 120])
-def test_the_comparison_fits_and_says_by_how_much(width: int) -> None:
+def test_the_comparison_fits_and_shows_differences(width: int) -> None:
     after = some(precision=0.83, recall=0.86, f1=0.84, gate_calls_per_day=17.1, cost_usd_per_day=0.0034)
     rows = draw_changes(changes(after=after), width, PLAIN)
     assert all(row.cells <= width for row in rows) and len(rows) == 4
@@ -146,7 +146,7 @@ def test_the_comparison_fits_and_says_by_how_much(width: int) -> None:
         assert "+.08" in text and "+.12" in text and "−.02" in text and "+.05" in text and "+3" in text
 
 
-def test_less_asking_is_better_and_less_recall_is_worse() -> None:
+def test_fewer_gate_calls_are_better_and_less_recall_is_worse() -> None:
     from themes.loader import BUNDLED, load_theme
     from tui.render.roles import Roles
 
@@ -158,13 +158,13 @@ def test_less_asking_is_better_and_less_recall_is_worse() -> None:
 
 
 @pytest.mark.parametrize("width", [42, 44])
-def test_long_figures_take_from_short_names(width: int) -> None:
+def test_long_figures_take_room_from_short_names(width: int) -> None:
     before = some(labelled=12_345, cost_usd_per_day=0.004, gate_calls_per_day=1234.0)
     text = "\n".join(row.text for row in draw_changes(changes(before=before), width, PLAIN))
     assert "12,345" in text and "cost/d $0.0040" in text and "calls/d  1,234" in text and "…" not in text
 
 
-def test_unmoved_there_is_nothing_to_compare() -> None:
+def test_without_a_move_there_is_nothing_to_compare() -> None:
     text = "\n".join(row.text for row in draw_changes(changes(now=TODAY), 64, PLAIN))
     assert "▸" not in text and ".71" in text
 
@@ -174,13 +174,13 @@ def test_never_has_no_difference() -> None:
     assert rows[0].text.split()[:5] == ["active", "at", ".60", "▸", "never"]
 
 
-def test_what_fitting_says_comes_below() -> None:
+def test_the_fit_is_shown_below() -> None:
     held_out = HeldOut(5, 0.83, 0.03, 0.82, 0.85, 0.79)
     fit = Proposal("code-style", TODAY, Thresholds(0.3, 0.64), "", some(), some(), held_out)
     at = draw_changes(changes(now=Thresholds(0.3, 0.64), after=some(), proposal=fit), 64, PLAIN)[4:]
     assert at[0].text.startswith("fit held out, 5 folds: F1 .83 ±.03, today .79")
     moved_on = draw_changes(changes(after=some(), proposal=fit), 64, PLAIN)[4:]
-    assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows it"]
+    assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows the fit"]
     refused = replace(fit, thresholds=None, refused="8 decisions are labelled, and at least 10 are needed")
     said = " ".join(row.text for row in draw_changes(changes(now=TODAY, proposal=refused), 42, PLAIN)[4:])
     assert said.startswith("! no proposal: 8 decisions")
@@ -189,7 +189,7 @@ def test_what_fitting_says_comes_below() -> None:
 
 
 @pytest.mark.parametrize("width", [32, 44, 64, 120])
-def test_a_caution_is_shown_whole_and_before_what_fitting_says(width: int) -> None:
+def test_a_caution_is_shown_in_full_before_the_fit(width: int) -> None:
     held_out = HeldOut(
         5,
         0.0,
@@ -221,7 +221,7 @@ def item(**more: object) -> DecisionItem:
 
 @pytest.mark.parametrize("width", [28, 42, 60, 100])
 @pytest.mark.parametrize("kind", ["", "fixed", "lost", "changed"])
-def test_a_row_fits_and_says_the_kind_by_a_sign(width: int, kind: str) -> None:
+def test_a_row_fits_and_shows_its_kind_by_a_sign(width: int, kind: str) -> None:
     row = decision_row(item(kind=kind, after="dropped"), width, PLAIN)
     assert row.cells <= width
     assert row.text.lstrip()[0] == {"": ".", "fixed": "+", "lost": "−", "changed": "~"}[kind]
@@ -242,7 +242,7 @@ def test_a_decision_in_full() -> None:
     for words in (
         "one",
         "[two]",
-        "useful · said by gate",
+        "useful · by gate",
         "anthropic claude-haiku-4-5",
         "probability .40",
         full.id,
@@ -258,7 +258,7 @@ def tuned(kinds: dict[str, Kind]) -> FakeTuning:
     return FakeTuning(decisions(kinds), [topic(name) for name in kinds], CALIBRATED)
 
 
-def test_what_has_no_label_comes_first_each_nearest_to_a_threshold() -> None:
+def test_unlabelled_decisions_come_first_nearest_to_a_threshold() -> None:
     table = tuned({"deploy": Kind(30, 30, 40)}).table()
     listing = nearest(table, "deploy", TODAY, {})
     assert listing.total == len(listing.items) == 100
@@ -268,19 +268,19 @@ def test_what_has_no_label_comes_first_each_nearest_to_a_threshold() -> None:
     assert far[:40] == sorted(far[:40]) and far[40:] == sorted(far[40:])
 
 
-def test_the_list_is_bounded_and_says_of_how_many() -> None:
+def test_the_list_is_limited_and_shows_the_total() -> None:
     listing = nearest(tuned({"deploy": Kind(300, 300, 0)}).table(), "deploy", TODAY, {}, limit=50)
     assert len(listing.items) == 50 and listing.total == 600
 
 
-def test_near_nothing_when_no_threshold_is_ever_reached() -> None:
+def test_no_distance_matters_if_no_threshold_is_reachable() -> None:
     listing = nearest(tuned({"deploy": Kind(5, 5, 5)}).table(), "deploy", Thresholds(None, None), {})
     scores = [item.score for item in listing.items if item.useful is None]
     assert scores == sorted(scores, reverse=True)
     assert {item.before for item in listing.items} == {"dropped"}
 
 
-def test_a_decision_that_no_threshold_moves_is_not_listed() -> None:
+def test_a_decision_unaffected_by_thresholds_is_not_listed() -> None:
     forced = FakeTuning(decisions({"deploy": Kind(5, 5, 5)}), [topic("deploy", forced=True)], CALIBRATED)
     assert nearest(forced.table(), "deploy", TODAY, {}).total == 0
 
@@ -294,7 +294,7 @@ def test_flips_are_listed_as_the_engine_found_them() -> None:
     assert [item.kind for item in listing.items] == [flip.kind for flip in found.rows]
 
 
-def test_a_label_on_its_way_is_shown_already() -> None:
+def test_a_label_being_saved_is_already_shown() -> None:
     table = tuned({"deploy": Kind(0, 0, 3)}).table()
     name = table.decision(0).id
     items = nearest(table, "deploy", TODAY, {name: False}).items

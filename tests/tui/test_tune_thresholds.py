@@ -1,4 +1,4 @@
-"""Moving a threshold by hundredths: the ends, “never”, and the other threshold in the way."""
+"""Moving a threshold by hundredths: the ends, “never”, and the other threshold."""
 
 from __future__ import annotations
 

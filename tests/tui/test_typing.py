@@ -1,4 +1,4 @@
-"""The line: a message tried while it is typed, a command run, and letters that stay letters."""
+"""The input line: trying messages while typing, running commands, and type-ahead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.tui.conftest import Run
 from tui.kit.page import PageScreen
 
 
-async def test_a_draft_is_tried_once_the_typing_rests(run: Run) -> None:
+async def test_a_draft_is_tried_after_a_pause_in_typing(run: Run) -> None:
     async with run() as driven:
         assert "6,912/8,192" in driven.text
         await driven.press("i")
@@ -51,14 +51,14 @@ async def test_a_draft_is_tried_once_the_typing_rests(run: Run) -> None:
         assert "the budget is too small; raise it" in driven.text
 
 
-async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
+async def test_a_slow_try_is_superseded_by_the_newest(run: Run) -> None:
     async with run() as driven:
         still = threading.Event()
         driven.engine.gates["try_message"] = still
-        driven.bench.draft("one")
+        driven.bench.try_draft("one")
         await driven.until(lambda: driven.engine.asked("try_message"))
         for text in ("two", "three"):
-            driven.bench.draft(text)
+            driven.bench.try_draft(text)
         still.set()
         await driven.settle()
         assert [call[1] for call in driven.engine.asked("try_message")] == ["one", "three"]
@@ -66,7 +66,7 @@ async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
         assert driven.bench.activation.shown.trace is not None
 
 
-async def test_enter_keeps_a_message_puts_it_to_the_gate_and_esc_follows_again(run: Run) -> None:
+async def test_enter_keeps_a_message_and_asks_the_gate_and_esc_follows_again(run: Run) -> None:
     async with run() as driven:
         driven.engine.gate_is_silent = True
         await driven.press("i")
@@ -97,7 +97,7 @@ async def test_enter_keeps_a_message_puts_it_to_the_gate_and_esc_follows_again(r
         assert driven.app.is_running
 
 
-async def test_what_is_typed_ahead_lands_in_the_line(run: Run) -> None:
+async def test_type_ahead_ends_up_in_the_line(run: Run) -> None:
     async with run() as driven:
         await driven.press("2")
         await driven.send("i", *"yes no quit")
@@ -153,7 +153,7 @@ async def test_a_command_opens_a_page_with_its_output(run: Run) -> None:
         assert "nonsense: no such command" in driven.text
 
 
-async def test_a_command_that_runs_is_stopped_or_left_and_holds_up_no_other(run: Run) -> None:
+async def test_a_running_command_can_be_stopped_or_left_and_blocks_no_other(run: Run) -> None:
     async with run() as driven:
         bench, line = driven.bench, "reindex"
         ends, stops = threading.Event(), []
@@ -177,7 +177,7 @@ async def test_a_command_that_runs_is_stopped_or_left_and_holds_up_no_other(run:
         await driven.until(lambda: len(driven.app.screen_stack) == 1)
         ends.set()
         await driven.settle()
-        assert f":{line} has ended" in driven.text and not bench.outputs
+        assert f":{line} finished" in driven.text and not bench.outputs
 
         for key in ("escape", "ctrl+c"):
             ends.clear()
@@ -196,15 +196,15 @@ async def test_a_command_that_runs_is_stopped_or_left_and_holds_up_no_other(run:
             assert len(driven.app.screen_stack) == 1
 
 
-async def test_quit_is_a_command_too(run: Run) -> None:
+async def test_quit_is_also_a_command(run: Run) -> None:
     async with run() as driven:
         driven.bench.run_command("q")
         await driven.pilot.pause()
         assert driven.app._exit
 
 
-async def test_news_of_an_older_focus_do_not_take_the_line_away(run: Run) -> None:
-    """Keys come faster than the news of where the focus went."""
+async def test_late_focus_events_do_not_close_the_line(run: Run) -> None:
+    """Keys arrive before the focus event."""
     async with run() as driven:
         await driven.press("2", "1", "/")
         driven.bench.post_message(events.DescendantFocus(driven.bench.activation))

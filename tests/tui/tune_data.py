@@ -1,4 +1,4 @@
-"""A month of invented decisions for the tune screen, and tuning that keeps its changes in memory."""
+"""A month of made-up decisions for the tune screen, and tuning that keeps its changes in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALIBRATED = WatcherSettings(
         "low": PolicyRow(activate=0.7, gate=0.3),
     },
 )
-"""Thresholds of its own, so that the pictures do not depend on the defaults."""
+"""Explicit thresholds, so that the pictures do not depend on the defaults."""
 LAST = datetime(2026, 6, 12, 18, 40, tzinfo=UTC)
 SAID = (
     "the linter complains about my imports", "PR numbers in the changelog look off", "is this idiomatic?",
@@ -44,7 +44,7 @@ SAID = (
 
 @dataclass(frozen=True)
 class Kind:
-    """How the decisions about a topic lie: means and spreads of the scores of what is useful and of noise."""
+    """The score distribution of a topic's decisions: means and spreads for useful and noise."""
 
     useful: int
     noise: int
@@ -65,7 +65,7 @@ TOPICS: dict[str, Kind] = {
     "people-lookup": Kind(0, 0, 6),
 }
 SMALLTALK = Kind(0, 40, 10, noise_at=(0.97, 0.03))
-"""Noise that scores as high as anything can, so that what fits best switches the topic off."""
+"""Noise with the highest possible scores, so that the best fit switches the topic off."""
 
 
 def topic(name: str, **changes: object) -> Topic:
@@ -77,7 +77,7 @@ def topic(name: str, **changes: object) -> Topic:
 def decision(
     name: str, number: int, score: float, useful: bool | None, by: str, *, calls: bool = True
 ) -> Decision:
-    """One decision; in the uncertain middle a gate was asked, for some thousandths of a dollar."""
+    """One decision; for uncertain scores the gate was asked, for a fraction of a cent."""
     at = LAST - timedelta(minutes=37 * number + 11 * len(name))
     asked = calls and 0.25 <= score < 0.6
     yes = score > 0.42 if useful is None else useful
@@ -114,7 +114,7 @@ def decision(
 
 
 def decisions(kinds: dict[str, Kind] | None = None) -> list[Decision]:
-    """The decisions of all topics, oldest first as in a log; the same every time."""
+    """The decisions of all topics, oldest first as in a log; deterministic."""
     return list(_standard()) if kinds is None else _made(kinds)
 
 
@@ -147,7 +147,7 @@ def _made(kinds: dict[str, Kind]) -> list[Decision]:
 
 @dataclass
 class FakeTuning(Tuning):
-    """Tuning over decisions in memory: replay and fit are the engine's own, nothing reaches a file.
+    """Tuning over in-memory decisions: replay and fit are the engine's, but nothing is written.
 
     ``gates`` block a call of that name until they are set; ``failing`` makes calls fail.
     """
@@ -167,7 +167,7 @@ class FakeTuning(Tuning):
         self._table = None
 
     def table(self) -> DecisionTable:
-        """The table, made when it is first asked for and after every change."""
+        """The table, built lazily and after every change."""
         from engine.activation.tuning.table import DecisionTable
 
         self._called("table")

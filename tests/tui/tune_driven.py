@@ -1,4 +1,4 @@
-"""The tune screen as a test drives it."""
+"""Drives the tune screen in tests."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tui.screens.tune.state import TuneState
 
 
 class Tuned(ScreenDriven[TuneScreen]):
-    """A running tune screen and the hand that drives it."""
+    """Drives a running tune screen."""
 
     kind = TuneScreen
 
     @property
     def state(self) -> TuneState:
-        """What it knows."""
+        """The screen's state."""
         return self.screen.state
 
     @property
     def tuning(self) -> FakeTuning:
-        """What it asks."""
+        """The fake that it calls."""
         return self.engine.tuning
 
     @property
     def now(self) -> Thresholds:
-        """Where the thresholds stand."""
+        """The current thresholds."""
         return self.state.now
 
 

@@ -78,7 +78,7 @@ def cache_show(engine: Engine, discussion: str, as_json: bool) -> None:
 @click.argument("discussion", metavar="ID")
 def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
     """Give a discussion's cache up: it does not count any more, and the next call begins another one."""
-    state = engine.discussions.ending.invalidate(discussion, "given up by hand")
+    state = engine.discussions.ending.invalidate(discussion, "invalidated by hand")
     _print(state, engine.clock(), as_json)
 
 

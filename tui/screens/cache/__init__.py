@@ -1,1 +1,1 @@
-"""The caches of discussions."""
+"""The cache screen: prompt caching per provider and discussion."""

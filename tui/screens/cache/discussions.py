@@ -1,4 +1,4 @@
-"""Panel 2 of the cache screen: the discussions and their caches; everything known of one on a page."""
+"""Panel 2 of the cache screen: the discussions and their caches, and the details page of one."""
 
 from __future__ import annotations
 
@@ -23,51 +23,47 @@ if TYPE_CHECKING:
 
 CACHED, UNCACHED, OFF, CHANGING = "●", "○", "◌", "…"
 WIDE = 118
-"""Cells from which the reason has room in the line itself."""
+"""Minimum width in cells to show the reason in every row."""
 _TITLE = 14
-"""Cells that a title gets at least."""
+"""Minimum cells for a title."""
 _ROOMY = 32
-"""Cells of a title beyond which reasons get what they need."""
+"""Cells for a title before reasons get any extra room."""
 _SHORT = 22
-"""Cells that they get in any case."""
+"""Minimum cells for a reason."""
 _NOTE = 34
-"""Cells that a reason gets at most in place of the times."""
+"""Maximum cells for a reason shown in place of the times."""
 _LABEL = 13
 _FOLDERS = re.compile(r"[^\s/]+/(?:[^\s/]+/)*(?=[^\s/])")
 _PROVIDER = 16
-"""Cells that a provider's name takes at most."""
+"""Maximum cells for a provider's name."""
 _NAMES = {"anthropic": "Anthropic", "gemini": "Gemini", "openai": "OpenAI", "claude-code": "claude-code"}
 
 
 @dataclass(frozen=True, slots=True)
 class DiscussionItem:
-    """A discussion as the list shows it just now."""
+    """A discussion in the list at a given time."""
 
     entry: DiscussionCache
     sign: str
     cached: str
-    """``yes (Anthropic)``, ``no``, ``off``, or what is being done."""
+    """``yes (Anthropic)``, ``no``, ``off``, or the change in progress."""
     expires: str = ""
-    """The time of day at which its cache goes; empty where there is none."""
+    """The time of day at which its cache expires; empty without one."""
     left: str = ""
-    """How long that is."""
+    """The time until then."""
     note: str = ""
-    """Why its last call read nothing, or that it has expired."""
+    """Why its last call missed the cache, or that the cache has expired."""
 
     @property
     def state(self) -> DiscussionCacheState:
-        """What is known of its cache."""
         return self.entry.state
 
     @property
     def name(self) -> str:
-        """Its title, else its id."""
         return name_of(self.entry)
 
 
 class Columns(NamedTuple):
-    """Cells that each column takes, in a list."""
-
     cached: int = 0
     expires: int = 0
     left: int = 0
@@ -77,7 +73,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, items: Sequence[DiscussionItem]) -> Columns:
-        """The columns that some rows need; the time left keeps its place while it runs down."""
+        """The widths that these rows need."""
         texts = [
             (item.cached, item.expires, item.left, _tokens(item), _read(item.state),
              item.note if item.sign != CACHED else "")
@@ -87,51 +83,50 @@ class Columns(NamedTuple):
         return cls._make((*widest[:-1], min(widest[-1], _NOTE))) if widest else cls()
 
     def at_least(self, other: Columns) -> Columns:
-        """Columns in which these and others have room."""
+        """The wider of each pair of widths."""
         return Columns._make(map(max, self, other))
 
 
 def name_of(entry: DiscussionCache) -> str:
-    """What a discussion is called."""
+    """A discussion's title, or its id if it has none."""
     return first_line(entry.title) or first_line(entry.state.discussion_id)
 
 
-def shortened(why: str, room: int) -> str:
-    """A reason in at most ``room`` cells; before it is cut, its files lose their folders."""
-    return clip(why if cell_len(why) <= room else _FOLDERS.sub("", why), room)
+def shortened(reason: str, room: int) -> str:
+    """A reason in at most ``room`` cells; folders are dropped from paths before the text is cut."""
+    return clip(reason if cell_len(reason) <= room else _FOLDERS.sub("", reason), room)
 
 
 def provider_of(state: DiscussionCacheState) -> str:
-    """How its provider writes itself."""
     return _NAMES.get(state.provider, first_line(state.provider))
 
 
 def item_of(entry: DiscussionCache, now: datetime, doing: str = "") -> DiscussionItem:
-    """A discussion at some time; ``doing`` is what is being done with its cache."""
-    state, why = entry.state, first_line(entry.state.why)
+    """The row of a discussion at a given time; ``doing`` is the change in progress, if any."""
+    state, reason = entry.state, first_line(entry.state.why)
     if doing:
         return DiscussionItem(entry, CHANGING, doing)
     if not state.enabled:
-        return DiscussionItem(entry, OFF, "off", note=why)
+        return DiscussionItem(entry, OFF, "off", note=reason)
     seconds = state.seconds_left(now)
     if seconds == 0.0:
-        expired = f"expired {moment(state.expires_at, now)}" if state.expires_at is not None else why
+        expired = f"expired {time_of(state.expires_at, now)}" if state.expires_at is not None else reason
         return DiscussionItem(entry, UNCACHED, "no", note=expired)
     yes = f"yes ({clip(provider_of(state), _PROVIDER)})" if state.provider else "yes"
     if seconds is None or state.expires_at is None:
-        return DiscussionItem(entry, CACHED, yes, "", "n/a", why)
-    ends = moment(state.expires_at, now)
-    return DiscussionItem(entry, CACHED, yes, ends, f"in {left(seconds)}", why)
+        return DiscussionItem(entry, CACHED, yes, "", "n/a", reason)
+    ends = time_of(state.expires_at, now)
+    return DiscussionItem(entry, CACHED, yes, ends, f"in {left(seconds)}", reason)
 
 
-def moment(at: datetime, now: datetime) -> str:
-    """``18:52``; with its day where that is another one."""
+def time_of(at: datetime, now: datetime) -> str:
+    """``18:52``; with the day if it is not today."""
     here, there = local(now), local(at)
     return clock(at) if here.date() == there.date() else f"{there:%m-%d} {clock(at)}"
 
 
 def draw_discussion(item: DiscussionItem, columns: Columns, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: sign, title, cached, until when, tokens, what read it; why it is not, in place of the times."""
+    """Draws a row: sign, title, cached, expiry, tokens, calls; if not cached, the reason instead of times."""
     live, tone, wide = item.sign == CACHED, _tone(item, roles), width >= WIDE
     times = [
         (item.expires, columns.expires, roles.muted),
@@ -140,7 +135,7 @@ def draw_discussion(item: DiscussionItem, columns: Columns, width: int, roles: R
     ]
     times = [each for each in times if each[1]]
     read = columns.read + 2 if columns.read else 0
-    room = width - columns.cached - 4  # for title, times and what read it
+    room = width - columns.cached - 4  # for title, times and calls
     while times and room - read - _cells(times) < _TITLE:
         if read:
             read = 0
@@ -167,7 +162,7 @@ def draw_discussion(item: DiscussionItem, columns: Columns, width: int, roles: R
 
 
 def _cells(parts: Sequence[tuple[str, int, Style]]) -> int:
-    """What columns take, with the blanks before each."""
+    """The width of columns with the gap before each."""
     return sum(size + 2 for _text, size, _style in parts)
 
 
@@ -180,33 +175,32 @@ def _tokens(item: DiscussionItem) -> str:
 
 
 def _read(state: DiscussionCacheState) -> str:
-    return f"read by {count(state.hits)} of {count(state.calls)}" if state.calls else ""
+    return f"{count(state.hits)} of {count(state.calls)} hit" if state.calls else ""
 
 
 def draw_empty(overview: CacheOverview, width: int, roles: Roles) -> list[Row]:
-    """Draws how caches come about, where there are none."""
-    send = "No discussion has been sent to a provider yet: write a message in the workbench's line, "
-    rows = wrap([(send, roles.normal), ("ctrl+s", roles.accent), (" sends it.", roles.normal)], width)
+    """Draws how caches are created, when there are none."""
+    send = "No discussion has been sent to a provider yet. Type a message in the workbench and press "
+    rows = wrap([(send, roles.normal), ("ctrl+s", roles.accent), (" to send it.", roles.normal)], width)
     if overview.provider == "local":
-        local, name = "With the local provider nothing is sent, so there are no caches; ", "chat.provider"
-        another = " in memory-config.yaml names another."
-        return rows + wrap([(local, roles.muted), (name, roles.accent), (another, roles.muted)], width)
-    who = _NAMES.get(overview.provider, first_line(overview.provider))
-    then = f"{who} then keeps the stable prefix for a while, and what keeps it stands here."
-    return rows + wrap([(then, roles.muted)], width)
+        before = "The local provider sends nothing, so there is nothing to cache. Set "
+        after = " in memory-config.yaml to use another provider."
+        pieces = [(before, roles.muted), ("chat.provider", roles.accent), (after, roles.muted)]
+        return rows + wrap(pieces, width)
+    provider = _NAMES.get(overview.provider, first_line(overview.provider))
+    note = f"{provider} then caches the stable prefix for a while, and the cache is listed here."
+    return rows + wrap([(note, roles.muted)], width)
 
 
 def draw_error(problem: str, width: int, roles: Roles) -> list[Row]:
-    """Draws why nothing is known."""
     return [
-        Row(("The caches cannot be looked at.", roles.error)),
+        Row(("Cannot read the caches.", roles.error)),
         *wrap([(problem, roles.normal)], width),
         Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
     ]
 
 
 def draw_details(entry: DiscussionCache, now: datetime, width: int, roles: Roles) -> list[Row]:
-    """Draws everything known of a discussion's cache."""
     state, item = entry.state, item_of(entry, now)
     cached = Row((f"{item.sign} {item.cached}", _tone(item, roles)))
     if item.left and state.expires_at is not None:
@@ -216,24 +210,24 @@ def draw_details(entry: DiscussionCache, now: datetime, width: int, roles: Roles
         Row(),
         Row().fit("cached", _LABEL, roles.muted).extend(cached).cut(width),
         *_line("why", state.why, width, roles),
-        *_line("expires", _time(state.expires_at) or _unsaid(state, now), width, roles),
+        *_line("expires", _time(state.expires_at) or _unreported(state, now), width, roles),
         *_line("last used", _time(state.cached_at), width, roles),
-        *_line("given up", _given_up(state), width, roles),
+        *_line("invalidated", _invalidated(state), width, roles),
         Row(),
         *_line("provider", " · ".join(filter(None, (provider_of(state), state.model))), width, roles),
         *_line("tokens", count(state.tokens_cached), width, roles),
-        *_line("read by", f"{count(state.hits)} of {plural(state.calls, 'call')}", width, roles),
+        *_line("hits", f"{count(state.hits)} of {plural(state.calls, 'call')}", width, roles),
         *_line("named cache", state.cached_content, width, roles),
         *_line("prefix", state.prefix and f"sha256 {state.prefix}", width, roles),
         Row(),
         *_line("session", state.discussion_id, width, roles),
-        *_line("transcript", entry.path or "gone", width, roles),
+        *_line("transcript", entry.path or "deleted", width, roles),
     ]
     if state.sources:
-        rows += [Row(), Row((f"The prefix is made of {plural(len(state.sources), 'file')}:", roles.muted))]
+        rows += [Row(), Row((f"The prefix is built from {plural(len(state.sources), 'file')}:", roles.muted))]
         for source in state.sources:
             rows += wrap([(first_line(source, 4000), roles.normal)], width, indent=2)
-        rows += wrap([("When one of them changes, the cache counts no more.", roles.faint)], width)
+        rows += wrap([("A change to any of them invalidates the cache.", roles.faint)], width)
     return rows
 
 
@@ -245,34 +239,34 @@ def _time(at: datetime | None) -> str:
     return "" if at is None else f"{local(at):%Y-%m-%d %H:%M:%S}"
 
 
-def _unsaid(state: DiscussionCacheState, now: datetime) -> str:
-    return "the provider does not say" if state.is_cached(now) else ""
+def _unreported(state: DiscussionCacheState, now: datetime) -> str:
+    return "not reported by the provider" if state.is_cached(now) else ""
 
 
-def _given_up(state: DiscussionCacheState) -> str:
-    by_hand = f"by hand {plural(state.generation, 'time')}" if state.generation else ""
+def _invalidated(state: DiscussionCacheState) -> str:
+    by_hand = f"{plural(state.generation, 'time')} by hand" if state.generation else ""
     return ", ".join(filter(None, (_time(state.invalidated_at), by_hand)))
 
 
 class DiscussionsPanel(KeyedRows[DiscussionItem]):
-    """A line for each; what is known of the selected one's last miss stands at the lower edge."""
+    """A line for each discussion; the lower border shows the reason for the selected one's last miss."""
 
     name_of = "discussions"
     number = "2"
     words = "discussions"
     always_lit = True
     signs = (
-        ("●", "cached, as far as the provider's answers tell"),
-        ("○", "not cached: it expired, or was given up"),
-        ("◌", "caching is switched off for this discussion"),
+        ("●", "cached, according to the provider's responses"),
+        ("○", "not cached: expired or invalidated"),
+        ("◌", "caching is disabled for this discussion"),
     )
 
     _columns = Columns()
 
     def show_discussions(self, items: Sequence[DiscussionItem], note: Note, about: object) -> None:
-        """Shows another state, or the same a second later."""
+        """Shows a new state or time."""
         columns = Columns.of(items)
-        if self.same_things(items):  # a time that gets shorter by a digit moves no column
+        if self.same_things(items):  # so that a time getting one digit shorter moves no column
             columns = columns.at_least(self._columns)
         if columns != self._columns:
             self._columns = columns
@@ -286,7 +280,7 @@ class DiscussionsPanel(KeyedRows[DiscussionItem]):
         return draw_discussion(item, self._columns, width, self.roles, chosen=chosen)
 
     def summarise(self) -> None:
-        """How many have a cache; below, why the selected one's last call read none."""
+        """Shows the number cached beside the title; below, why the selected one's last call missed."""
         number = sum(item.sign == CACHED for item in self.items)
         beside = f"{count(number)} of {count(len(self.items))} cached" if self.items else ""
         selected = self.selected

@@ -1,4 +1,4 @@
-"""The cache screen: what providers keep, until when, and what was lost (``cache-friendly-context.md`` 5)."""
+"""The cache screen: what providers cache, until when, and the misses (``cache-friendly-context.md`` 5)."""
 
 from __future__ import annotations
 
@@ -28,26 +28,24 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 NARROW, LOW = 76, 22
-"""Columns and lines below which one panel at a time is in view."""
+"""Columns and lines below which only one panel at a time is visible."""
 HEADED = 24
-"""Lines from which the providers have a heading."""
+"""Minimum lines to show a heading above the providers."""
 LOWER = 8
-"""Lines of the lower panels: as many as there are settings, and the frame."""
+"""Height of the lower panels: one line per setting, and the frame."""
 TALL = 34
-"""Lines from which the lower panels get more, a quarter of them."""
-READING = "looking at the caches …"
-UNKNOWN = "not known"
-"""What stands in a panel before anything is known, and where nothing could be found out."""
+"""Lines from which the lower panels get a quarter of the height."""
+READING = "reading …"
+UNKNOWN = "unknown"
+"""Shown in a panel if reading failed."""
 
 
 class CacheLayout(ListDetail):
-    """The screen on what providers keep of each discussion's stable prefix."""
-
     AUTO_FOCUS = "#discussions"
     CSS_PATH: ClassVar[CSSPathType | None] = "cache.tcss"
     area = "caches"
     line_passes = False
-    burst_s = 0.5  # what a reply changes comes in several events
+    burst_s = 0.5  # a reply causes several events
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "discussions")
@@ -61,7 +59,7 @@ class CacheLayout(ListDetail):
         self._countdown: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """Providers, discussions, and below them settings and misses."""
+        """Providers and discussions, with settings and misses below."""
         self.providers = ProvidersPanel(id="providers")
         self.discussions = DiscussionsPanel(id="discussions")
         self.misses = MissesPanel(id="misses")
@@ -74,15 +72,14 @@ class CacheLayout(ListDetail):
                 yield self.misses
 
     def end(self) -> None:
-        """Counts nothing down any more."""
         self._count_down(False)
 
     def look(self) -> None:
-        """Looks at the caches, and sums up over the period."""
+        """Reads the caches and the totals of the period."""
         self._looks.ask(self.state.days)
 
     def heard(self, burst: Burst) -> None:
-        """Files changed, a reply came in or a cache was given up: looks again."""
+        """Reads again when files change, a reply arrives or a cache is invalidated."""
         if burst.parts or burst.given_up:
             self.look()
 
@@ -113,7 +110,6 @@ class CacheLayout(ListDetail):
         self.update_footer()
 
     def _show_times(self, now: datetime) -> None:
-        """Hands over what depends on the time."""
         state = self.state
         self.providers.show(state.overview, now, state.shown_days, self._why_unknown)
         about = (state.phase, state.problem, state.overview)
@@ -124,11 +120,10 @@ class CacheLayout(ListDetail):
         return READING if self.state.phase == "loading" else UNKNOWN
 
     def _unknown(self, _width: int, roles: Roles) -> list[Row]:
-        """What stands in a panel while nothing is known."""
         return [Row((self._why_unknown, roles.faint))]
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no discussions."""
+        """The note shown if there are no discussions."""
         overview = self.state.overview
         if overview is not None:
             return draw_empty(overview, width, roles)
@@ -137,7 +132,7 @@ class CacheLayout(ListDetail):
         return [Row((READING, roles.faint))]
 
     def _count_down(self, wanted: bool) -> None:
-        """Ticks while a time runs down, and only then: a line over which nothing changes stays quiet."""
+        """Starts or stops the timer, so that an idle screen is not redrawn."""
         if wanted and self._countdown is None:
             self._countdown = self.set_interval(1.0, self._tick)
         elif not wanted and self._countdown is not None:
@@ -151,7 +146,7 @@ class CacheLayout(ListDetail):
             self._count_down(False)
             self.update_footer()
 
-    # What comes in
+    # Events
 
     def _take(self, days: int, found: tuple[CacheOverview, SettingLines] | None, problem: str = "") -> None:
         before = self.state.phase

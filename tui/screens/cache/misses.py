@@ -1,4 +1,4 @@
-"""Panel 4 of the cache screen: why the last miss happened, and what broke prefixes at what price."""
+"""Panel 4 of the cache screen: the reason for the last miss, and what broke prefixes at what cost."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from engine.stability.misses import Misses
 
 SLIM = 44
-"""Cells below which numbers are shortened."""
+"""Width in cells below which numbers are abbreviated."""
 BROAD = 90
-"""Cells from which a culprit's layer has its name."""
+"""Minimum width in cells to show the name of a culprit's layer."""
 _LABEL = 12
 _PATH = 20
-"""Cells from which the end of a path says more than its name."""
+"""Width in cells below which only a path's file name is shown."""
 MissItem = LastMiss | Culprit
 
 
 def miss_items(overview: CacheOverview) -> list[MissItem]:
-    """The rows: the last miss, then what broke prefixes, the dearest first."""
+    """The last miss, then the culprits, most expensive first."""
     last, culprits = last_miss(overview), overview.misses.culprits
     return [last, *culprits] if last is not None else [*culprits]
 
 
 def draw_miss(item: MissItem, items: Sequence[MissItem], width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row; what it needs for columns it looks up in all of them."""
+    """Draws a row; column widths are computed from all ``items``."""
     if isinstance(item, LastMiss):
         return _last(item, width, roles, chosen=chosen)
     culprits = [each for each in items if not isinstance(each, LastMiss)]
@@ -59,7 +59,7 @@ def draw_miss(item: MissItem, items: Sequence[MissItem], width: int, roles: Role
 
 
 def _last(item: LastMiss, width: int, roles: Roles, *, chosen: bool) -> Row:
-    row = Row(("! given up " if item.given_up else "! last miss ", roles.gate))
+    row = Row(("! stale " if item.given_up else "! last miss ", roles.gate))
     if item.at is not None:
         row.add(f"{clock(item.at)} ", roles.muted)
     name = f"  {name_of(item.entry)}"
@@ -77,7 +77,7 @@ def _layer(each: Culprit, broad: bool) -> str:
 
 
 def _place(each: Culprit, room: int) -> str:
-    """Its path, as much of its end as there is room for; its name alone where that is little."""
+    """The end of its path that fits; only the file name if there is little room."""
     source = first_line(each.source) or "unknown"
     if room < _PATH and cell_len(source) > room:
         source = source.rpartition("/")[2] or source
@@ -101,10 +101,10 @@ def _price(each: Culprit) -> str:
 
 
 def tally(found: Misses) -> tuple[str, ...]:
-    """``3 avoidable of 18``, tokens and dollars: parts for the frame, the first ones first."""
+    """Parts for the frame, most important first: ``3 of 18 avoidable``, tokens lost, dollars."""
     if not found.followed:
         return ()
-    parts = [f"{count(found.broken)} avoidable of {count(found.followed)}"]
+    parts = [f"{count(found.broken)} of {count(found.followed)} avoidable"]
     if found.broken:
         parts.append(f"{count(found.lost)} tok lost")
         if found.dollars is not None:
@@ -113,24 +113,22 @@ def tally(found: Misses) -> tuple[str, ...]:
 
 
 def span_of(found: Misses) -> tuple[str, ...]:
-    """What the tally is of: parts for the frame's lower edge."""
+    """What the tally covers: parts for the lower border."""
     if not found.turns:
         return ()
-    return (f"caches of {stays(found.ttl_s)}", "this month and the last")
+    return (f"{stays(found.ttl_s)} caches", "this month and last month")
 
 
 def draw_none(found: Misses, width: int, roles: Roles) -> list[Row]:
-    """Draws that nothing broke, or that nothing could yet."""
+    """Draws that no prefix was broken, or what an avoidable miss is if there were no follow-up prompts."""
     if found.followed:
-        kept = "Every prompt that came in time kept its prefix."
-        return wrap([(kept, roles.active)], width)
-    told = "A miss was avoidable when the cache was still alive but an edit changed the prefix."
-    return wrap([(told, roles.muted)], width)
+        return wrap([("Every prompt sent in time kept its prefix.", roles.active)], width)
+    note = "A miss is avoidable if the cache was still alive but an edit changed the prefix."
+    return wrap([(note, roles.muted)], width)
 
 
 def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list[Row]:
-    """Draws everything known of what broke prefixes."""
-    price = _price(each) or "no price is known for the model of chats"
+    price = _price(each) or "unknown price for the chat model"
     lines = [
         ("layer", f"{each.layer} {first_line(each.name)}" if each.layer else "unknown"),
         ("times", f"{count(each.times)} of {plural(found.broken, 'broken prefix', 'broken prefixes')}"),
@@ -142,29 +140,29 @@ def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list
     for label, value in lines:
         rows += labelled(label, value, width, _LABEL, roles.normal, tone=roles.muted)
     advice = (
-        "A provider serves a prefix only up to its first difference: after an edit here, everything behind it"
-        " is sent anew in every discussion. Edits made while no cache is alive cost nothing, and several at"
-        " once break the prefix one time."
+        "A provider serves a cached prefix only up to the first difference. After an edit here, everything"
+        " behind it is sent again in every discussion. Edits made while no cache is alive cost nothing, and"
+        " several edits at once break the prefix only once."
     )
     return [*rows, Row(), *wrap([(advice, roles.muted)], width)]
 
 
 class MissesPanel(KeyedRows[MissItem]):
-    """The last miss, then the culprits, the dearest first; the tally stands in the frame."""
+    """The last miss, then the culprits, most expensive first; the frame shows the tally."""
 
     name_of = "misses"
     number = "4"
     words = "misses"
     signs = (
-        ("L6", "the layer of the prompt that changed, 1 to 7"),
-        ("×", "how often; then the tokens that were sent anew because of it, and what they cost"),
+        ("L6", "the prompt layer that changed, 1 to 7"),
+        ("×", "how often it broke a prefix, followed by the tokens resent and their cost"),
     )
     found: Misses | None = None
 
     def show_misses(self, items: Sequence[MissItem], found: Misses | None, note: Note, about: object) -> None:
-        """Shows another tally; ``note`` and ``about`` are those of ``show_items``, where nothing is known."""
+        """Shows a new tally; ``note`` and ``about`` as for ``show_items``."""
         if (list(items), found) != (list(self.items), self.found):
-            self.forget_drawn()  # columns are as wide as the widest row
+            self.forget_drawn()  # column widths depend on all rows
         self.found = found
         self.show_items(items, note, about)
 
@@ -179,7 +177,6 @@ class MissesPanel(KeyedRows[MissItem]):
         return super().empty(width) if self.found is None else draw_none(self.found, width, self.roles)
 
     def summarise(self) -> None:
-        """The tally, and what it is of."""
         if self.found is not None:
             room = self.size.width
             self.set_frame(

@@ -1,4 +1,4 @@
-"""Panel 1 of the cache screen: what each provider was sent, what its caches served, when the last goes."""
+"""Panel 1 of the cache screen: tokens sent to each provider, tokens its caches served, and time left."""
 
 from __future__ import annotations
 
@@ -21,48 +21,45 @@ if TYPE_CHECKING:
     from engine.costs.model import Totals
     from engine.discussions.overview import CacheOverview, ProviderCaches
 
-NOT_SAID = "n/a"
-"""How long a cache stays where only its provider knows."""
+NOT_AVAILABLE = "n/a"
+"""The time left of a cache whose provider does not report it."""
 NONE = "–"
 GAUGE = 10
 _GAP = 2
 _BROAD = 100
 _NAME = 18
-"""Cells that a provider's name takes at most."""
+"""Maximum cells for a provider's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table."""
-
     head: str
     cells: Sequence[Row]
-    """What stands in it for each provider."""
+    """One per provider."""
     worth: int
-    """The least give way first where there is no room."""
+    """Columns with the lowest worth are dropped first if there is no room."""
     left: bool = False
-    """Whether it is set flush left."""
+    """Left-aligned instead of right-aligned."""
 
     @property
     def width(self) -> int:
-        """Cells that it needs."""
         return max(cell_len(self.head), *(cell.cells for cell in self.cells))
 
     def fit(self, row: Row, cell: Row) -> None:
-        """Adds one of its cells to a row."""
+        """Appends one of its cells to a row."""
         padding = self.width - cell.cells
         row.gap(0 if self.left else padding).extend(cell).gap(padding if self.left else 0)
 
 
 def time_left(seconds: float | None) -> str:
-    """``4:32``; a dash where there is nothing to end, ``n/a`` where the provider does not say."""
-    return NOT_SAID if seconds is None else left(seconds) if seconds > 0 else NONE
+    """``4:32``; a dash if there is no cache, ``n/a`` if the provider does not report it."""
+    return NOT_AVAILABLE if seconds is None else left(seconds) if seconds > 0 else NONE
 
 
 def draw_providers(
     overview: CacheOverview, now: datetime, width: int, height: int, roles: Roles
 ) -> list[Row]:
-    """A row for each provider, below a heading where there is a line for it."""
+    """A row for each provider, below a heading if it fits."""
     if not overview.providers:
         return []
     columns = fitting(_columns(overview, now, width, roles), width - 2)
@@ -77,7 +74,7 @@ def draw_providers(
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[Column]:
-    """The columns that have room side by side."""
+    """The columns that fit side by side."""
     kept = list(columns)
     while len(kept) > 1 and sum(each.width + _GAP for each in kept) - _GAP > width:
         kept.remove(min(kept, key=lambda each: each.worth))
@@ -124,7 +121,7 @@ def _columns(overview: CacheOverview, now: datetime, width: int, roles: Roles) -
 
 
 def _ends(overview: CacheOverview, now: datetime, width: int, roles: Roles) -> Column:
-    """When the last cache of each goes, or that none is asked for."""
+    """The time until each provider's last cache expires, or that its caching is off."""
     states = [each.state for each in overview.discussions]
     cells: list[Row] = []
     for each in overview.providers:
@@ -132,14 +129,14 @@ def _ends(overview: CacheOverview, now: datetime, width: int, roles: Roles) -> C
         if seconds == 0.0 and getattr(overview.settings, each.provider, True) is False:
             cells.append(Row(("off", roles.gate)))
         elif seconds is None:
-            cells.append(Row(("up to the provider" if width >= _BROAD else NOT_SAID, roles.muted)))
+            cells.append(Row(("set by provider" if width >= _BROAD else NOT_AVAILABLE, roles.muted)))
         else:
             cells.append(Row((time_left(seconds), roles.active if seconds else roles.faint)))
     return Column("ttl", cells, 19)
 
 
 def percent(share: float | None) -> str:
-    """``66 %``; a dash where there is nothing to share."""
+    """``66 %``; a dash if undefined."""
     return NONE if share is None else f"{share:.0%}".replace("%", " %")
 
 
@@ -150,7 +147,7 @@ def _tone(each: ProviderCaches, roles: Roles) -> Style:
 
 
 def cost(totals: Totals) -> str:
-    """What calls have cost; ``~``: some tokens were counted here, ``+?``: the price of some is not known."""
+    """The cost of calls; ``~``: some token counts are estimates, ``+?``: some prices are unknown."""
     if not totals.calls and not totals.cost_usd:
         return NONE
     if totals.calls and totals.unpriced == totals.calls:
@@ -159,19 +156,19 @@ def cost(totals: Totals) -> str:
 
 
 def saved(totals: Totals) -> str:
-    """What caches saved, or cost more than they saved."""
+    """The amount that caches saved; negative if they cost more than they saved."""
     if not totals.calls:
         return NONE
     return f"−{dollars(-totals.saved_usd)}" if totals.saved_usd < 0 else dollars(totals.saved_usd)
 
 
 def period(days: int, since: date) -> str:
-    """``today``, ``the last 7 days, since 06-06``; days are those of UTC."""
-    return "today (UTC)" if days == 1 else f"the last {days} days, since {since:%m-%d}"
+    """``today``, ``last 7 days, since 06-06``; in UTC days."""
+    return "today (UTC)" if days == 1 else f"last {days} days, since {since:%m-%d}"
 
 
-def asked_of(overview: CacheOverview) -> str:
-    """Which provider and model chats ask."""
+def chat_model(overview: CacheOverview) -> str:
+    """The provider and model that chats use."""
     provider, model = first_line(overview.provider), first_line(overview.model)
     if provider == "local":
         return "chat model: local (no model)"
@@ -179,16 +176,16 @@ def asked_of(overview: CacheOverview) -> str:
 
 
 class ProvidersPanel(LinesPanel):
-    """A row for each provider; the time left is drawn anew each second while it runs."""
+    """A row for each provider; the time left is updated every second."""
 
     name_of = "providers"
     number = "1"
     words = "providers"
     signs = (
         ("▸", "the provider that chats use"),
-        ("hit", "the share of the tokens sent that was read from a cache"),
-        ("ttl", "until the last of its caches goes; n/a: only the provider knows, –: there is none"),
-        ("+?", "calls whose price is not known are not in the sum; ~: tokens of some were counted here"),
+        ("hit", "the share of input tokens read from a cache"),
+        ("ttl", "time until the last cache expires; n/a: not reported by the provider, –: no cache"),
+        ("+?", "excludes calls whose price is unknown; ~: includes estimated token counts"),
     )
 
     overview: CacheOverview | None = None
@@ -196,16 +193,15 @@ class ProvidersPanel(LinesPanel):
     _note = ""
 
     def show(self, overview: CacheOverview | None, now: datetime, days: int, note: str) -> None:
-        """Shows another state, or the same at another time; only lines that differ are drawn.
+        """Shows a new state or time; only lines that changed are redrawn.
 
         Args:
-            now: The time that times left are counted from.
-            days: What the sums are of.
-            note: What stands there where nothing is known.
+            days: The period of the totals.
+            note: Shown if there is no overview.
         """
         self.overview, self._now, self._note = overview, now, note
         if overview is not None:
-            self.set_frame(period(days, overview.since), asked_of(overview))
+            self.set_frame(period(days, overview.since), chat_model(overview))
         self.changed()
 
     @property
@@ -214,7 +210,7 @@ class ProvidersPanel(LinesPanel):
 
     @property
     def wanted(self) -> int:
-        """Lines that it needs, the heading and the frame included."""
+        """The height it needs, including heading and frame."""
         return 3 + (len(self.overview.providers) if self.overview is not None else 3)
 
     def draw(self, width: int, height: int) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The screen of caches: what can be done there, one method for each command."""
+"""The cache screen: one method per command."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tui.render.safe import visible
 from tui.screens.cache.discussions import draw_details, name_of, provider_of
 from tui.screens.cache.layout import CacheLayout
 from tui.screens.cache.misses import draw_culprit
-from tui.screens.cache.settings import CONFIG, said
-from tui.screens.cache.state import Verb
+from tui.screens.cache.settings import CONFIG, setting_text
+from tui.screens.cache.state import CacheAction
 
 if TYPE_CHECKING:
     from engine.discussions.ending import Ending
@@ -28,20 +28,18 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 NAME = 60
-"""Characters of a discussion's name in a question or a word in passing."""
-BY_HAND = "given up by hand"
+"""Maximum characters of a discussion's name in a question or notification."""
+BY_HAND = "invalidated by hand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSituation(Situation):
-    """What the commands of this screen depend on."""
-
     cached: bool = False
-    """It has a cache now."""
+    """The selected discussion has a cache now."""
     caching: bool = False
-    """It may have one."""
+    """Caching is enabled for the selected discussion."""
     discussion: str = ""
-    """The selected discussion's id; empty where none is."""
+    """The selected discussion's id, if any."""
 
 
 A_DISCUSSION: Need[CacheSituation] = Need(lambda here: here.discussion, "no discussion is selected")
@@ -49,44 +47,42 @@ A_DISCUSSION: Need[CacheSituation] = Need(lambda here: here.discussion, "no disc
 
 @dataclass(frozen=True, slots=True)
 class CacheChange:
-    """A discussion, and what is to become of its cache."""
+    """A change to a discussion's cache."""
 
     discussion_id: str
     name: str
-    """What the discussion is called."""
-    verb: Verb
+    """The discussion's name."""
+    verb: CacheAction
 
-    def make(self, ending: Ending) -> str:
-        """Makes the change, which may take seconds, and says what came of it."""
+    def apply(self, ending: Ending) -> str:
+        """Makes the change, which may take seconds, and returns a message."""
         match self.verb:
             case "invalidate":
                 after = ending.invalidate(self.discussion_id, BY_HAND)
-                done = "its cache is given up; the next call begins another one"
+                done = "cache invalidated; the next call creates a new one"
                 return f"{self.name}: {done if after.why == BY_HAND else after.why or done}"
             case "disable":
                 ending.disable(self.discussion_id)
-                return f"{self.name}: no caches are asked for any more"
+                return f"{self.name}: caching disabled"
             case "enable":
                 ending.enable(self.discussion_id)
-                return f"{self.name}: caches are asked for again"
+                return f"{self.name}: caching enabled"
 
 
 def set_value(configuration: Configuration, name: str, value: object) -> str:
-    """Writes a setting and says what became of it: before and after, where, and its commit."""
+    """Writes a setting and returns a message: old and new value, location and commit."""
     change = configuration.change(name, value)
-    values = f"{said(change.name, change.before)} → {said(change.name, change.after)}"
+    values = f"{setting_text(change.name, change.before)} → {setting_text(change.name, change.after)}"
     place = f"{CONFIG}:{change.line}" if change.line else CONFIG
     return f"{change.name}: {values} · {place} · {committed(change.commit, change.why)}"
 
 
 class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "misses")):
-    """The screen of caches, with its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         engine = bench.engine
         self._changes: Lane[CacheChange, str] = self.lane(
-            lambda change: change.make(engine.discussions.ending),
+            lambda change: change.apply(engine.discussions.ending),
             self._changed,
             partial(self._changed, error=True),
             in_turn=True,
@@ -100,10 +96,10 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             finish=True,
         )
 
-    # Moving about
+    # Navigation
 
     def back(self) -> None:
-        """Back out one level: show all panels again, return to the workbench."""
+        """Back out one level: show all panels, or return to the workbench."""
         if self.zoomed is not None:
             self.unzoom()
         else:
@@ -112,7 +108,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
     # The selection
 
     def discussion(self) -> DiscussionCache | None:
-        """The discussion that the keys are about."""
+        """The discussion that commands apply to."""
         if self.panel_in_use == "misses":
             miss = self.misses.selected
             return miss.entry if isinstance(miss, LastMiss) else None
@@ -120,7 +116,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         return item.entry if item is not None and self.panel_in_use == "discussions" else None
 
     def file(self) -> str:
-        """The file behind the selection; empty where there is none, or it is gone."""
+        """The file behind the selection; empty for none, or if it no longer exists."""
         return file_of(self.bench.engine.workspace.root, self._path())
 
     def _path(self) -> str:
@@ -134,17 +130,14 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
 
     @command(
         "enter", "o",
-        title="Show everything known of it", panels=["discussions", "misses"], footer="details", rank=0,
-        needs=[ROWS],
+        title="Show details", panels=["discussions", "misses"], footer="details", rank=0, needs=[ROWS],
     )  # fmt: skip
     def details(self) -> None:
-        """Show all that is known of the selected discussion's cache, or of what broke prefixes."""
+        """Show the details of the selected discussion's cache, or of what broke prefixes."""
         overview, entry = self.state.overview, self.discussion()
         if entry is not None:
             now = self.bench.clock.now()
-            self.page(
-                "the cache of a discussion", lambda width, roles: draw_details(entry, now, width, roles)
-            )
+            self.page("discussion cache", lambda width, roles: draw_details(entry, now, width, roles))
             return
         miss = self.misses.selected
         if overview is not None and miss is not None and not isinstance(miss, LastMiss):
@@ -154,10 +147,10 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
     @command(
         "e",
         title="Edit the file", footer="edit", rank=8,
-        needs=[Need(lambda here: here.file, "the selection is no file, or it is gone")],
+        needs=[Need(lambda here: here.file, "the selection has no file, or it no longer exists")],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open in $VISUAL or $EDITOR the file that broke the prefix, the transcript, or the settings."""
+        """Open the file that broke the prefix, the transcript or the settings in $VISUAL or $EDITOR."""
         line, where, item = 0, self.state.where, self.settings.selected
         if self.panel_in_use == "settings" and where is not None and item is not None:
             line = where.lines.get(item.name, 0)
@@ -170,7 +163,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         needs=[A_DISCUSSION],
     )  # fmt: skip
     def copy_id(self) -> None:
-        """Copy the session id of the selected discussion, for autopoiesis cache show ID and the like."""
+        """Copy the session id of the selected discussion, for example for autopoiesis cache show ID."""
         entry = self.discussion()
         if entry is not None:
             clipboard.copy(self.bench.app, entry.state.discussion_id)
@@ -182,19 +175,19 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         "i",
         title="Invalidate the discussion's cache", panels=["discussions"], footer="invalidate", rank=2,
         needs=[
-            A_DISCUSSION, Need(lambda here: here.cached, "this discussion has no cache to give up"), WRITABLE,
+            A_DISCUSSION, Need(lambda here: here.cached, "this discussion has no cache"), WRITABLE,
         ],
     )  # fmt: skip
     def invalidate(self) -> None:
-        """Give the selected discussion's cache up, so that the next call begins another one; asks first."""
+        """Invalidate the selected discussion's cache, so that the next call creates a new one. Asks first."""
         entry = self.discussion()
         if entry is None:
             return
         state = entry.state
         question = (
             f"{visible(name_of(entry), NAME)}\n"
-            f"The {count(state.tokens_cached)} tokens that {provider_of(state)} keeps do not count any more;"
-            " the next call sends them anew and begins another cache."
+            f"The {count(state.tokens_cached)} tokens cached by {provider_of(state)} will no longer be used;"
+            " the next call sends them again and creates a new cache."
         )
         self.ask("invalidate the cache", question, "Invalidate", lambda: self._change(entry, "invalidate"))
 
@@ -203,26 +196,26 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         title="Disable caching for the discussion", panels=["discussions"], footer="disable", rank=4,
         needs=[
             A_DISCUSSION,
-            Need(lambda here: here.caching, "caching is switched off for this discussion already"), WRITABLE,
+            Need(lambda here: here.caching, "caching is already disabled for this discussion"), WRITABLE,
         ],
     )  # fmt: skip
     def disable(self) -> None:
-        """Ask for no caches in the selected discussion any more, and give up the one there is."""
+        """Disable caching for the selected discussion and invalidate its cache."""
         self._change(self.discussion(), "disable")
 
     @command(
         "a",
-        title="Enable caching for the discussion again", panels=["discussions"], footer="enable", rank=4,
+        title="Enable caching for the discussion", panels=["discussions"], footer="enable", rank=4,
         needs=[
-            A_DISCUSSION, Need(lambda here: not here.caching, "caching is on for this discussion already"),
-            WRITABLE,
+            A_DISCUSSION,
+            Need(lambda here: not here.caching, "caching is already enabled for this discussion"), WRITABLE,
         ],
     )  # fmt: skip
     def enable(self) -> None:
-        """Ask for caches in the selected discussion again, from its next call on."""
+        """Enable caching for the selected discussion again, starting with its next call."""
         self._change(self.discussion(), "enable")
 
-    def _change(self, entry: DiscussionCache | None, verb: Verb) -> None:
+    def _change(self, entry: DiscussionCache | None, verb: CacheAction) -> None:
         if entry is None:
             return
         change = CacheChange(entry.state.discussion_id, visible(name_of(entry), NAME), verb)
@@ -230,7 +223,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             self._changes.ask(change)
             self.show()
         else:
-            self.say("its cache is being changed already")
+            self.say("the cache is already being changed")
 
     @command(
         "space", "enter",
@@ -238,27 +231,27 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         needs=[ROWS, WRITABLE],
     )  # fmt: skip
     def step(self) -> None:
-        """Switch the selected setting on or off, or go to its next value; it is written and committed at
-        once.
+        """Toggle the selected setting or go to its next value. The change is written and committed
+        immediately.
         """
         item = self.settings.selected
         if item is not None:
-            self.app.clear_notifications()  # what was said of the value before
+            self.app.clear_notifications()  # those about the previous value
             self.state.change(item.name, item.next)
             self._values.ask((item.name, item.next))
             self.show()
 
-    @command("p", title="Sums of another period", footer="period", rank=10)
+    @command("p", title="Change the period", footer="period", rank=10)
     def period(self) -> None:
-        """Sum the providers up over another period: today, the last 7 days, the last 30."""
+        """Change the period of the provider totals: today, the last 7 days or the last 30 days."""
         self.state.next_period()
         self.look()
         if "providers" not in self.in_view():
             days = self.state.days
-            self.say("sums of today" if days == 1 else f"sums of {days} days")
+            self.say("totals for today" if days == 1 else f"totals for {days} days")
 
     def rescan(self) -> None:
-        """Look at every file again, and at the caches."""
+        """Re-read all files and the caches."""
         super().rescan()
         self.look()
 
@@ -266,20 +259,16 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
 
     focus_providers = goes_to(
         "providers", "1", "the providers",
-        ": what each was sent, what its caches served, when the last of them goes", rank=24,
+        ": tokens sent, tokens served from caches, and time left", rank=24,
     )  # fmt: skip
     focus_discussions = goes_to(
-        "discussions", "2", "the discussions", ": which have a cache, with whom, until when", rank=24
+        "discussions", "2", "the discussions", ": which are cached, by which provider, until when", rank=24
     )
-    focus_settings = goes_to(
-        "settings", "3", "the settings", " of caches, which are those of the whole workspace", rank=24
-    )
+    focus_settings = goes_to("settings", "3", "the settings", " of caches for the whole workspace", rank=24)
     focus_misses = goes_to(
         "misses", "4", "the misses",
-        ": why the last one happened, and what broke prefixes how often at what price", rank=24,
+        ": the reason for the last one, and what broke prefixes, how often and at what cost", rank=24,
     )  # fmt: skip
-
-    # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> CacheSituation:
@@ -293,14 +282,14 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             caching=item is not None and item.state.enabled,
         )
 
-    def _changed(self, change: CacheChange, said: str, *, error: bool = False) -> None:
-        self.say(said, error=error)
+    def _changed(self, change: CacheChange, message: str, *, error: bool = False) -> None:
+        self.say(message, error=error)
         self.state.ended(change.discussion_id)
         self.show()
         self.look()
 
-    def _written(self, value: tuple[str, object], said: str, *, done: bool = True) -> None:
-        self.say(said, error=not done)
+    def _written(self, value: tuple[str, object], message: str, *, done: bool = True) -> None:
+        self.say(message, error=not done)
         self.state.changed(*value, done=done)
         self.show()
         self.look()

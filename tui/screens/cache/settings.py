@@ -1,4 +1,4 @@
-"""Panel 3 of the cache screen: the settings of caches, which hold for the whole workspace."""
+"""Panel 3 of the cache screen: the cache settings of the workspace."""
 
 from __future__ import annotations
 
@@ -18,52 +18,48 @@ if TYPE_CHECKING:
 
 CONFIG = "memory-config.yaml"
 GROUP = "cache."
-"""How the names of these settings begin."""
+"""Prefix of these settings' names."""
 SHORT_MINUTES = (15, 30, 60)
-"""How long Gemini's caches can be asked to stay."""
+"""Choices for Gemini's TTL."""
 LONG_MINUTES = (120, 240, 480, 720, 1440)
-"""The same where more than an hour is allowed."""
+"""Additional choices if more than an hour is allowed."""
 _TTLS = ("5m", "1h")
 BROAD = 72
-"""Cells from which what a setting does has room beside its name."""
+"""Minimum width in cells to show what a setting does."""
 _NAME = 36
 
 
 @dataclass(frozen=True, slots=True)
 class SettingItem:
-    """A setting as the list shows it."""
-
     name: str
-    """What the settings file calls it: ``cache.anthropic``."""
+    """Its name in the settings file: ``cache.anthropic``."""
     title: str
     does: str
     """What it does, in one clause."""
     value: object
     text: str = ""
-    """How the value is written; empty for a switch."""
+    """The formatted value; empty for a switch."""
     next: object = None
-    """What it becomes when it is changed."""
+    """The value after the next change."""
     changing: bool = False
     """It is being written."""
 
     @property
     def switch(self) -> bool:
-        """Whether it is on or off."""
         return isinstance(self.value, bool)
 
 
 @dataclass(frozen=True, slots=True)
 class SettingLines:
-    """Where settings stand in their file."""
+    """Line numbers of the settings in their file."""
 
     lines: Mapping[str, int] = field(default_factory=dict)
-    """The line of each, by its name; those that are not there have their default."""
+    """By name; settings that are missing have their default."""
     problem: str = ""
     """Why the file could not be read."""
 
 
 def setting_lines(configuration: Configuration) -> SettingLines:
-    """Reads where the settings of caches stand."""
     try:
         found = configuration.settings()
     except (AutopoiesisError, OSError) as error:
@@ -74,11 +70,11 @@ def setting_lines(configuration: Configuration) -> SettingLines:
 def setting_items(
     settings: CacheSettings, changing: Mapping[str, object], written: Collection[str] = ()
 ) -> list[SettingItem]:
-    """The rows, with what is being written in place of what is.
+    """The rows, with pending values in place of current ones.
 
     Args:
-        changing: What some are being changed into, by their names.
-        written: Those of them that stand in the file by now.
+        changing: Pending values by name.
+        written: Names of pending values that have been written to the file.
     """
 
     def now(name: str) -> object:
@@ -88,14 +84,14 @@ def setting_items(
     minutes, ttl = now("gemini_ttl_minutes"), now("anthropic_ttl")
     minutes = minutes if isinstance(minutes, int) else settings.gemini_ttl_minutes
     rows: list[tuple[str, str, str, str, object]] = [
-        ("anthropic", "Anthropic ephemeral caching", "marks the prefix for its cache", "", None),
-        ("anthropic_ttl", "Anthropic TTL", "after the last use; writing for 1 h costs more", _stays(ttl),
+        ("anthropic", "Anthropic ephemeral caching", "marks the prefix for caching", "", None),
+        ("anthropic_ttl", "Anthropic TTL", "since the last use; 1 h costs more to write", _ttl_text(ttl),
          _TTLS[(_TTLS.index(str(ttl)) + 1) % len(_TTLS)] if ttl in _TTLS else _TTLS[0]),
-        ("gemini", "Gemini explicit caching", "a cache of its own, whose storage is charged", "", None),
-        ("gemini_ttl_minutes", "Gemini TTL", "from when it is made", _minutes(minutes, long),
+        ("gemini", "Gemini explicit caching", "creates a named cache; storage is charged", "", None),
+        ("gemini_ttl_minutes", "Gemini TTL", "since creation", _minutes(minutes, long),
          next_minutes(minutes, long)),
         ("gemini_long", "Gemini over 1 h (charges apply)", "storage is charged by the hour", "", None),
-        ("openai", "OpenAI cache key", "leads the same prefix to the same cache", "", None),
+        ("openai", "OpenAI cache key", "routes the same prefix to the same cache", "", None),
     ]  # fmt: skip
     return [
         SettingItem(
@@ -112,22 +108,22 @@ def setting_items(
 
 
 def next_minutes(minutes: int, long: bool) -> int:
-    """What comes after a number of minutes."""
+    """The TTL choice after ``minutes``, wrapping around."""
     choices = (*SHORT_MINUTES, *LONG_MINUTES) if long else SHORT_MINUTES
     return next((each for each in choices if each > minutes), choices[0])
 
 
-def _stays(value: object) -> str:
+def _ttl_text(value: object) -> str:
     return {"5m": "5 min", "1h": "1 h"}.get(str(value), str(value))
 
 
 def _minutes(minutes: int, long: bool) -> str:
     text = f"{minutes} min" if minutes < 120 or minutes % 60 else f"{minutes // 60} h"
-    return f"{text}, held to 60 min" if minutes > SHORT_MINUTES[-1] and not long else text
+    return f"{text}, capped at 60 min" if minutes > SHORT_MINUTES[-1] and not long else text
 
 
 def draw_setting(item: SettingItem, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: a switch, or a value that can be stepped through; what it does where there is room."""
+    """Draws a switch or a value to cycle through, with what it does if there is room."""
     words = roles.strong if chosen else roles.normal
     if item.switch:
         box = "[x]" if item.value else "[ ]"
@@ -143,7 +139,7 @@ def draw_setting(item: SettingItem, width: int, roles: Roles, *, chosen: bool) -
 
 
 def place_of(item: SettingItem, where: SettingLines | None) -> str:
-    """Where a setting stands: ``memory-config.yaml:41``."""
+    """The location of a setting: ``memory-config.yaml:41``."""
     if where is None:
         return CONFIG
     if where.problem:
@@ -152,31 +148,31 @@ def place_of(item: SettingItem, where: SettingLines | None) -> str:
     return f"{CONFIG}:{line}" if line else f"default, not in {CONFIG}"
 
 
-def said(name: str, value: object) -> str:
-    """A value of a setting in words: ``on``, ``off``, ``1 h``, ``30 min``."""
+def setting_text(name: str, value: object) -> str:
+    """A formatted value: ``on``, ``off``, ``1 h``, ``30 min``."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if name == "cache.gemini_ttl_minutes" and isinstance(value, int):
         return _minutes(value, True)
-    return _stays(value)
+    return _ttl_text(value)
 
 
 class SettingsPanel(KeyedRows[SettingItem]):
-    """A line for each setting; where the selected one stands in its file is said at the lower edge."""
+    """A line for each setting; the lower border shows the selected one's location in the file."""
 
     name_of = "settings"
     number = "3"
     words = "settings"
     signs = (
-        ("[x]", "on; they hold for the whole workspace and stand in memory-config.yaml"),
-        ("◂▸", "the next value comes with space or enter"),
+        ("[x]", "on; settings apply to the whole workspace and are stored in memory-config.yaml"),
+        ("◂▸", "space or enter selects the next value"),
     )
     where: SettingLines | None = None
 
     def show_settings(
         self, items: Sequence[SettingItem], where: SettingLines | None, note: Note, about: object
     ) -> None:
-        """Shows other values; ``note`` and ``about`` are those of ``show_items``."""
+        """Shows new values; ``note`` and ``about`` as for ``show_items``."""
         self.where = where
         self.show_items(items, note, about)
 
@@ -194,4 +190,4 @@ class SettingsPanel(KeyedRows[SettingItem]):
     def selected_text(self) -> str:
         """The selected setting as a line: ``cache.anthropic: on``."""
         item = self.selected
-        return f"{item.name}: {said(item.name, item.value)}" if item is not None else ""
+        return f"{item.name}: {setting_text(item.name, item.value)}" if item is not None else ""

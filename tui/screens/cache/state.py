@@ -1,6 +1,6 @@
-"""What the cache screen knows: the caches as they were looked at last, the period, and what is under way.
+"""The state of the cache screen: the last overview, the period and pending changes.
 
-Nothing here touches a widget or waits for anything.
+Nothing here touches a widget or blocks.
 """
 
 from __future__ import annotations
@@ -16,98 +16,92 @@ from tui.screens.cache.settings import SettingItem, SettingLines, setting_items
 if TYPE_CHECKING:
     from engine.discussions.overview import CacheOverview
 
-Verb = Literal["invalidate", "disable", "enable"]
+CacheAction = Literal["invalidate", "disable", "enable"]
 PERIODS = (1, 7, 30)
-"""Days that the sums can be of, in the order of the key."""
-DOING: dict[Verb, str] = {
-    "invalidate": "giving it up …",
-    "disable": "switching off …",
-    "enable": "switching on …",
+"""Lengths of the totals' period in days, in the order that the key cycles through them."""
+PROGRESS_TEXT: dict[CacheAction, str] = {
+    "invalidate": "invalidating …",
+    "disable": "disabling …",
+    "enable": "enabling …",
 }
 Phase = Literal["loading", "error", "empty", "found"]
 
 
 class CacheState:
-    """The state of one cache screen."""
-
     def __init__(self) -> None:
         self.overview: CacheOverview | None = None
         self.where: SettingLines | None = None
         self.problem = ""
         self.days = PERIODS[-1]
         self.shown_days = self.days
-        self._doing: dict[str, Verb] = {}
+        self._doing: dict[str, CacheAction] = {}
         self._changing: dict[str, object] = {}
         self._written: set[str] = set()
 
     @property
     def phase(self) -> Phase:
-        """What the discussions' panel shows."""
         if self.overview is None:
             return "error" if self.problem else "loading"
         return "found" if self.overview.discussions else "empty"
 
     def next_period(self) -> None:
-        """Goes to the next period."""
         self.days = PERIODS[(PERIODS.index(self.days) + 1) % len(PERIODS)]
 
     def take(self, days: int, found: tuple[CacheOverview, SettingLines] | None, problem: str = "") -> bool:
-        """Takes over what was looked up; ``False`` where it could not be and something older is shown."""
+        """Stores a new overview; ``False`` if reading it failed and an older one is still shown."""
         if found is None:
             self.problem = problem
             return self.overview is None
         self.problem, self.shown_days = "", days
         self.overview, self.where = found
-        for name in self._written:  # what is looked up from then on knows of it
+        for name in self._written:  # the new overview includes these
             self._changing.pop(name, None)
         self._written.clear()
         return True
 
     def items(self, now: datetime) -> list[DiscussionItem]:
-        """The discussions as they are at some time."""
+        """The discussions as of ``now``."""
         if self.overview is None:
             return []
         return [
-            item_of(each, now, DOING[doing] if doing is not None else "")
+            item_of(each, now, PROGRESS_TEXT[doing] if doing is not None else "")
             for each in self.overview.discussions
             for doing in (self._doing.get(each.state.discussion_id),)
         ]
 
     def misses(self) -> Sequence[MissItem]:
-        """The last miss and what broke prefixes."""
         return miss_items(self.overview) if self.overview is not None else []
 
     def settings(self) -> list[SettingItem]:
-        """The settings."""
         if self.overview is None:
             return []
         return setting_items(self.overview.settings, self._changing, self._written)
 
     def running(self, now: datetime) -> bool:
-        """Whether any time is running down."""
+        """Whether any cache is counting down."""
         if self.overview is None:
             return False
         states = (each.state for each in self.overview.discussions)
         return any(state.expires_at is not None and state.is_cached(now) for state in states)
 
-    def begin(self, discussion_id: str, verb: Verb) -> bool:
-        """A discussion's cache is being changed; ``False`` while it already is."""
+    def begin(self, discussion_id: str, verb: CacheAction) -> bool:
+        """Marks a discussion's cache as being changed; ``False`` if it already is."""
         if discussion_id in self._doing:
             return False
         self._doing[discussion_id] = verb
         return True
 
     def ended(self, discussion_id: str) -> None:
-        """It is changed, or could not be."""
+        """Ends a change, successful or not."""
         self._doing.pop(discussion_id, None)
 
     def change(self, name: str, value: object) -> None:
-        """A setting is being written."""
+        """Marks a setting as being written."""
         self._changing[name] = value
         self._written.discard(name)
 
     def changed(self, name: str, value: object, *, done: bool) -> None:
-        """It is written, or could not be; a value that was chosen since stands."""
+        """Ends the write of a setting, unless another value has been chosen since."""
         if self._changing.get(name) != value:
             return
         if done:

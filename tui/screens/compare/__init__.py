@@ -1,1 +1,1 @@
-"""Two branches side by side."""
+"""The compare screen: two branches or snapshots side by side."""

@@ -1,4 +1,4 @@
-"""The comparison: two states of the memory, the files that differ, and both texts (spec 3.3, 10.4)."""
+"""The compare screen: two states of the memory, the files that differ, and both texts (spec 3.3, 10.4)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 BROAD = 150
-"""Columns from which the lists stand beside the text."""
+"""Minimum columns to show the lists beside the text."""
 MERGE_KEY = "m"
-_NOTHING = "nothing to compare with yet: autopoiesis history explore NAME, reconstruct --branch NAME, or "
+_NOTHING = (
+    "Nothing to compare with yet. Create a branch or snapshot with autopoiesis history explore NAME, "
+    "reconstruct --branch NAME, or history snapshot NAME."
+)
 Pair = tuple[str, str]
 
 
 class CompareLayout(ListDetail):
-    """The screen on two states of the memory."""
-
     AUTO_FOCUS = "#sides"
     CSS_PATH: ClassVar[CSSPathType | None] = "compare.tcss"
     area = "comparison"
@@ -45,11 +46,11 @@ class CompareLayout(ListDetail):
         engine = bench.engine
         self.items: tuple[SideItem, ...] | None = None
         self.left = self.right = ""
-        """The names of both sides; empty where none was chosen."""
+        """The names of both sides; empty if none was chosen."""
         self.problem = ""
         self.compared: Comparison | None = None
         self.merge: Merge | None = None
-        """What a merge would change, while that is shown."""
+        """The merge preview, while shown."""
         self.is_whole = False
         self.recalls: dict[Pair, Recall] = {}
         self._sides: Lane[None, tuple[SideItem, ...]] = self.lane(
@@ -79,36 +80,34 @@ class CompareLayout(ListDetail):
     def look(self) -> None:
         self._sides.ask(None)
 
-    # Where the panels are
+    # Layout
 
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The lists stand beside the text where there is room."""
+        """Puts the lists beside the text if the screen is wide enough."""
         return {**super().shape(shown), "-broad": self.app.size.width >= BROAD}
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
         super().lay_out()
         self.query_one("#compare-lists").display = self.sides.display or self.files.display
 
     # What is on the screen
 
     def side(self, name: str) -> SideItem | None:
-        """A state by its name."""
         return next((each for each in self.items or () if each.name == name), None)
 
     @property
     def current(self) -> str:
-        """The name of the branch that the workspace is on."""
+        """The name of the workspace's current branch."""
         return self.items[0].name if self.items else ""
 
     @property
     def pair(self) -> Pair:
-        """The revisions of both sides; of one that is not chosen, empty."""
+        """The revisions of both sides; empty if not chosen."""
         left, right = self.side(self.left), self.side(self.right)
         return left.revision if left else "", right.revision if right else ""
 
     def choose(self, left: str, right: str) -> None:
-        """Compares two states; what a merge would change stays in view while they are the same."""
+        """Compares two sides; a merge preview stays if they are unchanged."""
         if (left, right) != (self.left, self.right):
             self.left, self.right, self.merge = left, right, None
         if self.compared is None or self.pair != (self.compared.left.revision, self.compared.right.revision):
@@ -118,7 +117,7 @@ class CompareLayout(ListDetail):
         self.show()
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
+        """Updates all panels; each redraws only what changed."""
         recall, compared = self.recalls.get(self.pair), self.compared
         runs = (recall.left, recall.right) if recall is not None and recall.left.results else ()
         shares = {name: f"{run.recall:.0%}" for name, run in zip((self.left, self.right), runs, strict=False)}
@@ -146,18 +145,15 @@ class CompareLayout(ListDetail):
     def _comparing(self, width: int, roles: Roles) -> list[Row]:
         if self.problem or self.items is None:
             return []
-        words = "comparing …" if all(self.pair) else f"{_NOTHING}history snapshot NAME"
-        return wrap([(words, roles.muted)], width)
+        return wrap([("comparing …" if all(self.pair) else _NOTHING, roles.muted)], width)
 
     def show_text(self) -> None:
-        """Shows what is selected, or what a merge would change."""
+        """Shows the selection, or the merge preview."""
         compared, item, names = self.compared, self.files.selected, (self.left, self.right)
         between = f"{self.left} {LEFT} {RIGHT} {self.right}"
         if self.merge is not None:
             merge = self.merge
-            title = (
-                f"{merge.branch}: both sides changed these" if merge.conflicts else f"merge {merge.branch}"
-            )
+            title = f"{merge.branch}: conflicts" if merge.conflicts else f"merge {merge.branch}"
             self.text.show_page(partial(draw_merge, merge, MERGE_KEY), title, merge)
         elif compared is None or item is None:
             self.text.show_page(lambda _width, _roles: [], "", None)
@@ -171,7 +167,7 @@ class CompareLayout(ListDetail):
             self.text.show_page(draw, name, (diff, names, self.is_whole))
         self.update_footer()
 
-    # What comes in
+    # Events
 
     def _take_sides(self, items: tuple[SideItem, ...]) -> None:
         self.items, self.problem = items, ""
@@ -190,8 +186,8 @@ class CompareLayout(ListDetail):
         self.show()
 
     def _take_recall(self, compared: Comparison, found: tuple[Recall, tuple[str, ...]]) -> None:
-        self.recalls[compared.left.revision, compared.right.revision], told = found
-        self.say("\n".join(told) or "the probes have run against both")
+        self.recalls[compared.left.revision, compared.right.revision], notes = found
+        self.say("\n".join(notes) or "the probes ran against both sides")
         self.show()
 
     @on(RowList.Moved)

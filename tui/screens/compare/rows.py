@@ -1,4 +1,4 @@
-"""What can be compared, and the files that differ: a line each."""
+"""The lists of the compare screen: branches and snapshots, and the files that differ."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ if TYPE_CHECKING:
 
 LEFT, RIGHT = "◂", "▸"
 OVERVIEW = "Σ"
-MOST_TAGS = 500
-"""Snapshots that are listed."""
+MAX_SNAPSHOTS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SideItem:
-    """A state with a name."""
+    """A branch or snapshot."""
 
     name: str
     revision: str
-    told: str = ""
-    """How old it is, and what it is ahead by."""
+    detail: str = ""
+    """Its age, and how many commits it is ahead."""
     branch: bool = False
-    """It can be taken over."""
+    """It can be merged."""
     sides: str = ""
-    """``◂`` the left one, ``▸`` the right one, or both."""
+    """``◂`` for the left side, ``▸`` for the right side, or both."""
     recall: str = ""
-    """What the probes find in it, where they were run."""
+    """The share of expectations that the probes found; empty if they were not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileItem:
-    """A file that differs; without a path, what there is to say of all of them."""
+    """A file that differs; without a path, the overview of all files."""
 
     path: str = ""
     letter: str = ""
@@ -51,7 +50,7 @@ class FileItem:
 
 
 def read_sides(engine: Engine) -> tuple[SideItem, ...]:
-    """The current branch, then branches and snapshots, each the newest first."""
+    """The current branch, then branches and snapshots, newest first."""
     history, now = engine.history, engine.clock()
     head = SideItem(engine.repository.branch() or "HEAD", history.head(), "now")
     branches = (
@@ -63,12 +62,12 @@ def read_sides(engine: Engine) -> tuple[SideItem, ...]:
         )
         for each in history.branches()
     )
-    tags = (SideItem(each.tag, each.revision, day(each.at)) for each in history.snapshots()[:MOST_TAGS])
+    tags = (SideItem(each.tag, each.revision, day(each.at)) for each in history.snapshots()[:MAX_SNAPSHOTS])
     return (head, *branches, *tags)
 
 
 class SidesPanel(KeyedRows[SideItem]):
-    """A line for each state that can be compared."""
+    """A line for each branch or snapshot that can be compared."""
 
     name_of = "sides"
     number = "1"
@@ -80,16 +79,15 @@ class SidesPanel(KeyedRows[SideItem]):
         return item.name
 
     def show_sides(self, items: Sequence[SideItem], note: Note, about: object) -> None:
-        """Shows another state."""
         self.show_items(items, note, about)
         self.set_frame("branches and snapshots")
 
     def row(self, item: SideItem, width: int, chosen: bool) -> Row:
         roles = self.roles
         row = Row().fit(item.sides, 3, roles.accent)
-        told = Row((" ".join(filter(None, (item.recall, item.told))), roles.muted))
-        name = clip(first_line(item.name), max(8, width - row.cells - told.cells - 1))
-        return row.add(name, roles.strong if item.sides else roles.normal).right(told, width).cut(width)
+        detail = Row((" ".join(filter(None, (item.recall, item.detail))), roles.muted))
+        name = clip(first_line(item.name), max(8, width - row.cells - detail.cells - 1))
+        return row.add(name, roles.strong if item.sides else roles.normal).right(detail, width).cut(width)
 
     def selected_text(self) -> str:
         item = self.selected
@@ -97,18 +95,17 @@ class SidesPanel(KeyedRows[SideItem]):
 
 
 class FilesPanel(KeyedRows[FileItem]):
-    """A line for each file that differs, below one for what there is to say of all of them."""
+    """The overview, then a line for each file that differs."""
 
     name_of = "files"
     number = "2"
-    words = "differ"
+    words = "differences"
     always_lit = True
 
     def key(self, item: FileItem) -> str:
         return item.path
 
     def show_files(self, items: Sequence[FileItem], note: Note, about: object) -> None:
-        """Shows another comparison."""
         self.show_items(items, note, about)
         self.set_frame(plural(len(items) - 1, "file") if items else "")
 
@@ -116,8 +113,9 @@ class FilesPanel(KeyedRows[FileItem]):
         roles = self.roles
         if not item.path:
             return Row((f"{OVERVIEW}  ", roles.accent), ("lines, recall", roles.normal)).cut(width)
-        told = [("binary", roles.muted)] if item.binary else counts_of(item.added, item.removed, roles)
-        right = Row(*told)
+        right = Row(
+            *([("binary", roles.muted)] if item.binary else counts_of(item.added, item.removed, roles))
+        )
         row = Row((f"{item.letter}  ", letter_style(item.letter, roles)))
         path = clip_start(item.path, max(8, width - row.cells - right.cells - 1))
         return row.add(path, roles.strong if chosen else roles.normal).right(right, width).cut(width)

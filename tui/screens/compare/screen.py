@@ -1,4 +1,4 @@
-"""The comparison: what can be done there, one method for each command."""
+"""The compare screen: one method per command."""
 
 from __future__ import annotations
 
@@ -19,31 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareSituation(Situation):
-    """What the commands of this screen depend on."""
-
     side: str = ""
-    """The selected state; empty where none is."""
+    """The selected branch or snapshot, if any."""
     both: bool = False
-    """Two states are compared."""
+    """Two sides are being compared."""
     branch: bool = False
-    """The right one can be taken over."""
+    """The right side can be merged."""
     here: bool = False
-    """The left one is what the workspace is on."""
+    """The left side is the workspace's current branch."""
 
 
-A_SIDE: Need[CompareSituation] = Need(lambda here: here.side, "there is nothing to choose from")
+A_SIDE: Need[CompareSituation] = Need(lambda here: here.side, "no branch or snapshot is selected")
 BOTH: Need[CompareSituation] = Need(lambda here: here.both, "there is nothing to compare with")
 A_BRANCH: Need[CompareSituation] = Need(
-    lambda here: here.branch, "the right side is no branch explore/ or extract/"
+    lambda here: here.branch, "the right side is not an explore/ or extract/ branch"
 )
 HERE: Need[CompareSituation] = Need(
-    lambda here: here.here, "the left side is not what the workspace is on; l on the first line makes it so"
+    lambda here: here.here, "the left side is not the current branch; press l on the first line to select it"
 )
 
 
 class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
-    """The comparison, with its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         merging = bench.engine.reconstruction.merging
@@ -52,11 +48,11 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
             merging.apply, lambda _name, done: self._merged(done), finish=True
         )
 
-    # Moving about
+    # Navigation
 
     def back(self) -> None:
-        """Back out one level: show all panels, leave what a merge would change, go back to the files and to
-        the states, return to the workbench.
+        """Back out one level: show all panels, close the merge preview, return to the files, the sides, or
+        the workbench.
         """
         if self.zoomed is not None:
             self.unzoom()
@@ -69,63 +65,65 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
             self.dismiss(None)
 
     focus_sides = goes_to("sides", "1", "branches and snapshots", rank=24)
-    focus_files = goes_to("files", "2", "the files that differ", ", with their lines", rank=24)
-    focus_text = goes_to("text", "3", "both texts", ": side by side where there is room", rank=24)
+    focus_files = goes_to("files", "2", "the files that differ", ", with line counts", rank=24)
+    focus_text = goes_to("text", "3", "both texts", ", side by side if they fit", rank=24)
 
     @command("enter", title="Read the file", panels=["files"], footer="read", rank=0, needs=[BOTH])
     def read(self) -> None:
         """Go to both texts of the selected file."""
         self.go_to("text")
 
-    # What is compared
+    # Comparison
 
-    @command("l", title="Take it as the left side", panels=["sides"], footer="left", rank=1, needs=[A_SIDE])
+    @command("l", title="Use as the left side", panels=["sides"], footer="left", rank=1, needs=[A_SIDE])
     def as_left(self) -> None:
-        """Compare the selected state, as the left side."""
+        """Use the selected branch or snapshot as the left side."""
         self.choose(self.situation.side, self.right)
 
     @command(
-        "enter", "r", title="Take it as the right side", panels=["sides"], footer="right", rank=0,
+        "enter", "r", title="Use as the right side", panels=["sides"], footer="right", rank=0,
         needs=[A_SIDE],
     )  # fmt: skip
     def as_right(self) -> None:
-        """Compare the selected state, as the right side."""
+        """Use the selected branch or snapshot as the right side."""
         self.choose(self.left, self.situation.side)
 
-    @command("w", title="Whole texts, or changes alone", footer="whole", rank=6, needs=[BOTH])
+    @command("w", title="Toggle whole texts", footer="whole", rank=6, needs=[BOTH])
     def toggle_whole(self) -> None:
-        """Show all lines of both texts; again, only those around the changes."""
+        """Toggle between whole texts and only the lines around changes."""
         self.is_whole = not self.is_whole
         self.show_text()
 
     @command("p", title="Run the probes against both", footer="probes", rank=4, needs=[BOTH])
     def probe(self) -> None:
-        """Lay both states out and see what your probes find in each; this may take a minute."""
+        """Check out both sides and run your probes against each. This may take a minute."""
         if self.compared is not None:
-            self.say("the probes run …")
+            self.say("running the probes …")
             self._probes.ask(self.compared)
 
-    # Taking one over
+    # Merging
 
     @command(
-        MERGE_KEY, title="Take the right side over", footer="merge", rank=8,
+        MERGE_KEY, title="Merge the right side", footer="merge", rank=8,
         needs=[BOTH, A_BRANCH, HERE, WRITABLE],
     )  # fmt: skip
-    def take_over(self) -> None:
-        """Show what merging the branch on the right would change here; again, ask and do it, as one commit.
-        What both sides changed is explained, and keeps all of it from being merged.
+    def merge_right(self) -> None:
+        """Preview merging the branch on the right. Press again to confirm and merge it as one commit.
+        Conflicts are explained and prevent the merge.
         """
         merge = self.merge
         if merge is None:
             self._plans.ask(self.right)
         elif merge.conflicts:
-            self.say("nothing can be merged while both sides changed the same; see above", error=True)
+            self.say("cannot merge: both sides changed the same content; see above", error=True)
         else:
-            goes = f"stays: it is checked out in {merge.stays}" if merge.stays else "goes"
             files = plural(len(merge.diffs), "file")
-            question = (
-                f"{files} of the workspace will change, in one commit of its own; {merge.branch} {goes}."
+            fate = (
+                f"{merge.branch} is kept because it is checked out in {merge.stays}."
+                if merge.stays
+                else f"{merge.branch} is then deleted."
             )
+            question = f"{files} in the workspace will change, in a single commit. {fate}"
             self.ask(f"merge {merge.branch}", question, "Merge", lambda: self._merges.ask(merge.branch))
 
     def _planned(self, plan: Merge) -> None:
@@ -137,12 +135,11 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
     def _merged(self, done: Merge) -> None:
         self.merge = done if done.conflicts else None
         if not done.conflicts:
-            self.say(f"{done.branch} is taken over: {committed(done.commit, 'all of it was here already')}")
+            self.say(f"merged {done.branch}: {committed(done.commit, 'already up to date')}")
             self.focus_panel("sides")
         self.look()
 
     def rescan(self) -> None:
-        """Look at every file again."""
         super().rescan()
         self.look()
 

@@ -1,4 +1,4 @@
-"""What stands beside the lists: two texts, what there is to say of both, what a merge changes."""
+"""The text panel of the compare screen: a diff of two texts, the overview, and the merge preview."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 Draw = Callable[[int, Roles], list[Row]]
 Names = tuple[str, str]
 SIDES_FROM = 84
-"""Cells from which two texts have room beside each other."""
-MOST = 4_000
-"""Lines of a file that are looked at."""
+"""Minimum width in cells to show two texts side by side."""
+MAX_LINES = 4_000
+"""Lines of a diff that are shown at most."""
 _BETWEEN = " │ "
-_MOST_TURNED = 100
+_MAX_TURNED = 100
 _INDENT = 2
 
 
 class Pair(NamedTuple):
-    """Two lines beside each other."""
+    """Two lines side by side; ``None`` if a side has none."""
 
     left: str | None
     right: str | None
@@ -43,15 +43,13 @@ class Pair(NamedTuple):
 
 
 class TextPanel(LinesPanel):
-    """Shows whatever is drawn for it."""
-
     name_of = "text"
     number = "3"
     _draw: Draw | None = None
     _about: object = None
 
     def show_page(self, draw: Draw, title: str, about: object) -> None:
-        """Shows another page, from its top; the same about the same stays where it is."""
+        """Shows a page from the top; an unchanged ``about`` keeps the scroll position."""
         if about != self._about:
             self._about, self._draw = about, draw
             self.changed()
@@ -63,16 +61,16 @@ class TextPanel(LinesPanel):
 
 
 def _pairs(diff: FileDiff) -> list[Pair]:
-    """The lines of both texts that stand beside each other; ``None`` where one has none."""
+    """The lines of both texts, aligned."""
     found: list[Pair] = []
-    gone: list[str] = []
-    come: list[str] = []
+    removed: list[str] = []
+    added: list[str] = []
     for line in (*(diff.text.split("\n")[:-1] if diff.text else ()), "@"):
         if line[:1] in "-+":
-            (gone if line[0] == "-" else come).append(line[1:])
+            (removed if line[0] == "-" else added).append(line[1:])
             continue
-        found += [Pair(*each, differ=True) for each in zip_longest(gone, come)]
-        gone, come = [], []
+        found += [Pair(*each, differ=True) for each in zip_longest(removed, added)]
+        removed, added = [], []
         if line[:1] == " ":
             found.append(Pair(line[1:], line[1:]))
         elif found and line.startswith("@@"):
@@ -81,33 +79,34 @@ def _pairs(diff: FileDiff) -> list[Pair]:
 
 
 def draw_diff(diff: FileDiff, names: Names, whole: bool, width: int, roles: Roles) -> list[Row]:
-    """How a file differs: both texts beside each other where there is room, else one below the other.
+    """A file's diff: side by side if both texts fit, else one below the other.
 
     Args:
-        whole: Also the lines far from any change.
+        whole: Include lines far from any change.
     """
     pairs = _pairs(diff)
     if diff.binary or not pairs:
-        return [Row(("a binary file" if diff.binary else "the same content", roles.muted))]
-    draw, near = (_beside, 3) if width >= SIDES_FROM else (_below, 1)  # lines around a change that are shown
+        return [Row(("binary file" if diff.binary else "same content", roles.muted))]
+    draw, context = (_beside, 3) if width >= SIDES_FROM else (_below, 1)
     rows = draw([], names, width, roles)
-    groups = [list(run) for _differ, run in groupby(pairs[:MOST], key=lambda each: each.differ)]
+    groups = [list(run) for _differ, run in groupby(pairs[:MAX_LINES], key=lambda each: each.differ)]
     for at, group in enumerate(groups):
-        before, after = near * bool(at), near * (at + 1 < len(groups))
+        before, after = context * bool(at), context * (at + 1 < len(groups))
         skipped = 0 if whole or group[0].differ else len(group) - before - after
         if skipped > 1:
             rows += draw(group[:before], None, width, roles)
-            rows.append(Row((f"⋯ {count(skipped)} lines the same", roles.tier2)))
+            rows.append(Row((f"⋯ {count(skipped)} unchanged lines", roles.tier2)))
             group = group[len(group) - after :]
         rows += draw(group, None, width, roles)
-    if diff.cut or len(pairs) > MOST:
-        told = f"{count(min(len(pairs), MOST))} lines looked at; in all {count(diff.added)} added"
-        rows.append(Row((f"{told}, {count(diff.removed)} removed", roles.gate)))
+    if diff.cut or len(pairs) > MAX_LINES:
+        shown = f"first {count(min(len(pairs), MAX_LINES))} lines shown"
+        total = f"{count(diff.added)} added, {count(diff.removed)} removed in total"
+        rows.append(Row((f"{shown}; {total}", roles.gate)))
     return rows
 
 
 def _beside(pairs: Sequence[Pair], names: Names | None, width: int, roles: Roles) -> list[Row]:
-    """Lines in two columns; below the names, where there are any."""
+    """Lines in two columns; with ``names``, the heading instead."""
     half = (width - len(_BETWEEN)) // 2
 
     def joined(left: Row, right: Row) -> Row:
@@ -125,7 +124,7 @@ def _beside(pairs: Sequence[Pair], names: Names | None, width: int, roles: Roles
 
 
 def _below(pairs: Sequence[Pair], names: Names | None, width: int, roles: Roles) -> list[Row]:
-    """Lines of the left text, then those of the right one, where they differ."""
+    """Lines of the left text, followed by those of the right one if they differ."""
     if names is not None:
         pairs = [Pair(*names, differ=True)]
     lefts, rights = [each.left for each in pairs], [each.right for each in pairs]
@@ -137,7 +136,7 @@ def _below(pairs: Sequence[Pair], names: Names | None, width: int, roles: Roles)
 
 
 def _broken(text: str | None, sign: str, width: int, roles: Roles) -> list[Row]:
-    """A line of a file behind its sign, in as many rows as it takes; none where there is no line."""
+    """Wraps a line after its sign; no rows for ``None``."""
     shown = [visible(text)] if text is not None else []
     return [
         Row((f"{' ' if start else sign} {shown[0][start:end]}", _style(sign, roles)))
@@ -152,7 +151,7 @@ def _style(sign: str, roles: Roles) -> Style:
 def draw_overview(
     compared: Comparison, recall: Recall | None, names: Names, width: int, roles: Roles
 ) -> list[Row]:
-    """Which commits they are, how many lines of each kind they have, and what the probes find in each."""
+    """The commits of both sides, their line counts by kind, and the probe results."""
     rows: list[Row] = []
     for name, each in zip(names, (compared.left, compared.right), strict=True):
         about = f"  {each.revision[:8]}  {minute(each.at)}  "
@@ -164,15 +163,15 @@ def draw_overview(
         more = f"{kind.right - kind.left:+,}" if kind.right != kind.left else ""
         rows.append(_columns(kind.kind, count(kind.left), count(kind.right), more, roles.normal))
     if recall is None:
-        return [*rows, Row(), Row(("p", roles.accent), (" runs your probes against both", roles.muted))]
+        return [*rows, Row(), Row(("p", roles.accent), (" runs your probes against both sides", roles.muted))]
     left, right = recall.left, recall.right
     if not left.results:
-        return [*rows, Row(), Row(("There are no probes: autopoiesis probe add", roles.muted))]
+        return [*rows, Row(), Row(("No probes yet; add one with autopoiesis probe add", roles.muted))]
     found = [f"{each.found}/{each.expectations}" for each in (left, right)]
     rows += [Row(), _columns("recall", f"{left.recall:.0%}", f"{right.recall:.0%}", "", roles.strong)]
     rows.append(_columns("found", found[0], found[1], "", roles.muted))
     for sign, turned in (("−", recall.lost), ("+", recall.gained)):
-        for one in turned[:_MOST_TURNED]:
+        for one in turned[:_MAX_TURNED]:
             rows += wrap([(f"{sign} {one.id}  {one.expect}", _style(sign, roles))], width, indent=2)
     return rows
 
@@ -185,7 +184,7 @@ def _columns(name: str, left: str, right: str, more: str, style: Style) -> Row:
 
 
 def draw_merge(merge: Merge, key: str, width: int, roles: Roles) -> list[Row]:
-    """What a merge would change here, or why there can be none, file by file."""
+    """The files a merge would change, or its conflicts."""
     rows: list[Row] = []
     for conflict in merge.conflicts:
         first, *rest = explained(conflict)
@@ -196,10 +195,10 @@ def draw_merge(merge: Merge, key: str, width: int, roles: Roles) -> list[Row]:
     if rows:
         return rows
     added, removed = (sum(getattr(each, way) for each in merge.diffs) for way in ("added", "removed"))
-    files = f"{plural(len(merge.diffs), 'file')} change here, +{count(added)} −{count(removed)}; "
-    what = "all of it is here already; " if merge.is_merged else files
-    rows = wrap([(what, roles.normal), ("nothing is done yet: ", roles.muted), (key, roles.accent),
-                 (" asks for your word", roles.muted)], width)  # fmt: skip
+    files = f"{plural(len(merge.diffs), 'file')} would change, +{count(added)} −{count(removed)}; "
+    summary = "already up to date; " if merge.is_merged else files
+    rows = wrap([(summary, roles.normal), ("nothing is merged yet: ", roles.muted), (key, roles.accent),
+                 (" asks for confirmation", roles.muted)], width)  # fmt: skip
     rows += [row for note in merge.notes for row in wrap([(note, roles.gate)], width, indent=2)]
     for diff in merge.diffs:
         rows += [Row(), Row((diff.path, roles.strong)).cut(width)]

@@ -1,1 +1,1 @@
-"""The prompt of a message, section by section."""
+"""The context screen: the prompt of a message, section by section."""

@@ -1,4 +1,4 @@
-"""How two prompts differ, section by section, as it is shown (``engine.context.difference``)."""
+"""Displays how two prompts differ, section by section (see ``engine.context.difference``)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ from tui.render.figures import count
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 from tui.screens.context.head import add_parts
-from tui.screens.context.lists import HeadItem, ListItem, SectionItem, Sign, holds, kind_of, sign_style
+from tui.screens.context.lists import HeadItem, ListItem, SectionItem, Sign, kind_of, matches, sign_style
 from tui.screens.context.text import diff_lines
 
 if TYPE_CHECKING:
     from engine.engine import Engine
 
 SIGNS: dict[ChangeKind, Sign] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
+_NAMES: dict[ChangeKind, str] = {"came": "added", "went": "removed", "changed": "changed", "moved": "moved"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Two prompts compared."""
-
     difference: Difference
     before: Compiled
     after: Compiled
     tried: bool = False
-    """The later one was tried by hand, and the earlier one is that of the feed's message."""
+    """The later prompt was tried by hand; the earlier one is that of the feed's message."""
 
     def text(self, index: int) -> str:
-        """The unified difference of one change; all lines of what came or went."""
+        """The unified diff of one change; all lines of an added or removed section."""
         change = self.difference.sections[index]
         if change.diff:
             return "\n".join(change.diff)
@@ -43,39 +42,39 @@ class Comparison:
         return "\n".join(f"{sign}{line}" for line in compiled.sections[side.place - 1].text.split("\n"))
 
     def lines(self, index: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The same as the signs of the lines, ``@`` for a place, and the lines without them, safe to show."""
+        """The diff as ``diff_lines`` returns it."""
         return diff_lines(self.text(index).split("\n"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparing:
-    """A prompt, and what it is to be compared with."""
+class ComparisonRequest:
+    """A prompt to compare with an earlier one."""
 
     compiled: Compiled
     key: str
-    """The feed's message that it answers."""
+    """The feed key of the message."""
     tried: bool = False
-    """It was tried by hand: it is compared with the prompt of that message, else with the one before."""
+    """It was tried by hand: compare with this message's prompt instead of the previous one."""
 
 
-def compare_with_earlier(engine: Engine, asked: Comparing) -> Comparison | None:
-    """Compares a prompt with an earlier one; ``None`` where there is none."""
-    before = engine.compile_of(asked.key) if asked.tried else engine.compile_before(asked.key)
-    return compare(before, asked.compiled, tried=asked.tried) if before is not None else None
+def compare_with_earlier(engine: Engine, request: ComparisonRequest) -> Comparison | None:
+    """Compares a prompt with an earlier one; ``None`` if there is none."""
+    before = engine.compile_of(request.key) if request.tried else engine.compile_before(request.key)
+    return compare(before, request.compiled, tried=request.tried) if before is not None else None
 
 
 def compare(before: Compiled, after: Compiled, *, tried: bool = False) -> Comparison:
-    """Compares two prompts; reads both as a whole, so it is done off the screen's thread."""
+    """Compares two prompts; slow enough to run on a background thread."""
     return Comparison(difference_of(before, after), before, after, tried)
 
 
 def difference_items(comparison: Comparison, query: str = "") -> list[ListItem]:
-    """What is not the same, by layer."""
+    """The changed sections, by layer."""
     items: list[ListItem] = []
     layer = 0
     for index, change in enumerate(comparison.difference.sections):
         row = _row(change, index, comparison.after.budget)
-        if not holds(row, query):
+        if not matches(row, query):
             continue
         if change.layer != layer:
             layer = change.layer
@@ -94,11 +93,11 @@ def _row(change: SectionChange, index: int, budget: int) -> SectionItem:
 
 
 def difference_summary(comparison: Comparison, width: int, roles: Roles) -> tuple[Piece, ...]:
-    """``+3 came  -2 went  ~4 changed · stable prefix …``: as many words as ``width`` cells take."""
-    since = "against the feed's message  " if comparison.tried else "since the message before  "
+    """``+3 added  -2 removed  ~4 changed · stable prefix …``, as long as fits in ``width`` cells."""
+    since = "against the feed's message  " if comparison.tried else "since the previous message  "
     counts = [
-        (sign, word, sum(1 for change in comparison.difference.sections if change.kind == word))
-        for word, sign in SIGNS.items()
+        (sign, _NAMES[kind], sum(change.kind == kind for change in comparison.difference.sections))
+        for kind, sign in SIGNS.items()
     ]
     prefix = comparison.difference.prefix
     tone = roles.active if prefix.equal else roles.error
@@ -115,21 +114,21 @@ def difference_summary(comparison: Comparison, width: int, roles: Roles) -> tupl
 
 
 def prefix_words(prefix: PrefixChange, *, short: bool = False) -> str:
-    """Whether the stable prefix is the same, and else where it first differs."""
+    """Whether the stable prefix is unchanged, or where it first differs."""
     name = "prefix" if short else "stable prefix"
     if prefix.equal:
-        return f"{name} the same, byte for byte"
+        return f"{name} unchanged, byte for byte"
     if short:
         return f"! prefix broken: byte {count(prefix.byte)}, layer {prefix.layer}, {first_line(prefix.label)}"
     layer = f"layer {prefix.layer} {LAYERS.get(prefix.layer, '')}"
-    where = f"{layer}, {first_line(prefix.label)}" if prefix.layer else "its end"
-    return f"! {name} broken: {where}, byte {count(prefix.byte)}"
+    position = f"{layer}, {first_line(prefix.label)}" if prefix.layer else "its end"
+    return f"! {name} broken: {position}, byte {count(prefix.byte)}"
 
 
 def change_head(change: SectionChange, width: int, roles: Roles) -> list[Row]:
-    """What is said above a difference: sizes before and after, and the reasons on both sides."""
+    """The lines above a diff: sizes before and after, and the reasons on both sides."""
     sign = SIGNS[change.kind]
-    first = Row((f"{sign} {change.kind}", sign_style(sign, roles)))
+    first = Row((f"{sign} {_NAMES[change.kind]}", sign_style(sign, roles)))
     sizes = " ▸ ".join(count(side.tokens) for side in (change.before, change.after) if side.place)
     first.add(f" · {sizes} tok", roles.strong)
     parts = [(f"P{change.priority} {change.slot}", roles.slot(change.priority))]

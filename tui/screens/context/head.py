@@ -1,4 +1,4 @@
-"""What stands above a section's text: where it belongs, what it takes, and why it is there."""
+"""The lines above a section's text: its size, slot, layer and reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LABEL = 8
 
 
 def section_head(section: Section, budget: int, width: int, roles: Roles, *, lines: int = 4) -> list[Row]:
-    """At most ``lines`` rows, and a line below them."""
+    """At most ``lines`` rows, followed by a separator."""
     percent = round(100 * section.tokens / budget) if budget else 0
     first = Row((f"{count(section.tokens)} tok", roles.strong), (f" {percent} %", roles.muted))
     parts = [(f"P{section.priority} {section.slot}", roles.slot(section.priority))]
@@ -30,19 +30,19 @@ def section_head(section: Section, budget: int, width: int, roles: Roles, *, lin
 
 
 def add_parts(row: Row, parts: Sequence[Piece], width: int, roles: Roles) -> None:
-    """Adds those parts for which a line of ``width`` cells has room, with dots between."""
+    """Adds the parts that fit in ``width`` cells, separated by dots."""
     for text, style in parts:
         if row.cells + 3 + cell_len(text) <= width:
             row.add(" · ", roles.faint).add(text, style)
 
 
 def title_of(section: Section) -> str:
-    """Where a section comes from; its label where it comes from no file."""
+    """A section's source; its label if it does not come from a file."""
     return place(section.source, section.lines) or first_line(section.label)
 
 
 def left_out_detail(entry: LeftOut, width: int, roles: Roles) -> list[Row]:
-    """Everything about a piece that was left out."""
+    """All fields of a left-out entry."""
     rows = [Row((first_line(entry.label), roles.strong)), Row()]
     facts = [
         ("reason", first_line(entry.reason)),
@@ -59,7 +59,7 @@ def left_out_detail(entry: LeftOut, width: int, roles: Roles) -> list[Row]:
 
 
 _HINTS = {
-    "room": "a larger context_compiler.token_budget would let it in",
-    "cap": "a larger cap would let it in; the reason names the setting",
+    "room": "increase context_compiler.token_budget to include it",
+    "cap": "increase the cap to include it; the reason names the setting",
     "": "",
 }

@@ -1,4 +1,4 @@
-"""The context screen: the prompt as it will be sent, why each part is in it, and what is not (design 8)."""
+"""The context screen: the prompt as sent, why each section is included and what was left out (design 8)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tui.kit.rows import RowList
 from tui.render.draw import clip
 from tui.render.figures import count, kilobytes
 from tui.render.safe import first_line
-from tui.screens.context.difference import Comparing, Comparison, change_head, compare_with_earlier
+from tui.screens.context.difference import Comparison, ComparisonRequest, change_head, compare_with_earlier
 from tui.screens.context.head import section_head, title_of
 from tui.screens.context.list_panels import LeftOutPanel, SectionsPanel, SlotsPanel
 from tui.screens.context.lists import SectionItem
-from tui.screens.context.prompt import Placed, place
+from tui.screens.context.prompt import PreparedPrompt, prepare
 from tui.screens.context.state import ContextState, Listed
 from tui.screens.context.summary import Summary, SummaryBar
 from tui.screens.context.text import TextPage, TextPanel
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from tui.kit.lanes import Lane
 
 FULL = (100, 32)
-"""Columns and lines from which the budget has a place of its own."""
+"""Minimum columns and lines to show the budget panel."""
 NARROW = 72
-"""Columns below which only one panel is in view."""
+"""Columns below which only one panel is visible."""
 LOW = 20
 """Lines below which the summary is one line."""
 SHORT = 24
-"""Lines below which it is two."""
+"""Lines below which the summary is two lines."""
 WIDE = 160
 
 
 class ContextLayout(FullScreen):
-    """The screen on the prompt of the workbench's message."""
+    """The layout of the screen, which follows the workbench's message."""
 
     AUTO_FOCUS = "#sections"
     CSS_PATH: ClassVar[CSSPathType | None] = "context.tcss"
@@ -53,27 +53,27 @@ class ContextLayout(FullScreen):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self.state = ContextState()
-        self.out_open = False
+        self.left_out_open = False
         engine = bench.engine
-        self._places = self.lane(_place, self._take_prompt)
+        self._prepares = self.lane(_prepare, self._take_prompt)
         self._bare: Lane[None, Compiled] = self.lane(
             lambda _none: engine.try_message("", ask=False)[1],
             lambda _none, compiled: self._take_bare(compiled),
             lambda _none, problem: self._take_bare(None, problem),
         )
-        self._numbers: Lane[tuple[Placed, int], tuple[int, ...]] = self.lane(
-            lambda asked: engine.lines_of(asked[0].compiled.sections[asked[1]]),
+        self._numbers: Lane[tuple[PreparedPrompt, int], tuple[int, ...]] = self.lane(
+            lambda request: engine.lines_of(request[0].compiled.sections[request[1]]),
             self._take_numbers,
-            lambda asked, _problem: self._take_numbers(asked, ()),
+            lambda request, _problem: self._take_numbers(request, ()),
         )
-        self._compares: Lane[Comparing, Comparison | None] = self.lane(
+        self._compares: Lane[ComparisonRequest, Comparison | None] = self.lane(
             partial(compare_with_earlier, engine),
             self._take_comparison,
-            lambda asked, problem: self._take_comparison(asked, None, problem),
+            lambda request, problem: self._take_comparison(request, None, problem),
         )
 
     def body(self) -> ComposeResult:
-        """A summary; sections and budget on the left, text and what was left out on the right."""
+        """The summary; sections and budget on the left, text and what was left out on the right."""
         self.summary = SummaryBar(id="summary")
         self.sections = SectionsPanel(id="sections")
         self.slots = SlotsPanel(id="slots")
@@ -95,25 +95,24 @@ class ContextLayout(FullScreen):
 
     @property
     def listed(self) -> Listed:
-        """The list that a filter is about."""
+        """The list that a filter applies to."""
         used = self.panel_before if self.in_line else self.panel_in_use
         return "left-out" if used == "left-out" else "sections"
 
     @property
     def compact(self) -> bool:
-        """Whether the budget, and with it what was left out, is folded away."""
+        """Whether the budget is hidden and what was left out replaces the text."""
         return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
 
     def in_view(self) -> tuple[str, ...]:
-        """The panels that have a place just now."""
         if self.zoomed is not None:
             return (self.zoomed,)
         used = self.panel_before if self.in_line else self.panel_in_use
         if self.app.size.width < NARROW:
             return (used,)
         if self.compact:
-            return ("sections", "left-out" if self.out_open else "text")
-        return ("sections", "text", *(("left-out",) if self.out_open else ()), "slots")
+            return ("sections", "left-out" if self.left_out_open else "text")
+        return ("sections", "text", *(("left-out",) if self.left_out_open else ()), "slots")
 
     def lay_out(self) -> None:
         if self.gone:
@@ -140,10 +139,10 @@ class ContextLayout(FullScreen):
         self.update_footer()
 
     def show(self, *, stay: bool = True) -> None:
-        """Hands the state to the panels; each draws only what is different.
+        """Updates all panels; each redraws only what changed.
 
         Args:
-            stay: Keeps the place in the text.
+            stay: Keep the scroll position of the text.
         """
         if self.gone:
             return
@@ -154,13 +153,11 @@ class ContextLayout(FullScreen):
         self.update_footer()
 
     def show_summary(self) -> None:
-        """The lines above the panels."""
         state = self.state
         comparison = state.comparison if state.comparing else None
         self.summary.show(Summary(state.shown, state.compiled, state.pending, state.without, comparison))
 
     def show_lists(self) -> None:
-        """The sections or changes, and what was left out."""
         state = self.state
         items = state.sections()
         note, error = self._note()
@@ -168,30 +165,30 @@ class ContextLayout(FullScreen):
         self.sections.show_list(items, index, query=state.queries["sections"], note=note, error=error)
         rows = state.left_out_rows()
         query = state.queries["left-out"]
-        nothing = "Nothing holds these words." if query else "Everything got in."
+        note = "no matches" if query else "nothing left out"
         self.left_out.show_list(
-            rows, state.left_out, query=query, note=nothing if state.compiled is not None else ""
+            rows, state.left_out, query=query, note=note if state.compiled is not None else ""
         )
         listed = self.left_out.entry
-        if listed is not None:  # what is selected may be folded away by now
+        if listed is not None:  # the selected entry may be folded away by now
             state.left_out = listed.index
         self.frame_lists()
 
     def _note(self) -> tuple[str, bool]:
-        """What stands in the list where it is empty, and whether that is bad news."""
+        """The note for an empty section list, and whether it is an error."""
         state = self.state
         if state.problem:
             return f"{state.problem}. ctrl+r tries again.", True
-        if state.placed is None:
+        if state.prepared is None:
             return "compiling …", False
         if state.comparing and (state.comparison is None or not state.comparison.difference.sections):
             if state.comparison is not None:
                 return "The two prompts have the same sections.", False
             return state.compare_note or "comparing …", bool(state.compare_note) and state.compare_failed
-        return "No section holds these words." if state.queries["sections"] else "The prompt is empty.", False
+        return "no matches" if state.queries["sections"] else "The prompt is empty.", False
 
     def frame_lists(self) -> None:
-        """Counts, the filter, and why the selected piece was left out."""
+        """Shows counts beside the titles; below, the filter or why the selected entry was left out."""
         state, compiled = self.state, self.state.compiled
         if compiled is None:
             self.sections.set_frame()
@@ -210,20 +207,16 @@ class ContextLayout(FullScreen):
         listed = sum(isinstance(item, SectionItem) for item in self.left_out.items)
         query = state.queries["left-out"]
         number = f"{count(listed)} of {count(len(state.entries))}" if query else count(len(state.entries))
-        piece = state.piece()
-        why = first_line(piece.reason) if piece is not None and listed else ""
+        piece = state.left_out_entry()
+        detail = first_line(piece.reason) if piece is not None and listed else ""
         row = self.left_out.entry
         if row is not None and row.fold:
-            why = f"{'enter hides them' if state.unfolded else 'enter lists them'} · {row.note}"
-        below = f"/{query}" if query else clip(why, self.left_out.size.width - 4)
+            detail = f"{'enter hides them' if state.unfolded else 'enter lists them'} · {row.note}"
+        below = f"/{query}" if query else clip(detail, self.left_out.size.width - 4)
         self.left_out.set_frame(f"{number} · {count(tokens)} tok", below)
 
     def show_text(self, *, stay: bool = False) -> None:
-        """The text of what is selected.
-
-        Args:
-            stay: Keeps the place in it.
-        """
+        """Shows the text of the selection; ``stay`` keeps the scroll position."""
         state, section, compiled = self.state, self.state.chosen, self.state.compiled
         change = state.chosen_change()
         page, line = state.page()
@@ -246,21 +239,20 @@ class ContextLayout(FullScreen):
         state = self.state
         section = state.chosen
         if (
-            state.placed is not None
+            state.prepared is not None
             and section is not None
             and section.source
             and state.section not in state.numbers
         ):
-            self._numbers.ask((state.placed, state.section))
+            self._numbers.ask((state.prepared, state.section))
 
     def panel_changed(self) -> None:
-        """On a narrow screen only the panel in use is in view."""
+        """Lays out again: on a narrow screen only the focused panel is visible."""
         self.lay_out()
 
-    # What comes in
+    # Events
 
     def begin(self) -> None:
-        """Follows the workbench."""
         self.bench.followers.append(self.follow)
         self.follow()
 
@@ -268,21 +260,21 @@ class ContextLayout(FullScreen):
         self.bench.followers.remove(self.follow)
 
     def follow(self) -> None:
-        """The workbench shows another message, or more about it."""
+        """Handles a new message, or new details about it, in the workbench."""
         wanted = self.state.follow(self.bench.shown)
-        if wanted == "place" and self.state.wanted is not None:
-            self._places.ask(self.state.wanted)
+        if wanted == "prepare" and self.state.wanted is not None:
+            self._prepares.ask(self.state.wanted)
         elif wanted == "bare":
             self._bare.ask(None)
         self.show()
 
     def heard(self, burst: Burst) -> None:
-        """Compiles anew when files, topics or settings have changed."""
+        """Recompiles when files, topics or settings have changed."""
         if burst.parts & {"status", "digest"}:
             self.refetch()
 
     def refetch(self) -> None:
-        """Compiles the prompt in view anew; it stays in view until the new one is there."""
+        """Recompiles the prompt; the old one stays visible until the new one is ready."""
         shown, conductor = self.bench.shown, self.bench.conductor
         if shown.key:
             conductor.fetch(shown.key)
@@ -292,50 +284,52 @@ class ContextLayout(FullScreen):
             self._bare.ask(None)
 
     def compare(self) -> None:
-        """Asks for the comparison, while there is to be one."""
+        """Requests the comparison if one is wanted."""
         state = self.state
         if not state.comparing or state.compiled is None or state.comparison is not None:
             return
         shown = self.bench.shown
         entry = self.bench.feed.selected
         if shown.key:
-            self._compares.ask(Comparing(state.compiled, shown.key))
+            self._compares.ask(ComparisonRequest(state.compiled, shown.key))
         elif shown.trying and entry is not None and entry.key:
-            self._compares.ask(Comparing(state.compiled, entry.key, tried=True))
+            self._compares.ask(ComparisonRequest(state.compiled, entry.key, tried=True))
         else:
-            state.compare_with(state.compiled, None, "There is no message before it to compare with.")
+            state.compare_with(state.compiled, None, "No earlier message to compare with.")
 
-    def _take_prompt(self, _compiled: Compiled, placed: Placed) -> None:
+    def _take_prompt(self, _compiled: Compiled, prepared: PreparedPrompt) -> None:
         before = self.state.chosen
-        if self.state.take(placed):
+        if self.state.take(prepared):
             after = self.state.chosen
             self.compare()
             self.show(stay=before is not None and after is not None and before.label == after.label)
 
     def _take_bare(self, compiled: Compiled | None, problem: str = "") -> None:
         state = self.state
-        if not state.without:  # another message is shown by now
+        if not state.without:  # another message has been selected since
             return
         if compiled is None:
             state.fail(problem)
             self.show(stay=False)
         else:
             state.wanted = compiled
-            self._places.ask(compiled)
+            self._prepares.ask(compiled)
 
-    def _take_numbers(self, asked: tuple[Placed, int], lines: tuple[int, ...]) -> None:
-        state, (placed, index) = self.state, asked
-        if placed is state.placed:
+    def _take_numbers(self, request: tuple[PreparedPrompt, int], lines: tuple[int, ...]) -> None:
+        state, (prepared, index) = self.state, request
+        if prepared is state.prepared:
             state.numbers[index] = lines
             if index == state.section and not state.whole and not state.comparing:
                 self.show_text(stay=True)
 
-    def _take_comparison(self, asked: Comparing, comparison: Comparison | None, problem: str = "") -> None:
+    def _take_comparison(
+        self, request: ComparisonRequest, comparison: Comparison | None, problem: str = ""
+    ) -> None:
         note = problem
         if not note and comparison is None:
-            note = "This is the first message of its conversation: there is no prompt before it."
+            note = "First message of its conversation: no earlier prompt to compare with."
         self.state.compare_failed = bool(problem)
-        self.state.compare_with(asked.compiled, comparison, note)
+        self.state.compare_with(request.compiled, comparison, note)
         self.show(stay=False)
 
     @on(RowList.Moved)
@@ -346,7 +340,7 @@ class ContextLayout(FullScreen):
             self.update_footer()
 
     def take_selection(self) -> None:
-        """What is selected in the lists is what is shown."""
+        """Stores the lists' selection and shows its text."""
         state, piece, entry = self.state, self.left_out.entry, self.sections.entry
         if piece is not None:
             state.left_out = piece.index
@@ -358,7 +352,7 @@ class ContextLayout(FullScreen):
             self.show_text()
 
 
-def _place(compiled: Compiled) -> Placed:
-    from engine.context.tokens import count  # noqa: PLC0415 — loads the vocabulary, which takes a while
+def _prepare(compiled: Compiled) -> PreparedPrompt:
+    from engine.context.tokens import count  # noqa: PLC0415 — loads the vocabulary, which is slow
 
-    return place(compiled, count)
+    return prepare(compiled, count)

@@ -1,4 +1,4 @@
-"""Panels 1, 3 and 4 of the context screen: the sections by layer, what was left out, the budget by slot."""
+"""Panels 1, 3 and 4 of the context screen: sections by layer, what was left out, budget by slot."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tui.screens.context.lists import Columns, ListItem, SectionItem, draw_item
 
 
 class EntryList(RowList[ListItem]):
-    """Rows with headings and rules between them, which the selection passes over."""
+    """Rows with headings and rules between them, which the selection skips."""
 
     always_lit = True
     reasons: ClassVar[bool] = False
-    """Whether the reason matters more than the share of the budget."""
+    """Whether to show the reason instead of the share of the budget."""
     note = ""
     is_error = False
     _columns = Columns()
@@ -27,20 +27,19 @@ class EntryList(RowList[ListItem]):
 
     @property
     def entry(self) -> SectionItem | None:
-        """The selected entry."""
         chosen = self.selected
         return chosen if isinstance(chosen, SectionItem) else None
 
     def show_list(
         self, items: Sequence[ListItem], index: int, *, query: str = "", note: str = "", error: bool = False
     ) -> None:
-        """Shows another list.
+        """Shows a new list.
 
         Args:
-            index: The entry to select, by its own index.
-            query: Words to mark.
-            note: What stands there where there are no rows.
-            error: Whether that is bad news.
+            index: The index of the entry to select.
+            query: Text to highlight.
+            note: Shown if there are no rows.
+            error: Whether the note is an error.
         """
         if items is not self.items:
             columns = Columns.of(items, reasons=self.reasons)
@@ -55,12 +54,12 @@ class EntryList(RowList[ListItem]):
         self.select_entry(index)
 
     def select_entry(self, index: int) -> None:
-        """Selects the entry with an index; the first there is where it is not listed."""
+        """Selects the entry with an index, or the first one if it is not listed."""
         rows = ((at, item) for at, item in enumerate(self.items) if isinstance(item, SectionItem))
         self.select(next((at for at, item in rows if item.index == index), 0), by_hand=False)
 
     def select(self, index: int, *, by_hand: bool = True) -> None:
-        """Selects the row, or the nearest entry beyond it where it is a heading."""
+        """Selects a row; from a heading, the nearest entry in the direction of movement."""
         size = self.row_count
         if not size:
             return
@@ -73,7 +72,7 @@ class EntryList(RowList[ListItem]):
                 return
 
     def reveal(self) -> None:
-        """Brings the selection into view, with the headings right above it."""
+        """Scrolls to the selection and the headings directly above it."""
         super().reveal()
         top = self.cursor
         while top > 0 and not isinstance(self.items[top - 1], SectionItem):
@@ -82,7 +81,7 @@ class EntryList(RowList[ListItem]):
             self.scroll_to(y=top, animate=False, force=True)
 
     def _index_of(self, item: ListItem | None) -> int:
-        """The screen says what is selected."""
+        """Keeps the cursor; the screen sets the selection."""
         return min(max(self.cursor, 0), self.row_count - 1)
 
     def row(self, item: ListItem, width: int, chosen: bool) -> Row:
@@ -103,36 +102,36 @@ class EntryList(RowList[ListItem]):
 
 
 class SectionsPanel(EntryList):
-    """Panel 1: the sections by layer, or in a comparison those that came, went and changed."""
+    """Panel 1: the sections by layer, or the changed ones in a comparison."""
 
     name_of = "sections"
     number = "1"
     words = "sections"
     signs = (
-        ("━", "the stable prefix ends here: what stands above is the same for every message"),
-        ("┄", "a cache boundary: a provider may keep everything up to here"),
-        ("▇", "the share of the token budget; at least one cell"),
-        ("P0", "who got budget first, 0 to 4; the number before a layer's name is where it stands, 1 to 12"),
-        ("+", "in a comparison: came; - went, ~ changed, > moved to another place"),
+        ("━", "end of the stable prefix: everything above is the same for every message"),
+        ("┄", "cache boundary: a provider may cache everything above"),
+        ("▇", "share of the token budget; at least one cell"),
+        ("P0", "budget priority, 0 to 4; the number before a layer's name is its position, 1 to 12"),
+        ("+", "in a comparison: added; - removed, ~ changed, > moved"),
     )
 
 
 class LeftOutPanel(EntryList):
-    """Panel 3: what did not get in."""
+    """Panel 3: what was left out."""
 
     name_of = "left-out"
     number = "3"
     words = "left out"
     signs = (
-        ("P0", "who would have got budget first, 0 to 4"),
-        (".62", "how well search ranked it"),
-        ("▸", "search results that did not get in; enter lists them, and hides them again"),
+        ("P0", "budget priority, 0 to 4"),
+        (".62", "search score"),
+        ("▸", "search results that were left out; enter shows or hides them"),
     )
     reasons = True
 
 
 class SlotsPanel(LinesPanel):
-    """Panel 4: use against cap by slot; what was left out has a panel of its own."""
+    """Panel 4: use and cap of each slot."""
 
     name_of = "slots"
     number = "4"

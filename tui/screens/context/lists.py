@@ -1,4 +1,4 @@
-"""The lists of the context screen: sections by layer, what was left out, what differs between two prompts."""
+"""The lists of the context screen: sections by layer, what was left out, and changes between prompts."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from tui.render.draw import Row, bar, clip, clip_start, found, marked
 from tui.render.figures import count, plural, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.context.prompt import Placed
+from tui.screens.context.prompt import PreparedPrompt
 
 ROOMY = 64
-"""Cells from which a row has room for what kind of section it is."""
+"""Minimum width in cells for rows to include the kind of section."""
 WIDE = 92
-"""Cells from which it has room for the reason."""
+"""Minimum width in cells for rows to include the reason."""
 _TIGHT = 40
 
 
 Sign = Literal["", "+", "-", "~", ">"]
 Fold = Literal["", "▸", "▾"]
-"""Whether a row stands for several, and whether these are hidden or follow it."""
+"""A row that groups others: collapsed or expanded."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadItem:
-    """A line above some rows: a layer, or what the rows have in common."""
+    """A heading above rows: a layer or a group."""
 
     text: str
     number: int = 0
@@ -42,53 +42,51 @@ class HeadItem:
 
 @dataclass(frozen=True, slots=True)
 class RuleItem:
-    """The end of the stable prefix, or a cache boundary: a line across the list."""
+    """A line across the list: the end of the stable prefix, or a cache boundary."""
 
     stable: bool
     """Whether it is the end of the stable prefix."""
     characters: int
-    """Of the prompt, up to here."""
+    """Characters of the prompt up to here."""
     tokens: int = 0
-    """Of the prompt, up to here; only for the stable prefix."""
+    """Tokens of the prompt up to here; only for the stable prefix."""
     cached: bool = True
-    """Whether a cache boundary lies here."""
+    """Whether this is a cache boundary."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionItem:
-    """A section, or something that was left out."""
+    """A section or a left-out entry."""
 
     index: int
-    """Its place among the sections, or among what was left out."""
+    """Its index among the sections or the left-out entries."""
     priority: int
     kind: str
-    """What it is, e.g. ``identity``."""
+    """For example ``identity``."""
     place: str
-    """Where it comes from; its name where it comes from no file."""
+    """Its source; its label if it does not come from a file."""
     tokens: int
-    """Of its text."""
     share: float
-    """Of the token budget, 0 to 1."""
+    """Share of the token budget, 0 to 1."""
     score: float | None
-    """Relevance, where it was ranked."""
+    """Search relevance, if ranked."""
     note: str
-    """Why it is there, or why not."""
+    """Why it is included or left out."""
     sign: Sign = ""
-    """In a comparison: came, went, changed or moved."""
+    """In a comparison: added, removed, changed or moved."""
     fold: Fold = ""
-    """The row stands for several, which are hidden below it, or follow it."""
 
 
 ListItem = HeadItem | RuleItem | SectionItem
 
 
 def kind_of(label: str) -> str:
-    """What something is: ``identity`` of ``identity:SOUL.md``."""
+    """The kind in a label: ``identity`` in ``identity:SOUL.md``."""
     return first_line(label.partition(":")[0])
 
 
 def item_of(entry: Section | LeftOut, index: int, budget: int) -> SectionItem:
-    """A section, or something left out, as a row."""
+    """The row of a section or a left-out entry."""
     note = entry.why if isinstance(entry, Section) else entry.reason
     place = place_of(entry.source, entry.lines) or first_line(entry.label)
     share = entry.tokens / budget if budget else 0.0
@@ -96,58 +94,52 @@ def item_of(entry: Section | LeftOut, index: int, budget: int) -> SectionItem:
     return SectionItem(index, entry.priority, kind, place, entry.tokens, share, entry.score, first_line(note))
 
 
-def section_items(placed: Placed, query: str = "") -> list[ListItem]:
-    """The sections by layer, with the cache boundaries and the end of the stable prefix where they lie.
-
-    Args:
-        query: Keeps only the sections that hold these words in name, place or reason.
-    """
-    compiled = placed.compiled
+def section_items(prepared: PreparedPrompt, query: str = "") -> list[ListItem]:
+    """The matching sections by layer, with the cache boundaries and the end of the stable prefix."""
+    compiled = prepared.compiled
     items: list[ListItem] = []
-    breaks = dict(placed.breaks)
+    breaks = dict(prepared.breaks)
     stable = compiled.stable_prefix_length > 0
     for layer, group in groupby(enumerate(compiled.sections), key=lambda each: each[1].layer):
         sections = list(group)
         first = sections[0][0]
         if stable and layer > LAST_STABLE_LAYER:
             stable = False
-            items.append(prefix_rule(placed))
+            items.append(prefix_rule(prepared))
         elif first in breaks and first and not query:
             items.append(RuleItem(False, breaks[first]))
         rows = [item_of(section, index, compiled.budget) for index, section in sections]
-        kept = [row for row in rows if holds(row, query)]
+        kept = [row for row in rows if matches(row, query)]
         if kept:
             items.append(
                 HeadItem(LAYERS.get(layer, ""), layer, sum(section.tokens for _, section in sections))
             )
             items.extend(kept)
     if stable and compiled.sections:
-        items.append(prefix_rule(placed))
+        items.append(prefix_rule(prepared))
     return items if any(isinstance(item, SectionItem) for item in items) else []
 
 
-def prefix_rule(placed: Placed) -> RuleItem:
-    """The end of the stable prefix."""
-    length = placed.compiled.stable_prefix_length
-    return RuleItem(True, length, placed.prefix_tokens, length in placed.compiled.boundaries)
+def prefix_rule(prepared: PreparedPrompt) -> RuleItem:
+    length = prepared.compiled.stable_prefix_length
+    return RuleItem(True, length, prepared.prefix_tokens, length in prepared.compiled.boundaries)
 
 
 def left_out_items(
     entries: Sequence[LeftOut], wanted: int, budget: int, query: str = "", *, unfolded: bool = False
 ) -> list[ListItem]:
-    """Rows for what was left out; what search found is one row where it is much and no filter is set.
+    """Rows for what was left out. Without a filter, many search results are grouped in one row.
 
     Args:
-        entries: In the order of ``left_out_order``.
-        wanted: How many of them one more KB would bring.
-        budget: Tokens of the whole.
-        query: Keeps only the rows that hold these words.
-        unfolded: The search results follow their row.
+        entries: Ordered by ``left_out_order``.
+        wanted: How many of them one more KB would include.
+        budget: In tokens.
+        unfolded: Whether to list grouped search results below their row.
     """
     found = alone_and_found(entries[wanted:])[1] if not query else ()
     fold = len(entries) - len(found)
     shown = entries if unfolded else entries[:fold]
-    rows = [row for index, each in enumerate(shown) if holds(row := item_of(each, index, budget), query)]
+    rows = [row for index, each in enumerate(shown) if matches(row := item_of(each, index, budget), query)]
     first = [row for row in rows if row.index < wanted]
     others = [row for row in rows if row.index >= wanted]
     after = sum(row.tokens for row in others if row.index < fold) + sum(each.tokens for each in found)
@@ -155,12 +147,12 @@ def left_out_items(
         others.insert(fold - wanted, _fold(found, len(entries), budget, unfolded=unfolded))
     if not first:
         return list(others)
-    head = HeadItem("one more KB would bring", tokens=sum(row.tokens for row in first))
+    head = HeadItem("one more KB would include", tokens=sum(row.tokens for row in first))
     return [head, *first, *([HeadItem("after that", tokens=after)] if others else []), *others]
 
 
 def _fold(found: Sequence[LeftOut], index: int, budget: int, *, unfolded: bool) -> SectionItem:
-    """The row that stands for what search found; its index is the one behind all pieces."""
+    """The row that groups search results; its index comes after all entries."""
     best, tokens = best_of(found), sum(each.tokens for each in found)
     return SectionItem(
         index,
@@ -170,32 +162,30 @@ def _fold(found: Sequence[LeftOut], index: int, budget: int, *, unfolded: bool) 
         tokens,
         tokens / budget if budget else 0.0,
         best.score,
-        f"the best: {place_of(best.source.rpartition('/')[2], best.lines)}",
+        f"best: {place_of(best.source.rpartition('/')[2], best.lines)}",
         fold="▾" if unfolded else "▸",
     )
 
 
-def holds(row: SectionItem, query: str) -> bool:
-    """Whether a row holds the filter's words."""
+def matches(row: SectionItem, query: str) -> bool:
     query = query.casefold()
     return not query or any(query in text.casefold() for text in (row.place, row.kind, row.note))
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What all rows of a list have room for."""
+    """The columns shared by all rows of a list."""
 
     tokens: int = 5
-    """Cells of the largest number of tokens."""
+    """Cells for the largest token count."""
     place: int = 0
-    """Cells of the longest place."""
+    """Cells for the longest place."""
     ranked: bool = False
     reasons: bool = False
-    """The reason matters more than the share of the budget."""
+    """Show the reason instead of the share of the budget."""
 
     @classmethod
     def of(cls, items: Sequence[ListItem], *, reasons: bool = False) -> Columns:
-        """The columns that these rows need."""
         rows = [item for item in items if isinstance(item, SectionItem)]
         largest = max((row.tokens for row in rows), default=0)
         longest = max((cell_len(row.place) + 2 * bool(row.fold) for row in rows), default=0)
@@ -205,11 +195,7 @@ class Columns:
 def draw_item(
     item: ListItem, width: int, roles: Roles, columns: Columns, *, query: str = "", chosen: bool = False
 ) -> Row:
-    """One row in at most ``width`` cells.
-
-    Args:
-        query: Words to mark.
-    """
+    """Draws a row in at most ``width`` cells, highlighting ``query``."""
     if isinstance(item, RuleItem):
         return draw_rule(item, width, roles)
     if isinstance(item, HeadItem):
@@ -226,7 +212,7 @@ def _head(item: HeadItem, width: int, roles: Roles) -> Row:
 
 
 def rule_text(item: RuleItem, width: int) -> str:
-    """What a rule says, as much of it as there is room for."""
+    """The longest text of a rule that fits."""
     if not item.stable:
         wordings: tuple[str, ...] = (
             f"cache boundary at {count(item.characters)} characters",
@@ -245,7 +231,7 @@ def rule_text(item: RuleItem, width: int) -> str:
 
 
 def draw_rule(item: RuleItem, width: int, roles: Roles) -> Row:
-    """A line across a list or a text, with as many words as there is room for."""
+    """Draws a line across a list or text, with the rule's text."""
     sign, line, words = ("━", roles.accent, roles.accent) if item.stable else ("┄", roles.faint, roles.faint)
     text = rule_text(item, width - 4)
     row = Row((sign * (2 if text else width), line))
@@ -282,5 +268,4 @@ def _section(item: SectionItem, width: int, roles: Roles, columns: Columns, quer
 
 
 def sign_style(sign: Sign, roles: Roles) -> Style:
-    """How what came, went, changed or moved looks."""
     return {"+": roles.active, "-": roles.error, "~": roles.gate, ">": roles.tier2}.get(sign, roles.normal)

@@ -1,4 +1,4 @@
-"""A compiled prompt made ready to be shown: its lines, where each section stands, what was left out."""
+"""Prepares a compiled prompt for display: its lines, the position of each section, what was left out."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
-    """A prompt with places. Lines are counted from 0."""
+class PreparedPrompt:
+    """A prompt with the positions of its sections. Lines are counted from 0."""
 
     compiled: Compiled
     prefix_tokens: int
-    """Tokens of its stable prefix, with the markers between sections."""
+    """Tokens of its stable prefix, including section markers."""
     lines: tuple[str, ...]
-    """Its lines, safe to show."""
+    """Its lines, safe to display."""
     markers: tuple[int, ...]
-    """For each section the line of its marker; ``NOWHERE`` where it is not found in the text."""
+    """The line of each section's marker; ``NOWHERE`` if the section is not found in the text."""
     ends: tuple[int, ...]
-    """For each section the line after its last one."""
+    """The line after each section's last line."""
     prefix_end: int
-    """The line with which the volatile part begins; 0 where there is no stable prefix."""
+    """The first line of the volatile part; 0 without a stable prefix."""
     breaks: tuple[tuple[int, int], ...]
-    """Before which section each cache boundary lies, and at which character."""
+    """For each cache boundary: the index of the section after it, and its character offset."""
     left_out: tuple[LeftOut, ...]
-    """What was left out, in the order of ``left_out_order``."""
+    """Ordered by ``left_out_order``."""
 
 
-def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
-    """Finds every section in the text of a prompt; takes milliseconds for a long one.
+def prepare(compiled: Compiled, count: Callable[[str], int]) -> PreparedPrompt:
+    """Finds every section in a prompt's text; takes milliseconds for a long one.
 
     Args:
         count: Counts tokens.
@@ -49,7 +49,7 @@ def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
     begins: list[int] = []
     at = 0
     for section in compiled.sections:
-        # A section begins a line, the one after its marker.
+        # A section starts on the line after its marker.
         found = text.find(f"\n{section.text}", max(0, at - 1))
         if found < 0:
             markers.append(markers[-1] if markers else NOWHERE)
@@ -62,7 +62,7 @@ def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
         ends.append(line + section.text.count("\n") + 1)
         begins.append(found + 1)
     length = compiled.stable_prefix_length
-    return Placed(
+    return PreparedPrompt(
         compiled,
         count(text[:length]) if length else 0,
         tuple(map(visible, raw)),
@@ -75,9 +75,9 @@ def place(compiled: Compiled, count: Callable[[str], int]) -> Placed:
 
 
 def left_out_order(left_out: Sequence[LeftOut], next_kb: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
-    """What was left out: first what one more KB would bring, best first, then the rest.
+    """Orders left-out entries: what one more KB would include first, then the rest.
 
-    Of the rest, what search found stands last where it is much.
+    If there are many search results, they come last.
     """
     known = {(each.label, each.source, each.lines) for each in next_kb}
     alone, found = alone_and_found(

@@ -1,4 +1,4 @@
-"""The context screen: what can be done there, one method for each command."""
+"""The context screen: one method per command."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ DEFAULT_NAME = "scratch/prompt.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
-    """A prompt to be written into a file."""
-
+class WriteRequest:
     path: str
     text: str
     replace: bool = False
@@ -34,8 +32,6 @@ class Writing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSituation(Situation):
-    """What the commands of this screen depend on."""
-
     prompt: bool = False
     """A compiled prompt is shown."""
 
@@ -44,27 +40,25 @@ A_PROMPT: Need[ContextSituation] = Need(lambda here: here.prompt, "there is no p
 
 
 class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
-    """The context screen, with its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self._kept_as = DEFAULT_NAME
         self._written = ""
         self._file_of: tuple[str, str] = ("", "")
-        self._writes: Lane[Writing, bool] = self.lane(
-            lambda asked: bench.engine.keep_prompt(asked.path, asked.text, replace=asked.replace),
+        self._writes: Lane[WriteRequest, bool] = self.lane(
+            lambda request: bench.engine.keep_prompt(request.path, request.text, replace=request.replace),
             self._wrote,
             finish=True,
         )
 
-    # Moving about
+    # Navigation
 
     def go_to(self, name: str) -> None:
-        """Focuses a panel; one that has no place opens over the whole area."""
+        """Focuses a panel; one that does not fit is zoomed."""
         if name == "left-out" and not self.compact:
-            self.out_open = True
+            self.left_out_open = True
         elif name == "text" and self.compact:
-            self.out_open = False
+            self.left_out_open = False
         if self.zoomed is not None:
             self.zoomed = None if self.compact and self.zoomed in ("left-out", "slots") else name
         if self.zoomed is None and name in ("left-out", "slots") and name not in self.in_view():
@@ -73,12 +67,12 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         self.focus_panel(name)
 
     def stops(self) -> tuple[str, ...]:
-        """The panels in view; where only one has room, the two that matter most."""
+        """The visible panels; if only one fits, sections and text."""
         names = self.in_view()
         return ("sections", "text") if len(names) == 1 and self.zoomed is None else names
 
     def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
+        """Zooms a panel, or restores the layout with ``None``."""
         self.zoomed = name
         self.lay_out()
         shown = self.in_view()
@@ -87,8 +81,8 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     @command("escape", title="Back", in_line=True, footer="back", rank=11, palette=False)
     def back(self) -> None:
-        """Back out one level: leave the line, drop the filter, end the comparison, return to the
-        workbench.
+        """Back out one level: leave the input line, clear the filter, unzoom the panel, end the comparison,
+        hide what was left out, or return to the workbench.
         """
         state = self.state
         if self.in_line:
@@ -101,35 +95,31 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
             self.unzoom()
         elif state.comparing:
             self.toggle_comparison()
-        elif self.out_open and self.panel_in_use == "left-out":
+        elif self.left_out_open and self.panel_in_use == "left-out":
             self.toggle_left_out()
         else:
             self.dismiss(None)
 
-    # What is shown
+    # Views
 
     @command("enter", title="Open the selection", panels=["sections", "left-out"], needs=[A_PROMPT, ROWS])
     def open(self) -> None:
-        """Open what is selected: the text of a section over the whole area, everything about a left-out
-        piece.
-        """
+        """Open the selection: the text of a section, or the details of a left-out entry."""
         if self.panel_in_use == "left-out":
-            piece = self.state.piece()
+            entry = self.state.left_out_entry()
             if self.state.on_fold:
                 self.state.unfolded = not self.state.unfolded
                 self.show_lists()
-            elif piece is not None:
-                self.page("left out", lambda width, roles: left_out_detail(piece, width, roles))
+            elif entry is not None:
+                self.page("left out", lambda width, roles: left_out_detail(entry, width, roles))
         elif self.zoomed is not None or "text" not in self.in_view():
             self.enlarge("text")
         else:
             self.focus_panel("text")
 
-    @command(
-        "t", title="Show the whole prompt, or only the section", footer="whole", rank=4, needs=[A_PROMPT]
-    )
+    @command("t", title="Show the whole prompt or only the section", footer="whole", rank=4, needs=[A_PROMPT])
     def whole(self) -> None:
-        """Show the whole prompt as one text, at the selected section; once more shows only the section."""
+        """Toggle between the whole prompt, scrolled to the selected section, and only that section."""
         state = self.state
         state.whole = not state.whole
         state.comparing = False
@@ -139,21 +129,21 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     @command("o", title="Show what was left out", footer="left out", rank=6, needs=[A_PROMPT])
     def toggle_left_out(self) -> None:
-        """Show what was left out below the text; once more takes it away."""
+        """Show or hide what was left out, below the text."""
         if self.zoomed == "left-out":
             self.unzoom()
             return
-        self.out_open = not self.out_open
+        self.left_out_open = not self.left_out_open
         if self.zoomed is not None:
             self.zoomed = None
         self.lay_out()
-        self.focus_panel("left-out" if self.out_open else "sections")
+        self.focus_panel("left-out" if self.left_out_open else "sections")
         self.call_after_refresh(self.show)
 
-    @command("d", title="Compare with the prompt before", footer="diff", rank=8, needs=[A_PROMPT])
+    @command("d", title="Compare with the previous prompt", footer="diff", rank=8, needs=[A_PROMPT])
     def toggle_comparison(self) -> None:
-        """Compare with the prompt of the message before: sections that came, went and changed; once more ends
-        it. Says whether the stable prefix is the same byte for byte, and else where it first differs.
+        """Compare with the previous message's prompt: sections added, removed and changed, and whether the
+        stable prefix is unchanged or where it first differs. Press again to end the comparison.
         """
         state = self.state
         state.comparing = not state.comparing
@@ -161,13 +151,13 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         self.compare()
         self.show(stay=False)
         if state.comparing and self.compact:
-            self.out_open = False
+            self.left_out_open = False
         if state.comparing and self.panel_in_use != "sections":
             self.go_to("sections")
         self.lay_out()
 
     def message(self, step: int) -> None:
-        """Selects the next message of the feed that has a prompt."""
+        """Selects the next message in the feed, in the direction of ``step``, that has a prompt."""
         feed = self.bench.feed
         at = feed.cursor + step
         while 0 <= at < feed.row_count:
@@ -175,80 +165,78 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
                 feed.select(at)
                 return
             at += step
-        self.say("there is no later message" if step > 0 else "there is no earlier message")
+        self.say("no later message" if step > 0 else "no earlier message")
 
-    @command("J", title="Next message of the feed", footer="message", rank=10)
+    @command("J", title="Next message in the feed", footer="message", rank=10)
     def next_message(self) -> None:
-        """Show the prompt of the next message of the feed."""
+        """Show the prompt of the next message in the feed."""
         self.message(1)
 
-    @command("K", title="Previous message of the feed", footer="message", rank=10)
+    @command("K", title="Previous message in the feed", footer="message", rank=10)
     def previous_message(self) -> None:
-        """Show the prompt of the message before it in the feed."""
+        """Show the prompt of the previous message in the feed."""
         self.message(-1)
 
-    # Lines that are typed
+    # Input lines
 
     @command("slash", title="Filter the list", footer="filter", rank=12, needs=[A_PROMPT])
     def filter(self) -> None:
-        """Narrow the focused list to the rows that hold what is typed, while it is typed."""
+        """Narrow the focused list to the rows that contain what you type."""
         words = "left out" if self.panel_in_use == "left-out" else "sections"
         self.open_line("name", "filter", self.state.queries[self.listed], words)
 
     @command("w", title="Write the prompt to a file", footer="write", rank=18, needs=[A_PROMPT, WRITABLE])
     def write(self) -> None:
-        """Write the prompt into a file below scratch/, where memory does not learn from it; asks its name."""
+        """Write the prompt to a file in scratch/, which the memory ignores. Asks for the name."""
         compiled = self.state.compiled
         if compiled is not None:
             self._written = compiled.text
             self.open_line("name", "write", self._kept_as, "the prompt to")
 
     def narrow(self, query: str) -> None:
-        """Narrows a list while it is typed."""
         self.state.queries[self.listed] = query
         self.show_lists()
         self.take_selection()
 
     def entered(self, mode: Mode, value: str) -> None:
-        """A line was ended with enter."""
         self.leave_line()
         if mode == "write" and value.strip():
             self._kept_as = value.strip()
-            self._writes.ask(Writing(self._kept_as, self._written))
+            self._writes.ask(WriteRequest(self._kept_as, self._written))
 
-    def _wrote(self, asked: Writing, done: bool) -> None:
+    def _wrote(self, request: WriteRequest, done: bool) -> None:
         if done:
-            self.say(f"written to {asked.path}")
+            self.say(f"written to {request.path}")
             return
-        question = f"{asked.path} is there already. Replace it by the prompt?"
-        self.ask("write", question, "Replace it", partial(self._writes.ask, replace(asked, replace=True)))
+        question = f"{request.path} already exists. Replace it with the prompt?"
+        self.ask("write", question, "Replace", partial(self._writes.ask, replace(request, replace=True)))
 
     # Acting on the selection
 
     def source(self) -> str:
-        """Where the selection comes from, relative to the workspace."""
+        """The source of the selection, relative to the workspace."""
         state = self.state
         if self.panel_in_use == "left-out":
-            piece = state.piece()
-            return piece.source if piece is not None else ""
+            entry = state.left_out_entry()
+            return entry.source if entry is not None else ""
         change = state.chosen_change()
         if change is not None:
             return change.after.source or change.before.source
         return state.chosen.source if state.chosen is not None and not state.comparing else ""
 
     def file(self) -> str:
-        """The same where it is a file that is there."""
+        """The source, if it is an existing file."""
         source = self.source()
         if source != self._file_of[0]:
             self._file_of = (source, file_of(self.bench.engine.workspace.root, source))
         return self._file_of[1]
 
     def _line(self) -> int:
-        """The line of the file at which the selection begins, or the text that is in view."""
+        """The line in the file where the selection, or the visible text, starts."""
         state = self.state
-        piece, change = state.piece(), state.chosen_change()
-        if self.panel_in_use == "left-out" and piece is not None:
-            return first_number(piece.lines)
+        entry, change = state.left_out_entry(), state.chosen_change()
+        if self.panel_in_use == "left-out" and entry is not None:
+            return first_number(entry.lines)
         if change is not None:
             return first_number(change.after.lines or change.before.lines)
         top = self.text.line_in_view if self.panel_in_use == "text" and not state.whole else 0
@@ -257,19 +245,17 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
     @command(
         "e",
         title="Edit the source", footer="edit", rank=14,
-        needs=[Need(lambda here: here.file, "the selection comes from no file")],
+        needs=[Need(lambda here: here.file, "the selection does not come from a file")],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open the selection's file in $VISUAL or $EDITOR, at its line; then the prompt is compiled anew."""
+        """Open the selection's file in $VISUAL or $EDITOR at its line, then recompile the prompt."""
         self._file_of = ("", "")
         self.edit_file(self.file(), self._line())
         self.refetch()
 
     @command("y", title="Copy the selected text", footer="copy", rank=16, needs=[A_PROMPT, ROWS])
     def copy(self) -> None:
-        """Copy what is selected: a section's text, its difference, or a left-out line (OSC 52, also over
-        SSH).
-        """
+        """Copy the selection: a section's text, its diff, or a left-out line. Works over SSH (OSC 52)."""
         state = self.state
         if self.panel_in_use == "left-out":
             text = self.left_out.selected_text()
@@ -283,13 +269,13 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     @command("Y", title="Copy the whole prompt", needs=[A_PROMPT])
     def copy_prompt(self) -> None:
-        """Copy the whole prompt; what is too long for a terminal's clipboard is cut, and it says so."""
+        """Copy the whole prompt. If it is too long for the terminal's clipboard, it is cut with a note."""
         compiled = self.state.compiled
         if compiled is not None:
             self.copy_text(compiled.text)
 
     def rescan(self) -> None:
-        """Look at every file again, and compiles anew."""
+        """Re-read all files and recompile the prompt."""
         super().rescan()
         self.refetch()
 
@@ -297,19 +283,17 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     focus_sections = goes_to(
         "sections", "1", "the sections",
-        " of the prompt, by layer, or to those that changed while two prompts are compared", rank=30,
+        " of the prompt by layer, or the changed ones in a comparison", rank=30,
     )  # fmt: skip
     focus_text = goes_to(
         "text", "2", "the text",
-        " of the selected section, or of the whole prompt; up and down scroll it there", rank=30,
+        " of the selected section or the whole prompt; up and down scroll it", rank=30,
     )  # fmt: skip
     focus_left_out = goes_to(
         "left-out", "3", "what was left out",
-        ": everything that did not get in, with its size, its score and the reason", rank=30,
+        ", with sizes, scores and reasons", rank=30,
     )  # fmt: skip
-    focus_slots = goes_to("slots", "4", "the budget", ": what each slot uses, against its cap", rank=30)
-
-    # What the keys depend on, and what comes in
+    focus_slots = goes_to("slots", "4", "the budget", ": use and cap of each slot", rank=30)
 
     @property
     def situation(self) -> ContextSituation:

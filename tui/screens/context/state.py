@@ -1,6 +1,6 @@
-"""What the context screen knows: whose prompt is shown, which section, and what it is compared with.
+"""The state of the context screen: the prompt shown, the selected section and the comparison.
 
-Nothing here touches a widget or waits for anything.
+Nothing here touches a widget or blocks.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from tui.render.safe import visible
 from tui.render.shown import Shown
 from tui.screens.context.difference import Comparison, difference_items
 from tui.screens.context.lists import ListItem, left_out_items, prefix_rule, section_items
-from tui.screens.context.prompt import NOWHERE, Placed
+from tui.screens.context.prompt import NOWHERE, PreparedPrompt
 from tui.screens.context.text import TextPage
 
 Listed = Literal["sections", "left-out"]
 """The lists that can be filtered."""
 
-NO_MESSAGE = "no message yet: this is the prompt without one"
-NOT_A_MESSAGE = "the selected line of the feed is no message: this is the prompt without one"
+NO_MESSAGE = "no message yet: showing the prompt without one"
+NOT_A_MESSAGE = "the selected feed row is not a message: showing the prompt without one"
 
 
 class ContextState:
-    """The state of one context screen."""
-
     def __init__(self) -> None:
         self.shown = Shown()
-        self.placed: Placed | None = None
+        self.prepared: PreparedPrompt | None = None
         self.wanted: Compiled | None = None
         self.without = ""
         self.problem = ""
@@ -46,24 +44,24 @@ class ContextState:
         self.compare_note = ""
         self.compare_failed = False
         self.numbers: dict[int, tuple[int, ...]] = {}
-        # What is made of a prompt stays the same object until something is different.
+        # Cached, so that unchanged input yields the same object.
         self._lines_of = lru_cache(1)(_lines_of)
         self._diff_of = lru_cache(1)(_diff_of)
         self._sections_of = lru_cache(1)(section_items)
         self._changes_of = lru_cache(1)(difference_items)
         self._left_out_of = lru_cache(1)(_left_out_of)
 
-    # Which prompt.
+    # Prompt
 
-    def follow(self, shown: Shown) -> Literal["place", "bare", "nothing"]:
-        """Takes over what the workbench shows; says what has to be asked for."""
+    def follow(self, shown: Shown) -> Literal["prepare", "bare", "nothing"]:
+        """Follows the workbench's message; returns what has to be requested."""
         self.shown = shown
         self.without = self.problem = ""
         compiled = shown.compiled
         if compiled is not None:
-            same = self.placed is not None and self.placed.compiled == compiled
+            same = self.prepared is not None and self.prepared.compiled == compiled
             self.pending, self.wanted = not same, None if same else compiled
-            return "nothing" if same else "place"
+            return "nothing" if same else "prepare"
         self.pending, self.wanted = True, None
         if shown.pending:
             self.drop()
@@ -75,23 +73,22 @@ class ContextState:
         return "bare"
 
     def fail(self, problem: str) -> None:
-        """There is no prompt, and this is why."""
+        """Records why there is no prompt."""
         self.problem, self.pending = problem, False
         self.drop()
 
     def drop(self) -> None:
-        """Lets go of the prompt."""
-        self.placed, self.comparison, self.compare_note = None, None, ""
+        self.prepared, self.comparison, self.compare_note = None, None, ""
         self.numbers = {}
 
-    def take(self, placed: Placed) -> bool:
-        """Takes a prompt that is ready; ``False`` where another one is wanted by now."""
-        if placed.compiled is not self.wanted:
+    def take(self, prepared: PreparedPrompt) -> bool:
+        """Stores a prepared prompt; ``False`` if another one is wanted by now."""
+        if prepared.compiled is not self.wanted:
             return False
         name = _name(self.chosen)
         self.drop()
-        self.placed, self.wanted, self.pending = placed, None, False
-        sections = placed.compiled.sections
+        self.prepared, self.wanted, self.pending = prepared, None, False
+        sections = prepared.compiled.sections
         self.section = next(
             (at for at, section in enumerate(sections) if _name(section) == name),
             min(self.section, max(0, len(sections) - 1)),
@@ -101,81 +98,78 @@ class ContextState:
 
     @property
     def compiled(self) -> Compiled | None:
-        """The prompt in view."""
-        return self.placed.compiled if self.placed is not None else None
+        return self.prepared.compiled if self.prepared is not None else None
 
     @property
     def entries(self) -> tuple[LeftOut, ...]:
-        """What was left out of it."""
-        return self.placed.left_out if self.placed is not None else ()
+        """What was left out of the prompt."""
+        return self.prepared.left_out if self.prepared is not None else ()
 
     @property
     def chosen(self) -> Section | None:
-        """The selected section."""
         sections = self.compiled.sections if self.compiled is not None else ()
         return sections[self.section] if self.section < len(sections) else None
 
-    # Lists.
+    # Lists
 
     def sections(self) -> list[ListItem]:
-        """Rows of the sections, or of what differs."""
+        """Rows of the sections, or of the changes in a comparison."""
         query = self.queries["sections"]
         if self.comparing:
             return self._changes_of(self.comparison, query) if self.comparison is not None else []
-        return self._sections_of(self.placed, query) if self.placed is not None else []
+        return self._sections_of(self.prepared, query) if self.prepared is not None else []
 
     def left_out_rows(self) -> list[ListItem]:
-        """Rows of what was left out."""
-        placed, query = self.placed, self.queries["left-out"]
-        return self._left_out_of(placed, query, self.unfolded) if placed is not None else []
+        prepared, query = self.prepared, self.queries["left-out"]
+        return self._left_out_of(prepared, query, self.unfolded) if prepared is not None else []
 
-    def piece(self) -> LeftOut | None:
-        """The selected piece of what was left out."""
+    def left_out_entry(self) -> LeftOut | None:
+        """The selected left-out entry."""
         return self.entries[self.left_out] if self.left_out < len(self.entries) else None
 
     @property
     def on_fold(self) -> bool:
-        """Whether the row that stands for several search results is selected."""
+        """Whether the row that groups search results is selected."""
         return bool(self.entries) and self.left_out == len(self.entries)
 
-    # Text.
+    # Text
 
     def page(self) -> tuple[TextPage, int]:
-        """The text to be shown, and the line of it to begin with."""
-        placed, section = self.placed, self.chosen
+        """The text to show and its first visible line."""
+        prepared, section = self.prepared, self.chosen
         if self.comparing:
             known = self.comparison is not None and self.chosen_change() is not None
             return self._diff_of(self.comparison, self.change) if known else TextPage(()), 0
-        if placed is None or section is None:
+        if prepared is None or section is None:
             return TextPage(()), 0
         if self.whole:
-            marker = placed.markers[self.section]
+            marker = prepared.markers[self.section]
             page = TextPage(
-                placed.lines,
-                range(1, len(placed.lines) + 1),
-                markers=frozenset(placed.markers),
-                lit=(marker, placed.ends[self.section]) if marker != NOWHERE else (0, 0),
-                rule=(placed.prefix_end, prefix_rule(placed)),
+                prepared.lines,
+                range(1, len(prepared.lines) + 1),
+                markers=frozenset(prepared.markers),
+                lit=(marker, prepared.ends[self.section]) if marker != NOWHERE else (0, 0),
+                rule=(prepared.prefix_end, prefix_rule(prepared)),
             )
             return page, max(0, marker)
         return TextPage(self._lines_of(section), self.numbers.get(self.section, ())), 0
 
     def source_line(self, line: int = 0) -> int:
-        """The line of its file at or after a line of the selected section; 1 where it is not known."""
+        """The line in the source file of a line of the selected section; 1 if unknown."""
         numbers = self.numbers.get(self.section, ())
         number = next((each for each in islice(numbers, line, None) if each), 0)
         section = self.chosen
         return number or first_number(section.lines if section is not None else "")
 
-    # Comparison.
+    # Comparison
 
     def compare_with(self, compiled: Compiled, comparison: Comparison | None, note: str) -> None:
-        """Takes a comparison of the prompt in view; one of another prompt is late."""
+        """Stores a comparison; one of another prompt came too late and is ignored."""
         if compiled is self.compiled:
             self.comparison, self.compare_note, self.change = comparison, note, 0
 
     def chosen_change(self) -> SectionChange | None:
-        """The selected change, while two prompts are compared."""
+        """The selected change in a comparison."""
         changes = (
             self.comparison.difference.sections if self.comparing and self.comparison is not None else ()
         )
@@ -191,14 +185,14 @@ def _diff_of(comparison: Comparison, change: int) -> TextPage:
     return TextPage(lines, signs=signs)
 
 
-def _left_out_of(placed: Placed, query: str, unfolded: bool) -> list[ListItem]:
-    compiled = placed.compiled
+def _left_out_of(prepared: PreparedPrompt, query: str, unfolded: bool) -> list[ListItem]:
+    compiled = prepared.compiled
     wanted = len(compiled.next_kb)
-    return left_out_items(placed.left_out, wanted, compiled.budget, query, unfolded=unfolded)
+    return left_out_items(prepared.left_out, wanted, compiled.budget, query, unfolded=unfolded)
 
 
 def first_number(lines: str) -> int:
-    """The first of some lines, written as ``7-20``; 1 where none are named."""
+    """The first line of a range such as ``7-20``; 1 if empty."""
     first = lines.partition("-")[0]
     return int(first) if first.isdecimal() else 1
 

@@ -1,4 +1,4 @@
-"""The lines above the panels of the context screen: whose prompt it is, how full, and how it differs."""
+"""The summary above the panels of the context screen: message, token use, and topics or differences."""
 
 from __future__ import annotations
 
@@ -16,26 +16,23 @@ from tui.screens.context.difference import Comparison, difference_summary
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the lines say."""
-
     shown: Shown = field(default_factory=Shown)
     compiled: Compiled | None = None
     pending: bool = False
-    """Another one is being compiled."""
+    """A new prompt is being compiled."""
     without: str = ""
-    """The prompt is one without a message, and why."""
+    """Why the prompt has no message; empty if it has one."""
     comparison: Comparison | None = None
 
 
 class SummaryBar(Bar):
-    """Whose prompt it is, how full it is, and its topics or how it differs; as high as the screen allows."""
+    """The summary, as tall as the screen allows."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.view = Summary()
 
     def show(self, view: Summary) -> None:
-        """Shows another state; draws only when something is different."""
         if view != self.view:
             self.view = view
             self.refresh()
@@ -45,7 +42,7 @@ class SummaryBar(Bar):
 
 
 def summary_rows(view: Summary, width: int, height: int, roles: Roles) -> list[Row]:
-    """One to three lines; where there are fewer, the message and then the topics give way."""
+    """One to three lines; the message is dropped first, then the topics."""
     rows = [figures(view, width, roles)]
     if view.comparison is not None:
         rows.append(Row(*difference_summary(view.comparison, width - 2, roles)).cut(width - 1))
@@ -57,7 +54,7 @@ def summary_rows(view: Summary, width: int, height: int, roles: Roles) -> list[R
 
 
 def message(view: Summary, width: int, roles: Roles) -> Row:
-    """``“Can you review …”  user · 18:47``."""
+    """The message: ``“Can you review …”  user · 18:47``."""
     shown = view.shown
     if view.without:
         return Row((view.without, roles.muted)).cut(width - 1)
@@ -71,7 +68,7 @@ def message(view: Summary, width: int, roles: Roles) -> Row:
 
 
 def figures(view: Summary, width: int, roles: Roles) -> Row:
-    """``7,926 of 8,192 tok · 97 % · …``, as much as there is room for, most important first."""
+    """Token use: ``7,926 of 8,192 tok · 97 % · …``, as much as fits, most important first."""
     compiled = view.compiled
     if compiled is None:
         return Row(("compiling …" if view.pending else "no prompt", roles.muted))
@@ -88,7 +85,7 @@ def figures(view: Summary, width: int, roles: Roles) -> Row:
 
 
 def _parts(compiled: Compiled, roles: Roles, *, short: bool) -> list[Row]:
-    """What stands behind the percentage; in short what matters most comes first."""
+    """The parts after the percentage; in the short form the most important comes first."""
     reply = Row((f"{count(compiled.reply_reserve)} {'reply' if short else 'for the reply'}", roles.muted))
     number = len(compiled.left_out)
     left = Row((f"{count(number)} left out", roles.gate) if number else ("nothing left out", roles.muted))

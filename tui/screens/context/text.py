@@ -1,6 +1,6 @@
-"""Panel 2 of the context screen: text as it stands in a prompt, broken at blanks, numbered.
+"""Panel 2 of the context screen: text of a prompt, numbered and wrapped at spaces.
 
-Only how many lines each line takes is worked out for the whole; a line is drawn when it comes into view.
+Line breaks are computed for the whole text; lines are drawn only when visible.
 """
 
 from __future__ import annotations
@@ -24,33 +24,31 @@ from tui.render.safe import visible
 from tui.screens.context.lists import RuleItem, draw_rule, sign_style
 
 Part = tuple[int, int, int]
-"""A line of the panel: the line of the text it belongs to, and from which character to which."""
+"""A panel line: index of the text line, start and end character."""
 RULE = -1
-"""Both of these of the rule, which stands before its line."""
+"""Start and end character of the rule above a line."""
 Head = Callable[[int, Roles], Sequence[Row]]
 CACHED_LINES = 2048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextPage:
-    """A text to be shown."""
-
     lines: Sequence[str]
-    """Safe to show."""
+    """Safe to display."""
     numbers: Sequence[int] = ()
-    """The number before each line, 0 for none; empty for no numbers at all."""
+    """The number of each line, 0 for none; empty for no numbers at all."""
     signs: Sequence[str] = ()
-    """Of a difference: ``+``, ``-``, a blank, or ``@`` for a place; empty for other texts."""
+    """In a diff: ``+``, ``-``, a space, or ``@`` for a position; empty for other texts."""
     markers: frozenset[int] = frozenset()
-    """Lines that are markers between sections."""
+    """Lines that are section markers."""
     lit: tuple[int, int] = (0, 0)
-    """The lines of the selected section, first and after the last; none are lit where they are all."""
+    """The lines of the selected section, end exclusive; ``(0, 0)`` highlights none."""
     rule: tuple[int, RuleItem | None] = (0, None)
-    """The line before which the stable prefix ends, and what the rule says; 0 for nowhere."""
+    """The first line after the stable prefix, 0 for none, and its rule."""
 
 
 def parts_of(lines: Sequence[str], width: int) -> list[Part]:
-    """Where lines are broken so that each fits ``width`` cells; the blank at a break is not shown."""
+    """Breaks lines to fit ``width`` cells; the space at a break is dropped."""
     width = max(4, width)
     parts: list[Part] = []
     for at, line in enumerate(lines):
@@ -75,7 +73,7 @@ def _broken(line: str, width: int) -> list[tuple[int, int]]:
 
 
 def _broken_wide(line: str, width: int) -> list[tuple[int, int]]:
-    """As ``_broken``, for lines whose characters are not all one cell wide."""
+    """Like ``_broken``, for lines with characters that are not one cell wide."""
     found: list[tuple[int, int]] = []
     begin = cells = 0
     blank = -1
@@ -96,22 +94,19 @@ def _broken_wide(line: str, width: int) -> list[tuple[int, int]]:
 
 
 def diff_lines(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The lines of a unified difference as signs, ``@`` for a place, and the lines without them, safe to
-    show.
-    """
+    """Splits a unified diff into signs (``@`` for a position) and lines without signs, safe to display."""
     signs = tuple(line[:1] for line in lines)
     return signs, tuple(visible(line if line.startswith("@@") else line[1:]) for line in lines)
 
 
 def gutter_of(page: TextPage) -> int:
-    """Cells of the line numbers or signs, and the blanks behind them."""
+    """Cells for line numbers or signs, including the spaces after them."""
     if page.signs:
         return 2
     return len(str(max(page.numbers))) + 2 if any(page.numbers) else 0
 
 
 def draw_part(page: TextPage, part: Part, gutter: int, roles: Roles) -> Row:
-    """A line of the panel."""
     at, start, end = part
     row = Row()
     line = page.lines[at]
@@ -138,9 +133,9 @@ def _style(page: TextPage, at: int, line: str, roles: Roles) -> Style:
 
 
 class TextPanel(Panel):
-    """Panel 2: what is known about a section, fixed, and below it the text, which scrolls.
+    """Panel 2: a fixed head with facts about a section, and its scrolling text.
 
-    Lines are drawn when they come into view, so a prompt of a million tokens costs what a screenful costs.
+    Lines are drawn only when visible, so a prompt of a million tokens costs no more than a screenful.
     """
 
     name_of = "text"
@@ -165,12 +160,12 @@ class TextPanel(Panel):
     def show(
         self, page: TextPage, head: Head | None = None, title: str = "", *, line: int | None = 0
     ) -> None:
-        """Shows another text.
+        """Shows a new text.
 
         Args:
-            head: Draws the lines above it, which stay, for a width.
-            title: What stands beside the panel's name.
-            line: The line of the text to begin with; ``None`` stays where it is.
+            head: Draws the fixed lines above it for a width.
+            title: Shown beside the panel's name.
+            line: The first visible line; ``None`` keeps the scroll position.
         """
         self.page, self._draw_head, self._title = page, head, title
         if line is not None:
@@ -178,15 +173,14 @@ class TextPanel(Panel):
         self.on_resize()
 
     def on_resize(self) -> None:
-        """Another width breaks lines otherwise."""
         self._cache.clear()
         self._lay_out()
         self.refresh()
 
     def _lay_out(self) -> None:
-        """Works out the lines for the present width, and goes to the line that is wanted."""
+        """Breaks the lines for the current width and scrolls to the wanted line."""
         page, width = self.page, self.size.width
-        if not width:  # out of view: worked out when it comes back
+        if not width:  # hidden: done when it is shown again
             self._parts, self._broken_for = [], None
             return
         self.head = tuple(self._draw_head(width, self.roles)) if self._draw_head is not None else ()
@@ -208,21 +202,20 @@ class TextPanel(Panel):
         return bisect_left(self._parts, line, key=itemgetter(0))
 
     def summarise(self) -> None:
-        """Whose text it is, and which lines are in view."""
+        """Shows the title and the range of visible lines."""
         room = self.size.height - len(self.head)
         total, top = len(self._parts), self.scroll_offset.y
         last = min(total, top + room)
-        where = f"{count(top + 1)}–{count(last)} of {count(total)}" if total > room > 0 else ""
-        self.set_frame(self._title, where)
+        position = f"{count(top + 1)}–{count(last)} of {count(total)}" if total > room > 0 else ""
+        self.set_frame(self._title, position)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Says which lines are in view."""
         super().watch_scroll_y(old_value, new_value)
         self.summarise()
 
     @property
     def line_in_view(self) -> int:
-        """The line of the text at the top of what is in view, counted from 0."""
+        """The text line at the top of the panel, counted from 0."""
         top = self.scroll_offset.y
         return self._parts[min(top, len(self._parts) - 1)][0] if self._parts else 0
 

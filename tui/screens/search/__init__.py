@@ -1,1 +1,1 @@
-"""Search over everything remembered."""
+"""The search screen: keyword and semantic search over the memory."""

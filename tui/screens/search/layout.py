@@ -1,4 +1,4 @@
-"""The search screen: what is found while a query is typed, where it stands, why it ranks there (design 8)."""
+"""The search screen: results as you type, their place in the file and why they rank there (design 8)."""
 
 from __future__ import annotations
 
@@ -20,40 +20,36 @@ from tui.screens.search.notice_bar import NoticeBar
 from tui.screens.search.overview import Inventory
 from tui.screens.search.passage import Passage, PreviewPanel, read_passage
 from tui.screens.search.results_panel import ResultsPanel, WhyPanel
-from tui.screens.search.searching import Answer, Search, answer_of, inventory_of
+from tui.screens.search.searching import Answer, Search, read_inventory, run_search
 from tui.screens.search.state import SearchState
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 NARROW = 100
-"""Columns below which the preview stands under the results."""
+"""Columns below which the preview is under the results."""
 LOW = 20
-"""Lines below which one panel at a time is in view."""
+"""Lines below which only one panel at a time is visible."""
 HIGH = 34
-"""Lines from which the reasons are in view without being asked for."""
-REASONS = 0.5
-"""The share of the right side that the reasons may take."""
+"""Lines from which the why panel is shown by default."""
+WHY_SHARE = 0.5
+"""The maximum share of the right side for the why panel."""
 TYPING_S = 0.12
-"""How long the typing must rest before it is searched for."""
+"""The pause in typing after which a query is searched for."""
 PATIENCE_S = 0.3
-"""How long an answer may take before the screen says that it is being waited for."""
+"""How long a search may take before the screen says that it is running."""
 POLL_S = 1.0
-"""How often an index that is being made is looked at."""
+"""How often to check on an index that is being built."""
 
 
 class SearchLayout(FullScreen):
-    """The screen on what is searched for: its panels, its lanes and timers, and what its answers lead to.
-
-    Args:
-        query: What to begin with.
-    """
+    """The screen's panels, lanes and timers, and how answers are handled."""
 
     AUTO_FOCUS = "#prompt-input"
     CSS_PATH: ClassVar[CSSPathType | None] = "search.tcss"
     area = "search"
     line_passes = False
-    burst_s = 1.0  # the index needs a moment to know the news
+    burst_s = 1.0  # gives the index time to pick up changes
 
     def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, "query")
@@ -66,7 +62,7 @@ class SearchLayout(FullScreen):
         self._poll: Timer | None = None
         engine = bench.engine
         self._searches: Lane[Search, Answer] = self.lane(
-            lambda search: answer_of(engine, search),
+            lambda search: run_search(engine, search),
             self._take_answer,
             lambda search, problem: self._take_answer(search, None, problem),
         )
@@ -75,11 +71,11 @@ class SearchLayout(FullScreen):
             lambda _wanted, passage: self._take_passage(passage),
         )
         self._looks: Lane[None, Inventory] = self.lane(
-            lambda _none: inventory_of(engine), lambda _none, inventory: self._take_inventory(inventory)
+            lambda _none: read_inventory(engine), lambda _none, inventory: self._take_inventory(inventory)
         )
 
     def body(self) -> ComposeResult:
-        """The line, a notice; results, and beside them preview and reasons."""
+        """The query line and the notice; below them the results, with preview and why panel beside them."""
         self.results = ResultsPanel(id="results")
         self.preview = PreviewPanel(id="preview")
         self.why = WhyPanel(id="why")
@@ -92,14 +88,12 @@ class SearchLayout(FullScreen):
                 yield self.why
 
     def end(self) -> None:
-        """Keeps the query for the next time."""
         self.bench.searched = self.state.query
 
     # What is on the screen
 
     @property
     def narrow(self) -> bool:
-        """Whether the preview stands under the results."""
         return self.app.size.width < NARROW
 
     @property
@@ -108,7 +102,7 @@ class SearchLayout(FullScreen):
 
     @property
     def shows_why(self) -> bool:
-        """Whether the reasons are in view beside the preview, or instead of it."""
+        """Whether the why panel is visible, beside the preview or instead of it."""
         if self.why_wanted is not None:
             return self.why_wanted
         return not self.narrow and self.app.size.height >= HIGH
@@ -134,17 +128,17 @@ class SearchLayout(FullScreen):
         self._show_notice()
 
     def _fit_why(self) -> None:
-        """The reasons take the lines they need, beside the preview at most half of them."""
+        """Gives the why panel the lines it needs; at most half of them beside the preview."""
         height: int | str = "1fr"
         if self.preview.display and self.why.display:
             side = self.query_one("#search-side").size
             if side.height and side.width:
-                height = min(self.why.wanted(side.width), max(6, int(side.height * REASONS)))
+                height = min(self.why.wanted(side.width), max(6, int(side.height * WHY_SHARE)))
         if str(self.why.styles.height) != str(height):
             self.why.styles.height = height
 
     def keep_focus(self) -> None:
-        """Gives the keys to a panel that can be seen; by now there is room to measure for the reasons."""
+        """Focuses a visible panel; by now the layout is known, so the why panel can be measured."""
         self._fit_why()
         super().keep_focus()
 
@@ -156,7 +150,7 @@ class SearchLayout(FullScreen):
         self.results.show_results(state)
         self.preview.show(
             state.passage if phase == "found" else None,
-            how=phase in ("overview", "nothing"),
+            help=phase in ("overview", "nothing"),
             meaning=status is not None and status.vectors > 0 and not status.without_vectors,
         )
         self.why.show(self.results.selected if phase == "found" else None)
@@ -173,57 +167,56 @@ class SearchLayout(FullScreen):
 
     @property
     def line(self) -> str:
-        """The line's name tells what is typed there."""
+        """The line's name, by what is typed in it."""
         return "preset" if self.prompt.mode == "preset" else "query"
 
     def leave_line(self) -> None:
-        """Gives the keys back to where they came from, or to the results."""
+        """Returns the focus to the previous panel, or to the results if it is hidden."""
         self.prompt.enter_mode("search", value=self.state.query)
         self.focus_panel(self.panel_before if self.panel_before in self.in_view() else "results")
 
-    # When it searches: while a query is typed, when files change, when the index comes back
+    # Searches run as a query is typed, when files change and when the index becomes available.
 
     def look(self) -> None:
-        """Looks at what can be searched."""
+        """Reads what can be searched."""
         self._looks.ask(None)
 
     def typed(self, query: str) -> None:
-        """Takes what stands in the line; it is searched for when the typing rests."""
+        """Takes the typed query and searches for it after a pause in typing."""
         state = self.state
-        before = state.asked
+        before = state.has_query
         if not state.ask(query):
             return
-        self._rest()
-        if state.asked:
+        self._cancel_typing()
+        if state.has_query:
             self._typing = self.set_timer(TYPING_S, self.search)
         else:
             self._searches.drop()
             self.look()
-        if state.asked is not before or state.phase != "found":
+        if state.has_query is not before or state.phase != "found":
             self.show()
 
-    def at_once(self) -> None:
-        """Searches for what was typed last without waiting for a pause."""
+    def search_now(self) -> None:
+        """Searches for the last typed query without waiting for a pause."""
         if self._typing is not None:
             self.search()
 
-    def again(self) -> None:
-        """Searches for the same again."""
-        if self.state.asked:
+    def repeat_search(self) -> None:
+        if self.state.has_query:
             self.state.pending = True
             self.search()
 
     def search(self) -> None:
-        """Looks for what is wanted now; an answer to anything older is dropped when it comes."""
-        self._rest()
-        if not self.state.asked:
+        """Starts the current search; late answers to older ones are dropped."""
+        self._cancel_typing()
+        if not self.state.has_query:
             self._searches.drop()
             return
         self._searches.ask(self.state.wanted)
         if self._patience is None:
             self._patience = self.set_timer(PATIENCE_S, self._still_pending)
 
-    def _rest(self) -> None:
+    def _cancel_typing(self) -> None:
         if self._typing is not None:
             self._typing.stop()
             self._typing = None
@@ -242,7 +235,7 @@ class SearchLayout(FullScreen):
             self.read_selected()
 
     def read_selected(self) -> None:
-        """Reads the selected result's surroundings, unless they are in view."""
+        """Reads the selected result's passage, unless it is already shown."""
         state = self.state
         selected = self.results.selected
         if selected is not None and (state.passage is None or state.passage.hit != selected):
@@ -253,7 +246,7 @@ class SearchLayout(FullScreen):
             self.show()
 
     def _take_inventory(self, inventory: Inventory) -> None:
-        """What can be searched is known; an index that came back is asked at once."""
+        """Stores the inventory; searches again if the index has just become ready."""
         state = self.state
         before, state.inventory = state.status, inventory
         self._watch_index()
@@ -262,12 +255,12 @@ class SearchLayout(FullScreen):
             before is not None
             and before.state != "ready"
             and inventory.status.state == "ready"
-            and state.asked
+            and state.has_query
         ):
             self._searches.ask(state.wanted)
 
     def _watch_index(self) -> None:
-        """Looks at an index that is being made until it is there."""
+        """Polls an index that is being built until it is ready."""
         status = self.state.status
         wanted = status is not None and status.state != "ready" and not status.error
         if wanted and self._poll is None:
@@ -277,24 +270,23 @@ class SearchLayout(FullScreen):
             self._poll = None
 
     def heard(self, burst: Burst) -> None:
-        """Files changed, or the index did: searches again."""
+        """Searches again when files or the index change."""
         if not burst.parts and burst.progress is None and not burst.indexed:
             return
         self.look()
-        if self.state.asked and not self.state.pending:
+        if self.state.has_query and not self.state.pending:
             self._searches.ask(self.state.wanted)
 
     def begin(self) -> None:
-        """Looks at what there is, and searches where there is a query already."""
+        """Reads the inventory and runs the remembered query, if any."""
         self.look()
         self.prompt.enter_mode("search", value=self.state.query)
-        if self.state.asked:
+        if self.state.has_query:
             self.prompt.line.action_select_all()
-            self.again()
+            self.repeat_search()
 
     @property
     def waiting(self) -> bool:
-        """Whether something is under way that will change the screen."""
         return super().waiting or self._typing is not None
 
     @on(ResultsPanel.Moved)

@@ -1,4 +1,4 @@
-"""The line that says what to know about the search index."""
+"""A one-line notice about the state of the search index."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 
 class NoticeBar(Bar):
-    """One line, there only while there is something to say."""
+    """One line, hidden when there is nothing to report."""
 
     words, urgent = "", False
 
     def show(self, status: IndexStatus | None, *, read_only: bool) -> None:
-        """Says what there is to say about the index."""
-        said = notice(status, read_only=read_only)
-        if said != (self.words, self.urgent):
-            self.words, self.urgent = said
+        content = notice(status, read_only=read_only)
+        if content != (self.words, self.urgent):
+            self.words, self.urgent = content
             self.refresh()
 
     def rows(self, width: int) -> list[Row]:
@@ -31,17 +30,17 @@ class NoticeBar(Bar):
 
 
 def notice(status: IndexStatus | None, *, read_only: bool = False) -> tuple[str, bool]:
-    """What to know about the index, and whether the results suffer from it; empty where all is well."""
+    """The notice text and whether results are affected; empty if the index is fine."""
     if status is None:
         return "", False
     if status.state != "ready":
-        why = first_line(status.why) or "the search index cannot be used"
+        reason = first_line(status.why) or "the search index cannot be used"
         if status.error:
-            return f"{why}, and cannot be made anew: {first_line(status.error)} · files are searched", True
-        coming = " until it is back" if not read_only else ""
-        return f"{why}: the files themselves are searched{coming}, by words alone", True
+            return f"{reason}, and rebuilding failed: {first_line(status.error)} · searching files", True
+        period = "" if read_only else " until it is ready"
+        return f"{reason}: searching files by keyword{period}", True
     if status.without_vectors:
-        return f"by words alone: {first_line(status.without_vectors)}", False
+        return f"keyword search only: {first_line(status.without_vectors)}", False
     if status.vectors_coming:
-        return f"by meaning in part: {first_line(status.vectors_coming)}", False
+        return f"semantic search is incomplete: {first_line(status.vectors_coming)}", False
     return "", False

@@ -1,4 +1,4 @@
-"""What stands where there are no results: what can be searched, what to try instead, what went wrong."""
+"""What the search screen shows without results: searchable files, help, suggestions and errors."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ KINDS: dict[str, str] = {
     "conversation": "conversations",
     "topic": "topics",
     "knowledge": "knowledge",
-    "shared": "from others",
+    "shared": "shared",
     "archive": "archive",
 }
-"""What the categories are called, in their order."""
+"""Display names of the categories, in display order."""
 _NAME = 15
 _NUMBER = 7
 _BAR = 28
 _BETWEEN = 4
 
-HOW = (
-    ("Words, names, numbers or whole sentences. Every character means itself; there are no operators.", ""),
-    ("A word is found in all its forms.", ""),
-    ("Days count as well: yesterday, last week, in March, 2026-06-10.", ""),
-    ("c", "keeps to one kind of file"),
-    ("enter", "goes to the results, / comes back here"),
+HELP = (
+    ("Type words, names, numbers or whole sentences. There are no operators.", ""),
+    ("Every form of a word matches.", ""),
+    ("Dates work too: yesterday, last week, in March, 2026-06-10.", ""),
+    ("c", "restricts the search to one kind of file"),
+    ("enter", "goes to the results; / returns here"),
     ("w", "shows why a result ranks where it does"),
-    ("esc", "leaves; the query is kept"),
+    ("esc", "closes the screen; the query is kept"),
 )
-"""How to search, for the empty preview."""
-MEANING = "What means the same is found without it."
+"""How to search, shown in the empty preview."""
+MEANING = "So does text with the same meaning."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,49 +54,49 @@ class Inventory:
 
     status: IndexStatus
     files: Mapping[str, int] = field(default_factory=dict)
-    """How many there are of each category, as they are on the disk."""
+    """Files on disk per category."""
 
 
 def draw_overview(
     inventory: Inventory | None, only: str, width: int, roles: Roles, height: int = 40
 ) -> list[Row]:
-    """Draws what can be searched, by kind.
+    """Draws the number of searchable files per category.
 
     Args:
-        inventory: What there is; ``None`` while it is being looked at.
-        only: The kind that the search keeps to; empty for all.
-        height: Lines; where they are too few for a line each, two kinds share one.
+        inventory: ``None`` while it is being read.
+        only: The category the search is restricted to; empty for all.
+        height: If there are too few lines, two categories share one.
     """
     if inventory is None:
-        return [Row(("looking at what is there …", roles.faint))]
+        return [Row(("reading …", roles.faint))]
     total = sum(inventory.files.values())
     if not total:
         return [
-            Row(("There is nothing to search yet.", roles.normal)),
+            Row(("Nothing to search yet.", roles.normal)),
             Row(),
             *wrap(
                 [
-                    ("Knowledge, journals, topics and conversations are found here as they are written; ",
+                    ("Knowledge, journals, topics and conversations appear here as they are written. ",
                      roles.muted),
                     ("autopoiesis import", roles.accent),
-                    (" brings old sessions.", roles.muted),
+                    (" imports past sessions.", roles.muted),
                 ],
                 width,
             ),
         ]  # fmt: skip
     status = inventory.status
-    head = Row((count(total), roles.strong), (" files", roles.muted))
+    head = Row((count(total), roles.strong), (" file" if total == 1 else " files", roles.muted))
     if status.state == "ready":
         head.add(" · ", roles.faint).add(count(status.chunks), roles.strong).add(" passages", roles.muted)
         if status.vectors:
-            words = " · by words and meaning" if head.cells + 24 <= width else ""
+            words = " · keyword and semantic search" if head.cells + 30 <= width else ""
             head.add(words, roles.muted)
     rows = [head.cut(width), Row()]
     kinds = [kind for kind in KINDS if inventory.files.get(kind) or kind == only]
     columns = 2 if len(kinds) + len(rows) > height else 1
     each = (width - _BETWEEN) // 2 if columns == 2 else width
-    most = max(inventory.files.values())
-    cells = [_kind(kind, inventory.files.get(kind, 0), most, only, each, roles) for kind in kinds]
+    maximum = max(inventory.files.values())
+    cells = [_kind(kind, inventory.files.get(kind, 0), maximum, only, each, roles) for kind in kinds]
     down = -(-len(cells) // columns)
     for left, right in zip_longest(cells[:down], cells[down:]):
         rows.append(left if right is None else left.to(each + _BETWEEN).extend(right))
@@ -104,64 +104,64 @@ def draw_overview(
         rows += [Row()] * (columns == 1)
         rows.append(Row((f"only {KINDS.get(only, only)}", roles.gate), (" · esc searches all", roles.muted)))
     if status.skipped:
-        left = f"{plural(len(status.skipped), 'file')} cannot be indexed; autopoiesis index names them"
-        rows += [Row(), *wrap([(left, roles.gate)], width)]
+        skipped = f"{plural(len(status.skipped), 'file')} could not be indexed; autopoiesis index lists them"
+        rows += [Row(), *wrap([(skipped, roles.gate)], width)]
     return rows
 
 
-def _kind(kind: str, number: int, most: int, only: str, width: int, roles: Roles) -> Row:
-    """One kind: its name, a gauge, how many files it has."""
+def _kind(kind: str, number: int, maximum: int, only: str, width: int, roles: Roles) -> Row:
+    """A category's name, a gauge and its file count."""
     here = kind == only
     words = roles.normal if here or not only else roles.faint
     tone = roles.tier1 if here else roles.dropped if not only else roles.line
     row = Row().fit(KINDS[kind], _NAME, words)
-    row.extend(bar(number / most, max(0, min(_BAR, width - _NAME - _NUMBER - 1)), tone, roles.line))
+    row.extend(bar(number / maximum, max(0, min(_BAR, width - _NAME - _NUMBER - 1)), tone, roles.line))
     return row.fit(count(number), _NUMBER, words, "right")
 
 
-def draw_how(width: int, roles: Roles, *, meaning: bool) -> list[Row]:
-    """Draws how to search; ``meaning`` is whether passages without the words can be found as well."""
+def draw_help(width: int, roles: Roles, *, meaning: bool) -> list[Row]:
+    """Draws how to search; ``meaning`` says whether semantic search is available."""
     rows: list[Row] = []
-    for words, means in HOW:
-        if not means:
-            more = f" {MEANING}" if meaning and words.startswith("A word") else ""
-            rows += [*wrap([(words + more, roles.muted)], width), Row()]
+    for text, description in HELP:
+        if description:
+            rows += labelled(text, description, width, 8, roles.muted, tone=roles.accent)
         else:
-            rows += labelled(words, means, width, 8, roles.muted, tone=roles.accent)
+            more = f" {MEANING}" if meaning and text.startswith("Every form") else ""
+            rows += [*wrap([(text + more, roles.muted)], width), Row()]
     return rows
 
 
 def draw_nothing(
     query: str, only: str, elsewhere: int, more: bool, status: IndexStatus | None, width: int, roles: Roles
 ) -> list[Row]:
-    """Draws that nothing was found, and what to try.
+    """Draws that nothing was found, with suggestions.
 
     Args:
-        only: The kind that the search kept to; empty for all.
-        elsewhere: What the same query finds in all kinds.
-        more: Whether it finds more than that.
+        only: The category searched; empty for all.
+        elsewhere: The number of results in all categories.
+        more: Whether there are more than that.
     """
     place = f" in {KINDS.get(only, only)}" if only else ""
     shown = first_line(query, 200)
-    rows = [*wrap([(f"Nothing is found{place} for ", roles.normal), (shown, roles.strong)], width), Row()]
+    rows = [*wrap([(f"No results{place} for ", roles.normal), (shown, roles.strong)], width), Row()]
     advice: list[tuple[str, str]] = []
     if only and elsewhere:
-        found = f"{count(elsewhere)}{' and more' if more else ''} in all kinds"
-        advice.append(("esc", f"searches everything: {found}"))
+        advice.append(("esc", f"search everything: {count(elsewhere)}{'+' if more else ''} found"))
     elif only:
-        advice.append(("esc", "searches everything, where it is not found either"))
-    advice.append(("/", "fewer words, or other words for the same"))
+        advice.append(("esc", "search everything: no results there either"))
+    advice.append(("/", "try fewer or different words"))
     if status is not None and status.state == "ready" and status.without_vectors:
-        advice.append(("", "Only words are compared, so a word must stand there in one of its forms."))
+        advice.append(
+            ("", "Only keyword search is available, so a form of each word must occur in the text.")
+        )
     if not any(character.isalnum() for character in query):
-        advice.append(("", "Signs alone are not looked for: type at least one letter or digit."))
+        advice.append(("", "Punctuation is ignored: type at least one letter or digit."))
     for key, words in advice:
         rows += labelled(key, words, width, 5 if key else 0, roles.muted, tone=roles.accent)
     return rows
 
 
 def draw_error(problem: str, width: int, roles: Roles) -> list[Row]:
-    """Draws why there is no answer."""
     return [
         Row(("The search failed.", roles.error)),
         Row(),
@@ -172,5 +172,5 @@ def draw_error(problem: str, width: int, roles: Roles) -> list[Row]:
 
 
 def counted(shown: int, more: bool) -> str:
-    """How many results there are, as far as that is known: ``12 found``, ``first 50``."""
+    """The number of results as far as known: ``12 found``, ``first 50``."""
     return f"first {count(shown)}" if more else f"{count(shown)} found"

@@ -1,4 +1,4 @@
-"""Panel 2 of the search screen: a result in its file, with the lines around it dimmed."""
+"""Panel 2 of the search screen: a result in its file, with the surrounding lines dimmed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tui.render.roles import Roles
 from tui.render.safe import visible
 from tui.render.search_hits import Hit, lines_of, mark_of
 from tui.render.search_words import Spans, Words
-from tui.screens.search.overview import draw_how
+from tui.screens.search.overview import draw_help
 
 if TYPE_CHECKING:
     from engine.search.results import SearchResult
     from engine.store.files import Files
 
 AROUND = 120
-"""Lines above and below that can be scrolled to."""
+"""Lines of context above and below that can be scrolled to."""
 ABOVE = 3
-"""Lines above that are in view at first."""
+"""Lines of context above the result that are visible at first."""
 _LOG = ".jsonl"
 _UPRIGHT = Style(underline=False)
 _LONGEST = 4000
 
-SOURCES = {"index": "from the index", "ripgrep": "found by ripgrep", "scan": "found by reading the files"}
-"""Who answered, in words."""
+SOURCES = {"index": "from the index", "ripgrep": "found by ripgrep", "scan": "found by scanning files"}
+"""Display names of the result sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,50 +39,52 @@ class Line:
     """A line of a file."""
 
     number: int
-    """From 1; 0 where the text is not a line of its file."""
+    """From 1; 0 if the text is not a line of the file."""
     text: str
-    """Safe to show."""
+    """Safe to display."""
     spans: Spans
-    """The query's words in it."""
+    """Matches of the query's words."""
     inside: bool
-    """Whether it belongs to the result."""
+    """Whether it is part of the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A result's lines with those around them."""
+    """A result's lines with their context."""
 
     hit: Hit
     lines: tuple[Line, ...] = ()
     note: str = ""
-    """What to know about them, for example that the file has changed since."""
+    """A caveat, for example that the file has changed since."""
 
 
 def read_passage(hit: Hit, words: Words, files: Files) -> Passage:
-    """Reads a result's surroundings from its file; never fails, because the result holds its own text."""
+    """Reads a result's context from its file; falls back to the result's own text."""
     result = hit.result
     if result.path.lower().endswith(_LOG):
-        where = lines_of(result)
-        held = f"lines {where} hold" if "-" in where else f"line {where} holds"
-        return Passage(hit, _own(result, words, 0), f"a session log: {held} this turn")
+        lines = lines_of(result)
+        place = f"lines {lines}" if "-" in lines else f"line {lines}"
+        return Passage(hit, _own(result, words, 0), f"from a session log: this turn is on {place}")
     try:
         data = files.read(result.path, limit=MAX_BYTES)
     except FileNotFoundError:
-        return Passage(hit, _own(result, words, result.start_line), "the file is not there any more")
+        return Passage(hit, _own(result, words, result.start_line), "the file no longer exists")
     except (AutopoiesisError, OSError) as error:
-        note = f"as it was indexed; the file cannot be read: {error}"
+        note = f"text from the index; the file cannot be read: {error}"
         return Passage(hit, _own(result, words, result.start_line), note)
-    lines = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
+    content = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")
+    if content and not content[-1]:
+        content.pop()
     first, last = result.start_line, result.end_line
-    if "\n".join(lines[first - 1 : last]).strip() != result.text.strip():
-        return Passage(hit, _own(result, words, first), "the file has changed since; this is what was found")
-    start, end = max(1, first - AROUND), min(len(lines), last + AROUND)
+    if "\n".join(content[first - 1 : last]).strip() != result.text.strip():
+        return Passage(
+            hit, _own(result, words, first), "the file has changed since; showing the indexed text"
+        )
+    start, end = max(1, first - AROUND), min(len(content), last + AROUND)
     return Passage(
         hit,
         tuple(
-            _line(number, lines[number - 1], words, inside=first <= number <= last)
+            _line(number, content[number - 1], words, inside=first <= number <= last)
             for number in range(start, end + 1)
         ),
     )
@@ -101,11 +103,7 @@ def _line(number: int, text: str, words: Words, *, inside: bool) -> Line:
 
 
 def draw_passage(passage: Passage, width: int, roles: Roles) -> tuple[list[Row], int]:
-    """Draws the lines, wrapped behind their numbers.
-
-    Returns:
-        The rows, and which of them is the first of the result itself.
-    """
+    """Draws the numbered, wrapped lines; returns the rows and the index of the result's first row."""
     rows: list[Row] = []
     first = -1
     if passage.note:
@@ -120,7 +118,7 @@ def draw_passage(passage: Passage, width: int, roles: Roles) -> tuple[list[Row],
 
 
 def _rows(line: Line, gutter: int, width: int, roles: Roles) -> list[Row]:
-    """One line of the file; its indent is kept where it wraps."""
+    """Wraps one line of the file and keeps its indent."""
     plain = roles.normal if line.inside else roles.faint
     mark = mark_of(roles) if line.inside else roles.tier1
     body = line.text.lstrip(" ")
@@ -131,7 +129,7 @@ def _rows(line: Line, gutter: int, width: int, roles: Roles) -> list[Row]:
     rows = []
     place = 0
     for at, broken in enumerate(wrap([(body, plain)], width - gutter - indent)):
-        # Wrapped first and marked then: a marked word must not come apart from what follows it.
+        # Wrap before marking, so that a marked word is not separated from what follows it.
         place = max(place, body.find(broken.text, place))
         here = [(start - place, end - place) for start, end in spans]
         part = Row(*marked(broken.text, [span for span in here if span[1] > 0], plain, mark))
@@ -146,38 +144,38 @@ def _rows(line: Line, gutter: int, width: int, roles: Roles) -> list[Row]:
 
 
 class PreviewPanel(LinesPanel):
-    """The selected result where it stands, scrolled to it."""
+    """The selected result in its file, scrolled into view."""
 
     name_of = "preview"
     number = "2"
     words = "preview"
-    signs = (("▎", "lines of the result; the dimmed ones stand around it in its file"),)
+    signs = (("▎", "lines of the result; dimmed lines are its context"),)
 
     passage: Passage | None = None
-    how = meaning = False
+    shows_help = meaning = False
     _first = 0
 
     @property
     def row_count(self) -> int:
         return int(self.passage is not None)
 
-    def show(self, passage: Passage | None, *, how: bool, meaning: bool) -> None:
-        """Shows another result, from its first line on; or the same one again, where it was.
+    def show(self, passage: Passage | None, *, help: bool, meaning: bool) -> None:
+        """Shows a passage; a new result is scrolled into view.
 
         Args:
-            how: Say how to search, where there is nothing else to show.
-            meaning: Whether passages are found by meaning.
+            help: Whether to show how to search if there is no passage.
+            meaning: Whether semantic search is available.
         """
-        if (passage, how, meaning) == (self.passage, self.how, self.meaning):
+        if (passage, help, meaning) == (self.passage, self.shows_help, self.meaning):
             return
-        before, self.passage, self.how, self.meaning = self.passage, passage, how, meaning
+        before, self.passage, self.shows_help, self.meaning = self.passage, passage, help, meaning
         self.summarise()
         self.changed()
         if before is None or passage is None or before.hit.key != passage.hit.key:
             self.to_result()
 
     def to_result(self) -> None:
-        """Scrolls so that the result begins a few lines below the upper edge, or fills the panel."""
+        """Scrolls so that the result starts a few lines below the top, or fills the panel."""
         if not self.size.height:
             return
         rows = len(self.lines())
@@ -190,11 +188,11 @@ class PreviewPanel(LinesPanel):
             rows, self._first = draw_passage(self.passage, width, self.roles)
             return rows
         self._first = 0
-        rows = draw_how(width, self.roles, meaning=self.meaning) if self.how else []
+        rows = draw_help(width, self.roles, meaning=self.meaning) if self.shows_help else []
         return rows if len(rows) <= height else [row for row in rows if row.cells]
 
     def summarise(self) -> None:
-        """Where it stands, above; what it is and who found it, below."""
+        """Shows path and lines beside the title; category, date and source below."""
         passage = self.passage
         if passage is None:
             self.set_frame()
@@ -207,11 +205,10 @@ class PreviewPanel(LinesPanel):
         self.set_frame(beside, joined_within([visible(part) for part in below if part], self.size.width - 10))
 
     def on_resize(self) -> None:
-        """Another size wraps the lines elsewhere."""
         super().on_resize()
         self.to_result()
 
     def selected_text(self) -> str:
-        """The lines in view and around it, as plain text."""
+        """The result and its context as plain text."""
         passage = self.passage
         return "\n".join(line.text for line in passage.lines) if passage is not None else ""

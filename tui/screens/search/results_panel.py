@@ -1,4 +1,4 @@
-"""Panels 1 and 3 of the search screen: the results, best first, and why one ranks where it does."""
+"""Panels 1 and 3 of the search screen: the results, and why a result ranks where it does."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tui.render.roles import Roles
 from tui.render.search_hits import Hit, hit_rows
 from tui.render.search_why import BACK, draw_why
 from tui.screens.search.overview import KINDS, counted, draw_error, draw_nothing, draw_overview
-from tui.screens.search.searching import MOST
+from tui.screens.search.searching import MAX_LIMIT
 from tui.screens.search.state import SearchState
 
 ROOMY = 21
-"""Lines of the panel from which a result may take three."""
+"""Minimum panel height for three-line results."""
 BROAD = 100
-"""Cells from which its place has room beside its title."""
+"""Minimum width in cells to show a result's place beside its title."""
 
 
-def draw_none(state: SearchState, width: int, height: int, roles: Roles) -> list[Row]:
-    """Draws what stands there when there are no results."""
+def draw_empty(state: SearchState, width: int, height: int, roles: Roles) -> list[Row]:
+    """Draws the panel when there are no results."""
     answer = state.answer
     match state.phase:
         case "overview":
@@ -39,35 +39,32 @@ def draw_none(state: SearchState, width: int, height: int, roles: Roles) -> list
 
 
 class ResultsPanel(KeyedRows[Hit]):
-    """The list: only the results in view are ever drawn, and drawn once."""
-
     name_of = "results"
     number = "1"
     words = "results"
     always_lit = True
     signs = (
-        (".82", "the score, of at most 1; words of the query are bold wherever they stand"),
-        ("…", "the best lines begin or go on elsewhere"),
+        (".82", "the score, from 0 to 1; query words are in bold"),
+        ("…", "the text continues before or after the lines shown"),
     )
     state: SearchState | None = None
     _found_for = ("", "")
 
     class PastTheEnd(Message):
-        """A key went beyond the last result."""
+        """The user tried to move past the last result."""
 
     @property
     def tall(self) -> int:
-        """Lines that a result takes."""
         return 3 if self.size.width < BROAD and self.size.height >= ROOMY else 2
 
     def show_results(self, state: SearchState) -> None:
-        """Shows another state; of the same query the same result stays selected while it is listed."""
+        """Shows a new state; for the same query the selected result stays selected while it is listed."""
         afresh, self._found_for = state.found_for != self._found_for, state.found_for
         self.state = state
-        none = lru_cache(1)(partial(draw_none, state))  # it is asked for once a line
+        empty = lru_cache(1)(partial(draw_empty, state))  # called once per line
         self.show_items(
             state.hits,
-            lambda width, roles: none(max(8, width), self.size.height, roles),
+            lambda width, roles: empty(max(8, width), self.size.height, roles),
             (state.phase, state.inventory, state.problem, state.wanted, state.answer),
             afresh=afresh,
         )
@@ -77,13 +74,13 @@ class ResultsPanel(KeyedRows[Hit]):
         return item.key
 
     def select(self, index: int, *, by_hand: bool = True) -> None:
-        """Selects a result and brings it into view; beyond the last one, tells so."""
+        """Selects a result; an index past the last one posts ``PastTheEnd``."""
         if index >= self.row_count:
             self.post_message(self.PastTheEnd())
         super().select(index, by_hand=by_hand)
 
     def move(self, motion: Motion) -> None:
-        """Moves the selection; from the last one to the last one is beyond it."""
+        """Moves the selection; going to the last result from there counts as moving past it."""
         beyond = motion is Motion.LAST and self.cursor == self.row_count - 1
         super().move(Motion.DOWN if beyond else motion)
 
@@ -91,7 +88,7 @@ class ResultsPanel(KeyedRows[Hit]):
         return hit_rows(item, width, self.tall, self.roles, chosen=chosen)
 
     def summarise(self) -> None:
-        """How many there are and what they keep to; below, which one it is."""
+        """Shows the result count and category beside the title, the position below."""
         state, room = self.state, self.size.width
         if state is None:
             return
@@ -102,8 +99,8 @@ class ResultsPanel(KeyedRows[Hit]):
         if self.row_count:
             below.append(f"{count(self.cursor + 1)} of {count(self.row_count)}")
             if state.more:
-                can = state.wanted.limit < MOST
-                below.append("m brings more" if can else "a search brings no more; add a word")
+                can = state.wanted.limit < MAX_LIMIT
+                below.append("m loads more" if can else "result limit reached; add a word")
         self.set_frame(beside, joined_within(below, room - 2), error=state.phase == "error")
 
     def selected_text(self) -> str:
@@ -111,15 +108,15 @@ class ResultsPanel(KeyedRows[Hit]):
 
 
 class WhyPanel(LinesPanel):
-    """What the selected result's score is made of; as high as it has to be."""
+    """The components of the selected result's score; only as tall as needed."""
 
     name_of = "why"
     number = "3"
     words = "why this rank"
     signs = (
-        ("▇", "a part of the score, from where the one before ended; all together are the score"),
-        (BACK, "what counts against the result, and leads back to the score"),
-        ("✓", "a word of the query that the text, its heading or its file's name holds; ✗ one they lack"),
+        ("▇", "a component of the score; together they add up to the score"),
+        (BACK, "a penalty, subtracted from the score"),
+        ("✓", "a query word found in the text, its heading or its file name; ✗ one that is not"),
     )
 
     hit: Hit | None = None
@@ -148,5 +145,5 @@ class WhyPanel(LinesPanel):
         )
 
     def wanted(self, width: int) -> int:
-        """Lines that the reasons take in a panel of some width, with the frame."""
+        """The panel height that fits all components at a given width, including the frame."""
         return len(self.draw(max(20, width - 4), 0)) + 2

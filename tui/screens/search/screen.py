@@ -1,4 +1,4 @@
-"""The search screen: what can be done there, one method for each command."""
+"""The search screen: one method per command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui.render.search_hits import Hit, lines_of
 from tui.screens.search.layout import SearchLayout
 from tui.screens.search.overview import KINDS
 from tui.screens.search.results_panel import ResultsPanel
-from tui.screens.search.searching import MOST, Addition
+from tui.screens.search.searching import MAX_LIMIT, Addition
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -27,38 +27,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSituation(Situation):
-    """What the commands of this screen depend on."""
-
     result: bool = False
     """A search result is selected."""
 
 
 A_RESULT: Need[SearchSituation] = Need(lambda here: here.result, "no result is selected")
-ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file is not there any more")
+ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file no longer exists")
 
 
 class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("query", "preset")):
-    """The search screen, with its commands."""
-
     def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, query)
         self._adding: Hit | None = None
         self._additions: Lane[Addition, str] = self.lane(
             lambda addition: addition.add(bench.engine.presets),
-            lambda _addition, said: self.say(said),
+            lambda _addition, message: self.say(message),
             in_turn=True,
             finish=True,
         )
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
-        """The screen, on what was searched for last."""
+        """The screen with the last query."""
         return cls(bench, bench.searched)
 
-    # Moving about
+    # Navigation
 
     def go_to(self, name: str) -> None:
-        """Focuses a panel; one that is not in view takes the place of what is, or the whole area."""
+        """Focuses a panel; a hidden one replaces another or is zoomed."""
         if self.zoomed is not None or (self.low and name != "results"):
             self.enlarge(None if self.low and name == "results" else name)
         elif name not in self.in_view():
@@ -68,21 +64,21 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
 
     @command(
         "enter",
-        title="Go from the line to the results", panels=["query"], footer="results", rank=0, palette=False,
+        title="Go to the results", panels=["query"], footer="results", rank=0, palette=False,
     )  # fmt: skip
     def to_results(self) -> None:
-        """Go to the results of what is typed."""
+        """Go to the results of the query."""
         self.prompt.remember(self.prompt.input.value)
-        self.at_once()
+        self.search_now()
         self.go_to("results")
 
     def stops(self) -> tuple[str, ...]:
-        """The panels in view, then the query."""
+        """The visible panels, then the query line."""
         return (*self.in_view(), "query")
 
-    @command("slash", title="Type what to search for", footer="query", rank=2)
+    @command("slash", title="Edit the query", footer="query", rank=2)
     def to_line(self) -> None:
-        """Type what to search for; results come while you type, and enter goes to them."""
+        """Edit the query. Results update as you type; enter goes to them."""
         self.open_line("query", "search", self.prompt.input.value)
 
     @command("n", title="Next result", footer="next / previous", rank=18, needs=[A_RESULT])
@@ -92,7 +88,7 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
 
     @command("N", title="Previous result", footer="next / previous", rank=18, needs=[A_RESULT])
     def previous_result(self) -> None:
-        """Select the result before, from any panel."""
+        """Select the previous result, from any panel."""
         self.results.move(Motion.UP)
 
     def unzoom(self) -> None:
@@ -102,31 +98,33 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
             self.focus_panel("results")
 
     def back(self) -> None:
-        """Back out one level: leave the line, show all panels, search every kind, return to the workbench."""
+        """Back out one level: leave the input line, show all panels, search all kinds, or return to the
+        workbench.
+        """
         state = self.state
         if self.panel_in_use == "preset" or (self.panel_in_use == "query" and state.hits):
             self.leave_line()
         elif self.zoomed is not None:
             self.unzoom()
         elif state.only:
-            state.keep_to("")
+            state.restrict_to("")
             self._search_again()
         else:
             self.dismiss(None)
 
     # Searching
 
-    @command("c", title="Only the next kind of file", footer="kind", rank=6)
+    @command("c", title="Next kind of file", footer="kind", rank=6)
     def next_kind(self) -> None:
-        """Keep to the next kind of file that there is: identity, memory, journal and so on; in the end to
-        all.
+        """Restrict the search to the next kind of file (identity, memory, journal …); after the last one,
+        search all.
         """
         self.state.next_kind(1)
         self._search_again()
 
-    @command("C", title="Only the kind of file before")
+    @command("C", title="Previous kind of file")
     def previous_kind(self) -> None:
-        """Keep to the kind of file before."""
+        """Restrict the search to the previous kind of file."""
         self.state.next_kind(-1)
         self._search_again()
 
@@ -137,28 +135,28 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
             only = self.state.only
             self.say(f"only {KINDS.get(only, only)}" if only else "all kinds")
 
-    @command("m", title="Bring more results", needs=[A_RESULT])
+    @command("m", title="Load more results", needs=[A_RESULT])
     def more(self, *, quietly: bool = False) -> None:
-        """Bring more results than the first 50, up to 500; going down past the last one does it as well."""
+        """Load more than the first 50 results, up to 500. Moving past the last result does the same."""
         state = self.state
         if state.want_more():
             self.search()
         elif not quietly or (state.more and not state.pending):
             self.say(
-                f"a search brings {MOST} results at most; another word narrows it"
+                f"limited to {MAX_LIMIT} results; add a word to narrow the search"
                 if state.more
-                else "these are all"
+                else "no more results"
             )
 
     def rescan(self) -> None:
-        """Look at every file again, and searches again."""
+        """Re-read all files and repeat the search."""
         super().rescan()
         self.look()
-        self.again()
+        self.repeat_search()
 
     @command("w", title="Why this rank", footer="why", rank=4, needs=[A_RESULT])
     def toggle_why(self) -> None:
-        """Show or hide why the selected result ranks there: the parts of its score, its ranks, its words."""
+        """Show or hide why the selected result ranks where it does: score components, ranks and words."""
         shown = "why" in self.in_view()
         in_use = self.panel_in_use
         if self.zoomed is not None or self.low:
@@ -172,21 +170,21 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
     # The selected result
 
     def file(self) -> str:
-        """The selected result's file; empty where it is gone."""
+        """The selected result's file; empty if it no longer exists."""
         selected = self.results.selected
         return file_of(self.bench.engine.workspace.root, selected.result.path) if selected is not None else ""
 
     @command("e", title="Edit the file at this line", footer="edit", rank=8, needs=[A_RESULT, ITS_FILE])
     def edit(self) -> None:
-        """Open the selected result's file in $VISUAL or $EDITOR, at its first line; then search again."""
+        """Open the selected result's file in $VISUAL or $EDITOR at its first line, then repeat the search."""
         selected = self.results.selected
         if selected is not None:
             self.edit_file(self.file(), selected.result.start_line)
-            self.again()
+            self.repeat_search()
 
     @command("y", title="Copy path:line", footer="copy place", rank=10, needs=[A_RESULT])
     def copy_place(self) -> None:
-        """Copy where the selected result stands, as path:line."""
+        """Copy the location of the selected result as path:line."""
         selected = self.results.selected
         if selected is not None:
             path = selected.result.path.encode("utf-8", "replace").decode()
@@ -196,7 +194,7 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
 
     @command("a", title="Add the result to a preset", footer="to preset", rank=12, needs=[A_RESULT, WRITABLE])
     def ask_preset(self) -> None:
-        """Add the selected result's lines to a preset, by its name; a new name makes a new preset."""
+        """Add the selected result's lines to a preset by name; a new name creates a new preset."""
         self._adding = self.results.selected
         if self._adding is not None:
             result = self._adding.result
@@ -207,11 +205,11 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
 
     focus_results = goes_to("results", "1", "the results", ", best first", rank=24)
     focus_preview = goes_to(
-        "preview", "2", "the preview", ": the selected result with the lines around it in its file", rank=24
+        "preview", "2", "the preview", ": the selected result with its context in the file", rank=24
     )
     focus_why = goes_to(
         "why", "3", "why it ranks there",
-        does="Go to the reasons: what the selected result's score is made of, shown if it was not.",
+        does="Go to the score components of the selected result, showing the panel if it is hidden.",
         rank=24, needs=[A_RESULT],
     )  # fmt: skip
 
@@ -219,17 +217,15 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
         "enter", "o", title="Read the result", panels=["results"], footer="read", rank=0, needs=[A_RESULT]
     )
     def read(self) -> None:
-        """Read the selected result with the lines around it; small screens give it the whole area."""
+        """Read the selected result with its context; on small screens it is zoomed."""
         self.go_to("preview")
 
     @command("Y", title="Copy the text", needs=[A_RESULT])
     def copy(self) -> None:
-        """Copy what the panel shows: of the results the selected one's whole text; over SSH as well
+        """Copy what the panel shows; in the results, the full text of the selected one. Works over SSH
         (OSC 52).
         """
         super().copy()
-
-    # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> SearchSituation:

@@ -1,7 +1,4 @@
-"""What is searched for and what comes of it, what can be searched, and what goes into a preset.
-
-All of it may block.
-"""
+"""Searching, counting what can be searched, and adding results to a preset. All of it may block."""
 
 from __future__ import annotations
 
@@ -21,60 +18,59 @@ if TYPE_CHECKING:
     from engine.context.presets import Presets
     from engine.engine import Engine
 
-FIRST = 50
-"""Results that a search brings at first."""
-MOST = 500
-"""Results that one search brings at most."""
+FIRST_LIMIT = 50
+"""Maximum results of a first search."""
+MAX_LIMIT = 500
+"""Maximum results of any search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What to look for."""
+    """A search request."""
 
     query: str
     only: str = ""
-    """The one category to keep to; empty for all."""
-    limit: int = FIRST
+    """The category to restrict to; empty for all."""
+    limit: int = FIRST_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of it."""
+    """The result of a search."""
 
     search: Search
     hits: tuple[Hit, ...] = ()
     """Best first."""
     more: bool = False
-    """There are more than these."""
+    """There are more results than ``hits``."""
     elsewhere: int = 0
-    """Where nothing was found in one category: how many there are in all."""
+    """If a category has no results: how many there are in all categories."""
     elsewhere_more: bool = False
-    """And whether there are still more."""
+    """There are more than ``elsewhere``."""
     status: IndexStatus | None = None
-    """How the index stood afterwards."""
+    """The state of the index after the search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Lines of a file that go into a preset."""
+    """Lines of a file to add to a preset."""
 
     preset: str
     path: str
     lines: str
 
     def add(self, presets: Presets) -> str:
-        """Adds them; says what came of it, and what is still to do for them to reach the prompt."""
+        """Adds the lines and returns a message; if the preset is not in use, it says how to use it."""
         change = presets.add(self.preset, self.path, self.lines)
         commit = committed(change.commit, change.why)
-        done = f"{self.path.rpartition('/')[2]}:{self.lines} is in the preset {self.preset} · {commit}"
-        use = f"autopoiesis preset use {self.preset} puts it into every prompt"
-        return done if self.preset in change.active else f"{done} · {use}"
+        done = f"added {self.path.rpartition('/')[2]}:{self.lines} to preset {self.preset} · {commit}"
+        hint = f"to include it in every prompt: autopoiesis preset use {self.preset}"
+        return done if self.preset in change.active else f"{done} · {hint}"
 
 
-def answer_of(engine: Engine, search: Search) -> Answer:
-    """Searches."""
-    # One more than is shown tells whether there are more.
-    found = engine.search(search.query, category=search.only or None, limit=min(search.limit + 1, MOST))
+def run_search(engine: Engine, search: Search) -> Answer:
+    # One result more than the limit tells whether there are more.
+    found = engine.search(search.query, category=search.only or None, limit=min(search.limit + 1, MAX_LIMIT))
     elsewhere: list[Any] = []
     if not found and search.only:
         elsewhere = list(engine.search(search.query, category=None, limit=search.limit + 1))
@@ -82,14 +78,14 @@ def answer_of(engine: Engine, search: Search) -> Answer:
     return Answer(
         search,
         tuple(hit_of(rank, result, words) for rank, result in enumerate(found[: search.limit], 1)),
-        len(found) > search.limit or len(found) >= MOST,
+        len(found) > search.limit or len(found) >= MAX_LIMIT,
         min(len(elsewhere), search.limit),
         len(elsewhere) > search.limit,
         engine.index.status(),
     )
 
 
-def inventory_of(engine: Engine) -> Inventory:
-    """Looks at what can be searched."""
+def read_inventory(engine: Engine) -> Inventory:
+    """Counts the searchable files by category."""
     files = Counter(source.category for source in all_sources(Workspace(engine.workspace.root)))
     return Inventory(engine.index.status(), dict(files))

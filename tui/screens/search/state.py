@@ -1,6 +1,6 @@
-"""What the search screen knows: the query, what it keeps to, what was found, and what is under way.
+"""The state of the search screen: query, category, results and pending requests.
 
-Nothing here touches a widget or waits for anything.
+Nothing here touches a widget or blocks.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from engine.search.results import CATEGORIES
 from tui.render.search_hits import Hit
 from tui.screens.search.overview import Inventory
 from tui.screens.search.passage import Passage
-from tui.screens.search.searching import FIRST, MOST, Answer, Search
+from tui.screens.search.searching import FIRST_LIMIT, MAX_LIMIT, Answer, Search
 
 KINDS: tuple[str, ...] = ("", *CATEGORIES)
-"""What the search can keep to, in the order of the key; the first is everything."""
+"""The categories in the order that the key cycles through them; the first is all."""
 Phase = Literal["overview", "searching", "found", "nothing", "error"]
 
 
 class SearchState:
-    """The state of one search screen."""
-
     def __init__(self, query: str) -> None:
         self.wanted = Search(query)
         self.answer: Answer | None = None
@@ -34,43 +32,39 @@ class SearchState:
 
     @property
     def query(self) -> str:
-        """What is looked for."""
         return self.wanted.query
 
     @property
     def only(self) -> str:
-        """The one category the search keeps to; empty for all."""
+        """The category the search is restricted to; empty for all."""
         return self.wanted.only
 
     @property
-    def asked(self) -> bool:
-        """Whether there is anything to look for."""
+    def has_query(self) -> bool:
         return bool(self.wanted.query.strip())
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        """What is listed: what was found last, until the next answer is there."""
-        return self.answer.hits if self.answer is not None and self.asked else ()
+        """The listed results: those of the last search until the next one answers."""
+        return self.answer.hits if self.answer is not None and self.has_query else ()
 
     @property
     def found_for(self) -> tuple[str, str]:
-        """Query and category of what is listed."""
+        """Query and category of the listed results."""
         return (self.answer.search.query, self.answer.search.only) if self.answer is not None else ("", "")
 
     @property
     def more(self) -> bool:
-        """Whether there are more results than are listed."""
         return self.answer is not None and self.answer.more
 
     @property
     def status(self) -> IndexStatus | None:
-        """How the index stood when it was last looked at."""
+        """The last known state of the index."""
         return self.inventory.status if self.inventory is not None else None
 
     @property
     def phase(self) -> Phase:
-        """What the list shows."""
-        if not self.asked:
+        if not self.has_query:
             return "overview"
         if self.problem:
             return "error"
@@ -79,39 +73,39 @@ class SearchState:
         return "searching" if self.pending or self.answer is None else "nothing"
 
     def ask(self, query: str) -> bool:
-        """Takes another query; ``False`` where it is the same."""
+        """Sets the query; ``False`` if it is unchanged."""
         if query == self.wanted.query:
             return False
-        self._want(replace(self.wanted, query=query, limit=FIRST))
+        self._want(replace(self.wanted, query=query, limit=FIRST_LIMIT))
         return True
 
-    def keep_to(self, only: str) -> None:
-        """Keeps to a category, or to none."""
-        self._want(replace(self.wanted, only=only, limit=FIRST))
+    def restrict_to(self, only: str) -> None:
+        """Restricts the search to a category; empty for all."""
+        self._want(replace(self.wanted, only=only, limit=FIRST_LIMIT))
 
     def next_kind(self, step: int) -> None:
-        """Keeps to the next category that has files, all of them together being one as well."""
+        """Restricts the search to the next category that has files; the cycle includes all."""
         files = self.inventory.files if self.inventory is not None else {}
         kinds = [kind for kind in KINDS if kind in ("", self.only) or files.get(kind) or not files]
-        self.keep_to(kinds[(kinds.index(self.only) + step) % len(kinds)])
+        self.restrict_to(kinds[(kinds.index(self.only) + step) % len(kinds)])
 
     def want_more(self) -> bool:
-        """Asks for as many results as there can be; ``False`` where these are all."""
-        if not self.more or self.pending or self.wanted.limit >= MOST:
+        """Raises the limit to the maximum; ``False`` if there are no more results to fetch."""
+        if not self.more or self.pending or self.wanted.limit >= MAX_LIMIT:
             return False
-        self._want(replace(self.wanted, limit=MOST))
+        self._want(replace(self.wanted, limit=MAX_LIMIT))
         return True
 
     def _want(self, search: Search) -> None:
         self.wanted = search
-        self.pending = self.asked
+        self.pending = self.has_query
         self.slow = False
-        if not self.asked:
+        if not self.has_query:
             self.answer, self.problem, self.passage = None, "", None
 
     def take(self, search: Search, answer: Answer | None, problem: str) -> bool:
-        """Takes an answer over; ``False`` where it is not to what is looked for now."""
-        if search != self.wanted or not self.asked:
+        """Stores an answer; ``False`` if it is not for the current search."""
+        if search != self.wanted or not self.has_query:
             return False
         self.pending = self.slow = False
         self.problem = problem
@@ -121,7 +115,7 @@ class SearchState:
         return True
 
     def take_passage(self, passage: Passage, selected: Hit | None) -> bool:
-        """Takes a result's surroundings over; ``False`` where another result is selected by now."""
+        """Stores a result's passage; ``False`` if another result is selected by now."""
         if passage.hit != selected or passage == self.passage:
             return False
         self.passage = passage

@@ -1,1 +1,1 @@
-"""Topics, their thresholds, and what moving these changes."""
+"""The tune screen: topics, their thresholds and the effect of moving them."""

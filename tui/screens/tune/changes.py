@@ -1,4 +1,4 @@
-"""What moving the thresholds changes: today's figures beside those of the thresholds as they stand now."""
+"""The effect of moving thresholds: current figures beside those for the moved thresholds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.render.figures import count, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 from tui.screens.tune.thresholds import ThresholdName, threshold_text
-from tui.screens.tune.topics import a_day, per_day, rate_text
+from tui.screens.tune.topics import cost_per_day, per_day, rate_text
 
 if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal
@@ -24,39 +24,37 @@ if TYPE_CHECKING:
 FIGURES = 4
 """Lines of figures."""
 ROOMY = 62
-"""Cells from which words are written out."""
-_LEAST = 0.005
-_MOST_NOTES = 3
-_MOST_WARNED = 5
-"""Lines of notes where one of them is a caution: it is shown whole, and the figures give way."""
+"""Minimum width in cells for unabbreviated names."""
+_MIN_CHANGE = 0.005
+_MAX_NOTES = 3
+_MAX_WARNED = 5
+"""Maximum note lines if they include a caution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is compared: thresholds and figures as they are, and as they would be."""
+    """Current and moved thresholds with their figures."""
 
     today: Thresholds
     now: Thresholds
     held: ThresholdName
-    """Which of the thresholds the keys move."""
+    """The threshold that the keys move."""
     before: Figures
     after: Figures | None = None
-    """``None`` where nothing is moved."""
+    """``None`` if nothing is moved."""
     proposal: Proposal | None = None
-    """What fitting said, where it was asked."""
     fitting: bool = False
-    """A fit is under way."""
     problem: str = ""
-    """Why it failed."""
+    """Why the fit failed."""
     caution: str = ""
-    """What to know before the thresholds as they stand are applied; empty where there is nothing."""
+    """A warning to read before applying the thresholds."""
     alone: str = ""
-    """What a score may do without a trigger hit; empty where it may do what the thresholds say."""
+    """What a score alone, without a trigger hit, can do if that differs from the thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One figure: its name, its value before and after, and the difference with what it means."""
+    """One figure: name, values before and after, difference, and whether that is an improvement."""
 
     name: str
     before: str
@@ -68,7 +66,7 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """How wide the columns of one half are, in cells."""
+    """Column widths of one half, in cells."""
 
     name: int
     before: int
@@ -76,9 +74,8 @@ class _Block:
     after: int
 
     def draw(self, line: _Line, roles: Roles) -> Row:
-        """One figure."""
         room = self.name + self.before
-        name = min(self.name, room - len(line.before))  # a long number takes from the room of a short name
+        name = min(self.name, room - len(line.before))  # a long number takes room from the name
         row = Row().fit(line.name, name, roles.strong if line.held else roles.muted)
         row.fit(line.before, room - name, roles.normal, "right")
         if line.after:
@@ -99,11 +96,11 @@ _WORDS = {
     True: ("active at", "gate at", "calls/day", "cost/day", "precision", "recall", "F1", "labels"),
     False: ("active", "gate", "calls/d", "cost/d", "prec", "rec", "F1", "n"),
 }
-"""What the figures are called, written out or not: the left column, then the right one."""
+"""Names of the figures, in full or abbreviated: left column, then right column."""
 
 
 def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
-    """Four lines of figures in two columns, and below them what fitting says, where it was asked."""
+    """Four lines of figures in two columns, with the notes below."""
     roomy = width >= ROOMY
     left, middle, right = _WIDE if roomy else _NARROW
     middle += max(0, min(12, width - 66)) if roomy else 0
@@ -116,14 +113,14 @@ def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
 
 
 def _lines(view: Changes, roomy: bool) -> tuple[_Line, ...]:
-    """The thresholds and what they cost, then how well they do."""
+    """Thresholds and their cost, then quality figures."""
     words = _WORDS[roomy]
     room = 99 if roomy else 8
     return (
         _threshold(words[0], view, "activate"),
         _threshold(words[1], view, "gate"),
         _amount(words[2], view, "gate_calls_per_day", per_day, room),
-        _amount(words[3], view, "cost_usd_per_day", a_day, room),
+        _amount(words[3], view, "cost_usd_per_day", cost_per_day, room),
         _rate(words[4], view, "precision"),
         _rate(words[5], view, "recall"),
         _rate(words[6], view, "f1"),
@@ -151,26 +148,26 @@ def _rate(name: str, view: Changes, figure: str) -> _Line:
     if view.after is None:
         return _Line(name, rate_text(before))
     difference = 0.0 if before is None or after is None else round(after, 2) - round(before, 2)
-    change = signed(difference, _bare) if abs(difference) >= _LEAST else ""
+    change = signed(difference, _bare) if abs(difference) >= _MIN_CHANGE else ""
     return _Line(name, rate_text(before), rate_text(after), change, difference > 0)
 
 
 def _amount(name: str, view: Changes, figure: str, text: Callable[[float], str], room: int) -> _Line:
-    """Gate calls or cost: less is better. The difference gives way where there is no room for it."""
+    """Gate calls or cost: less is better. The difference is left out if it does not fit in ``room``."""
     before, after = getattr(view.before, figure), getattr(view.after, figure, None)
     if after is None:
         return _Line(name, text(before))
-    was, will = text(before), text(after)
-    change = signed(after - before, text) if was != will and "~" not in text(abs(after - before)) else ""
-    if change and was.isdecimal() and will.isdecimal():
-        change = signed(int(will) - int(was), lambda value: f"{value:.0f}")
-    if len(will) + 1 + len(change) > room:
+    old, new = text(before), text(after)
+    change = signed(after - before, text) if old != new and "~" not in text(abs(after - before)) else ""
+    if change and old.isdecimal() and new.isdecimal():
+        change = signed(int(new) - int(old), lambda value: f"{value:.0f}")
+    if len(new) + 1 + len(change) > room:
         change = ""
-    return _Line(name, was, will, change, after < before)
+    return _Line(name, old, new, change, after < before)
 
 
 def _bare(value: float) -> str:
-    return score(value) if value >= _LEAST else ".00"
+    return score(value) if value >= _MIN_CHANGE else ".00"
 
 
 def signed(value: float, text: Callable[[float], str]) -> str:
@@ -179,15 +176,15 @@ def signed(value: float, text: Callable[[float], str]) -> str:
 
 
 def notes(view: Changes, width: int, roles: Roles) -> list[Row]:
-    """What to beware of, and what fitting says, where it was asked."""
+    """The caution, followed by the state or result of a fit."""
     style, warned = roles.gate + Style(bold=True), []
     if view.caution:
-        warned = wrap([("! ", style), (view.caution, style)], width, indent=2)[:_MOST_WARNED]
-    said = _most(_said(view, width, roles), width, _MOST_WARNED - len(warned) if warned else _MOST_NOTES)
-    return [*warned, *said]
+        warned = wrap([("! ", style), (view.caution, style)], width, indent=2)[:_MAX_WARNED]
+    limit = _MAX_WARNED - len(warned) if warned else _MAX_NOTES
+    return [*warned, *_limited(_fit_notes(view, width, roles), width, limit)]
 
 
-def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
+def _fit_notes(view: Changes, width: int, roles: Roles) -> list[Row]:
     if view.fitting:
         return [Row(("fitting the thresholds to the labels …", roles.faint))]
     if view.problem:
@@ -202,7 +199,7 @@ def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
     if proposal.thresholds != view.now or proposal.held_out is None:
         pieces = [("fit ", roles.strong), (f"gate {gate}, active {activate}", roles.normal)]
         if proposal.thresholds != view.now:
-            pieces.append((" · f shows it", roles.muted))
+            pieces.append((" · f shows the fit", roles.muted))
         return wrap(pieces, width, indent=4)
     lead, (effect, *others) = "fit ", str(proposal.held_out).split("; ")
     if len(lead) + len(effect) > width:
@@ -213,19 +210,19 @@ def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-def _most(rows: list[Row], width: int, most: int) -> list[Row]:
-    """As many lines as there is room for; the last one says when it is not all."""
-    kept = rows[:most]
-    if kept and len(rows) > most:
+def _limited(rows: list[Row], width: int, limit: int) -> list[Row]:
+    """The first ``limit`` rows; the last one ends in an ellipsis if any were cut."""
+    kept = rows[:limit]
+    if kept and len(rows) > limit:
         kept[-1] = kept[-1].cut(width - 2).add(" …", rows[-1].pieces[-1][1])
     return kept
 
 
 class ChangesPanel(LinesPanel, can_focus=False):
-    """Today's figures beside those of the moved thresholds; as high as it has to be."""
+    """Current figures beside those for the moved thresholds; only as tall as needed."""
 
     name_of = "scores"
-    words = "what changes"
+    words = "changes"
 
     view: Changes | None = None
     hint = ""
@@ -238,11 +235,11 @@ class ChangesPanel(LinesPanel, can_focus=False):
             self.changed()
 
     def summarise(self) -> None:
-        """What is compared; it takes the lines that it needs, four at least."""
+        """Updates the frame and fits the height to the content, at least four lines."""
         lines, beside = FIGURES, ""
         if self.view is not None:
             lines += len(notes(self.view, self.size.width or ROOMY, self.roles))
-            beside = "today ▸ now" if self.view.after is not None else "today"
+            beside = "current ▸ new" if self.view.after is not None else "current"
         self.set_frame(beside, self.hint)
         if self.styles.height is None or self.styles.height.value != lines + 2:
             self.styles.height = lines + 2

@@ -1,4 +1,4 @@
-"""Panel 3 of the tune screen: the decisions that flip, or those worth a label; and one of them in full."""
+"""Panel 3 of the tune screen: the decisions that flip or are worth labelling, and a decision's details."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from engine.activation.tuning.replay import FlipKind, Flips, Outcome
 
 BY: dict[str, str] = {"person": "you", "gate": "gate", "use": "use"}
-"""Who labelled it, as a word."""
+"""Display names of labellers."""
 SIGNS: dict[FlipKind, str] = {"fixed": "+", "lost": "−", "changed": "~"}
-"""A sign per kind of flip, so that colour is never the only witness."""
+"""A sign per kind of flip, so that it is not shown by colour alone."""
 _BRIEF: dict[Outcome, str] = {"dropped": "drop", "asked": "ask", "active": "act"}
 _WIDE = 84
 _ROOMY = 56
@@ -29,44 +29,38 @@ _ROOMY = 56
 
 @dataclass(frozen=True, slots=True)
 class DecisionItem:
-    """One row."""
-
     index: int
     """Its row in the table."""
     id: str
     at: str
-    """When the message came, ISO 8601."""
+    """When the message arrived, ISO 8601."""
     message: str
-    """What is logged of it."""
     score: float
-    """The score that decides."""
     before: Outcome
-    """What happens with today's thresholds."""
+    """The outcome with the current thresholds."""
     after: Outcome
-    """With the moved ones; the same where nothing is moved."""
+    """The outcome with the moved thresholds."""
     kind: FlipKind | Literal[""] = ""
-    """Empty where it does not flip."""
+    """Empty if it does not flip."""
     useful: bool | None = None
-    """Its label; ``None`` where it has none."""
+    """Its label; ``None`` if unlabelled."""
     by: str = ""
     """Who labelled it."""
     saving: bool = False
-    """The label is on its way to the log."""
+    """The label is being saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What the list shows."""
-
     items: tuple[DecisionItem, ...] = ()
     total: int = 0
-    """How many there are, listed or not."""
+    """Includes decisions that are not listed."""
     flips: Flips | None = None
-    """``None`` where nothing is moved."""
+    """``None`` if no threshold is moved."""
 
 
 def decision_row(item: DecisionItem, width: int, roles: Roles, chosen: bool = False) -> Row:
-    """Draws a row of at most ``width`` cells: what changes, when, the message, the score, the label."""
+    """Draws a row of at most ``width`` cells: change, day, message, score, label."""
     row = Row()
     wide, roomy = width >= _WIDE, width >= _ROOMY
     if item.kind:
@@ -103,31 +97,29 @@ def _tail(item: DecisionItem, wide: bool, roomy: bool, chosen: bool, roles: Role
 
 
 def label_text(useful: bool | None, roles: Roles) -> tuple[str, Style]:
-    """A label as a word with its colour."""
     if useful is None:
         return "?", roles.gate
     return ("useful", roles.active) if useful else ("noise", roles.muted)
 
 
 def decision_detail(decision: Decision, item: DecisionItem, width: int, roles: Roles) -> list[Row]:
-    """Everything about one decision."""
     text, style = label_text(item.useful, roles)
     rows = [Row((decision.topic, roles.strong), ("  ", roles.normal), (decision.at[:19], roles.muted)), Row()]
     for line in visible_lines(decision.message):
         rows.extend(wrap([(line, roles.normal)], width))
     rows.append(Row())
-    label = "nobody has said" if item.useful is None else f"{text} · said by {BY.get(item.by, item.by)}"
+    label = "none" if item.useful is None else f"{text} · by {BY.get(item.by, item.by)}"
     outcome = (
         item.before
         if not item.kind
-        else f"{item.before} with today's thresholds, {item.after} with the moved ones"
+        else f"{item.before} with the current thresholds, {item.after} with the moved ones"
     )
     lines: list[tuple[str, str, Style]] = [
         ("label", label, style),
         ("thresholds", outcome, roles.normal),
-        ("score", f"{score(item.score)} · asked from {threshold_text(decision.gate_at)}, active from "
-                  f"{threshold_text(decision.activate_at)} when it was decided", roles.normal),
-        ("then", f"{decision.verdict} · {decision.rule}", roles.normal),
+        ("score", f"{score(item.score)} · thresholds at the time: gate {threshold_text(decision.gate_at)}, "
+                  f"active {threshold_text(decision.activate_at)}", roles.normal),
+        ("decided", f"{decision.verdict} · {decision.rule}", roles.normal),
     ]  # fmt: skip
     if decision.hits:
         hits = ", ".join(f"{hit[1]} “{first_line(str(hit[2]))}”" for hit in decision.hits)
@@ -153,38 +145,38 @@ def _gate(decision: Decision) -> str:
     parts = [f"{decision.gate_answer} · {decision.gate_provider} {decision.gate_model}".rstrip()]
     if decision.gate_reason:
         parts.append(first_line(decision.gate_reason))
-    parts.append("remembered" if decision.cached else milliseconds(decision.latency_ms))
+    parts.append("cached" if decision.cached else milliseconds(decision.latency_ms))
     parts.append(dollars(decision.cost_usd))
     return " · ".join(parts)
 
 
 class DecisionsPanel(KeyedRows[DecisionItem]):
-    """Flips, newest first, or the decisions nearest to the thresholds, those without a label first."""
+    """Flips, newest first; or the decisions nearest to the thresholds, unlabelled ones first."""
 
     name_of = "decisions"
     number = "3"
     words = "decisions"
     always_lit = True
     signs = (
-        ("+", "fixed: decided wrongly with today's thresholds, rightly with the moved ones"),
-        ("−", "lost: the reverse"),
-        ("~", "changed: nobody has said what is right, or it comes out the same"),
-        ("?", "nobody has said whether the topic was useful"),
+        ("+", "fixed: wrong with the current thresholds, right with the moved ones"),
+        ("−", "lost: right with the current thresholds, wrong with the moved ones"),
+        ("~", "changed: unlabelled, or neither better nor worse"),
+        ("?", "unlabelled"),
     )
 
     listing = Listing()
-    standing = ""
+    threshold_line = ""
     _of = ""
 
-    def show_listing(self, topic: str, listing: Listing, note: str = "", standing: str = "") -> None:
-        """Shows another list; on the same topic the same decision stays selected while it is listed.
+    def show_listing(self, topic: str, listing: Listing, note: str = "", threshold_line: str = "") -> None:
+        """Shows a new list; on the same topic the selection stays while its decision is listed.
 
         Args:
-            note: Why there are none.
-            standing: Topic and thresholds, if no other panel shows them.
+            note: Why the list is empty.
+            threshold_line: Topic and thresholds, if no other panel shows them.
         """
         afresh = topic != self._of or (self.listing.flips is None) is not (listing.flips is None)
-        self.listing, self.standing, self._of = listing, standing, topic
+        self.listing, self.threshold_line, self._of = listing, threshold_line, topic
         self.show_items(
             listing.items, lambda width, roles: wrap([(note, roles.muted)], width), note, afresh=afresh
         )
@@ -197,7 +189,7 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
         return decision_row(item, width, self.roles, chosen)
 
     def summarise(self) -> None:
-        """How many there are and of what kind; how many are shown where not all are."""
+        """Shows the counts by kind beside the title; below, how many are shown if not all, and keys."""
         listing, shown = self.listing, len(self.items)
         flips = listing.flips
         if flips is not None:
@@ -209,12 +201,12 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
                 room = self.size.width - len(self.words) - len(beside) - 8
                 beside += f": {words if len(words) <= room else signs}"
         else:
-            beside = "nearest to the thresholds" if shown else ""
+            beside = "nearest the thresholds" if shown else ""
         parts = [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
         if shown:
             parts += ["y useful", "n noise", "o open"]
-        if self.standing:
-            parts.insert(0, self.standing)
+        if self.threshold_line:
+            parts.insert(0, self.threshold_line)
         self.set_frame(beside, joined_within(parts, self.size.width - 4))
 
     def selected_text(self) -> str:

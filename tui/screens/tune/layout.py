@@ -1,4 +1,4 @@
-"""The tune screen: how well topics do, their scores, two thresholds, and what moving them does (design 8)."""
+"""The tune screen: topics and their figures, scores, thresholds and the effect of moving them (design 8)."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.screens.tune.changes import Changes, ChangesPanel
 from tui.screens.tune.decisions import DecisionsPanel
-from tui.screens.tune.log import LogRead, read_log
+from tui.screens.tune.log import LogSnapshot, read_log
 from tui.screens.tune.plot import Scores, ScoresPanel
 from tui.screens.tune.state import TuneState
 from tui.screens.tune.thresholds import thresholds_text
-from tui.screens.tune.topics import TopicsPanel, a_day, per_day, rate_text
+from tui.screens.tune.topics import TopicsPanel, cost_per_day, per_day, rate_text
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 PATIENCE = 4.0
-"""How many times as long as reading the log takes the screen waits before it reads it once more."""
+"""The pause between two reads of the log, as a multiple of the last read's duration."""
 KEYS = ("← → .01", "H L .05", "c other threshold", "f fit", "z undo")
 LOW = 20
-"""Lines below which the comparison is a line in the frame."""
+"""Lines below which the comparison is shown in the frame instead of a panel."""
 
 
 class TuneLayout(FullScreen):
-    """The screen on one topic and its thresholds.
+    """The layout of the screen.
 
     Args:
-        topic: The topic to begin with; where it is unknown, the worst one.
+        topic: The topic selected first; if unknown, the worst one.
     """
 
     AUTO_FOCUS = "#scores"
@@ -49,14 +49,14 @@ class TuneLayout(FullScreen):
         super().__init__(bench, "scores")
         self.state = TuneState(topic)
         self._rest_until = 0.0
-        self._reads: Lane[None, LogRead] = self.lane(
+        self._reads: Lane[None, LogSnapshot] = self.lane(
             lambda _none: read_log(bench.engine.tuning),
             lambda _none, log: self.take_log(log),
             lambda _none, problem: self.take_log(None, problem),
         )
 
     def body(self) -> ComposeResult:
-        """Topics on the left, with the line below them; scores, what changes and decisions on the right."""
+        """Topics and the input line on the left; scores, changes and decisions on the right."""
         self.topics = TopicsPanel(id="topics")
         self.scores = ScoresPanel(id="scores")
         self.changes = ChangesPanel(id="changes")
@@ -74,11 +74,10 @@ class TuneLayout(FullScreen):
         self.look()
 
     def look(self) -> None:
-        """Reads what is new in the log."""
         self._reads.ask(None)
 
     def end(self) -> None:
-        """The log is garbage from here on."""
+        """Lets the garbage collector free the log."""
         gc.unfreeze()
 
     # What is on the screen
@@ -98,12 +97,14 @@ class TuneLayout(FullScreen):
 
     def show(self) -> None:
         state = self.state
-        standing = self.standing()
-        self.topics.show(state.topics(), standing)
+        threshold_line = self.threshold_line()
+        self.topics.show(state.topics(), threshold_line)
         changes = state.changes()
         self.scores.show(self._scores(self.summary(changes)))
         self.changes.show(changes, self.hint())
-        self.decisions.show_listing(state.topic, state.list_decisions(), self._nothing_listed(), standing)
+        self.decisions.show_listing(
+            state.topic, state.list_decisions(), self._nothing_listed(), threshold_line
+        )
         self.update_footer()
 
     def _scores(self, summary: tuple[str, ...]) -> Scores:
@@ -119,36 +120,36 @@ class TuneLayout(FullScreen):
         if not state.known or state.table is None:
             return ""
         if state.moved:
-            return "No logged decision would have gone otherwise with these thresholds."
+            return "No logged decision changes with these thresholds."
         left_out = state.table.left_out_of(state.topic)
         if left_out:
             return f"{left_out:,} decisions were logged under another preset and cannot be replayed."
         if state.overview[state.topic].decisions:
             return (
-                "No threshold moves what was decided about this topic: "
-                "its triggers, a schedule or a person settled it."
+                "Thresholds do not affect this topic's decisions: "
+                "they were settled by triggers, a schedule or a person."
             )
         return (
-            "Nothing was decided about this topic yet. Decisions are logged as messages come in; "
-            "y and n label them here."
+            "No decisions about this topic yet. They are logged as messages arrive; "
+            "label them here with y and n."
         )
 
-    # What comes in
+    # Engine events and log reads
 
     def patience(self) -> float:
-        """A log that takes long to read is not read all the time."""
+        """Limits how often a slow log is read."""
         return max(self.burst_s, self._rest_until - self.bench.clock.monotonic())
 
     def heard(self, burst: Burst) -> None:
-        """Messages came in, or files changed: reads what is new in the log."""
+        """Reads new log records when messages arrive or files change."""
         if burst.keys or "status" in burst.parts:
             self.look()
 
-    def take_log(self, log: LogRead | None, problem: str = "", *, relabelled: bool = False) -> None:
-        """The log was read, or could not be; ``relabelled`` where labels in it changed meanwhile."""
+    def take_log(self, log: LogSnapshot | None, problem: str = "", *, relabelled: bool = False) -> None:
+        """Handles a read of the log, or its failure; ``relabelled`` says that labels in it changed."""
         state = self.state
         if log is not None:
-            # To look for garbage among 100,000 decisions takes a quarter of a second, and a key would wait.
+            # A garbage collection over 100,000 decisions takes a quarter of a second and would delay keys.
             gc.freeze()
             state.take(log, relabelled=relabelled)
             self._rest_until = self.bench.clock.monotonic() + PATIENCE * log.seconds
@@ -158,14 +159,13 @@ class TuneLayout(FullScreen):
             self.say(problem, error=True)
         self.show()
 
-    # What a person does
+    # User input
 
     @on(TopicsPanel.Chosen)
     def _topic_chosen(self, chosen: TopicsPanel.Chosen) -> None:
         self.choose_row(chosen.index)
 
     def choose_row(self, index: int) -> None:
-        """Goes to the topic in a row of the list."""
         if 0 <= index < len(self.state.names):
             self.state.choose(self.state.names[index])
             self.show()
@@ -179,7 +179,6 @@ class TuneLayout(FullScreen):
         self.narrow(edited.value)
 
     def narrow(self, query: str) -> None:
-        """Lists only the topics whose name holds the words."""
         self.state.filter(query)
         self.show()
 
@@ -188,19 +187,19 @@ class TuneLayout(FullScreen):
         self.leave_line()
 
     def hint(self) -> str:
-        """What the lower edge of the comparison says."""
+        """The text in the comparison's lower border."""
         state = self.state
         if not state.known:
             return ""
         if state.moved:
             status = self.bench.status
             if status is not None and status.read_only:
-                return "read-only: cannot be applied · esc discards"
-            return f"enter {'asks first' if state.caution else 'applies and commits'} · esc discards"
-        return "← → moves a threshold"
+                return "read-only: cannot apply · esc discards"
+            return f"enter {'asks, then applies' if state.caution else 'applies and commits'} · esc discards"
+        return "← → move the threshold"
 
-    def standing(self) -> str:
-        """The topic and its thresholds, where the panel that shows them is out of sight."""
+    def threshold_line(self) -> str:
+        """The topic and its thresholds, when the panel that shows them is hidden."""
         state = self.state
         if not state.known or self.scores.display:
             return ""
@@ -208,15 +207,15 @@ class TuneLayout(FullScreen):
         return f"{state.topic} · {thresholds_text(state.today)}{moved}"
 
     def summary(self, changes: Changes | None) -> tuple[str, ...]:
-        """The comparison in one line, where there is no room for its panel."""
+        """The comparison as short texts, for when its panel does not fit."""
         if changes is None:
             return ()
         before, after = changes.before, changes.after or changes.before
         return tuple(
-            f"{word} {was}" if was == now else f"{word} {was}▸{now}"
-            for word, was, now in (
+            f"{name} {old}" if old == new else f"{name} {old}▸{new}"
+            for name, old, new in (
                 ("F1", rate_text(before.f1), rate_text(after.f1)),
                 ("calls/d", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
-                ("cost/d", a_day(before.cost_usd_per_day), a_day(after.cost_usd_per_day)),
+                ("cost/d", cost_per_day(before.cost_usd_per_day), cost_per_day(after.cost_usd_per_day)),
             )
         )

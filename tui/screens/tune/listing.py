@@ -1,4 +1,4 @@
-"""Which decisions are listed: those that moved thresholds flip, else those nearest to the thresholds."""
+"""Chooses the decisions to list: those that moved thresholds flip, or those nearest to a threshold."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from engine.activation.tuning.table import DecisionTable
 
 LISTED = 200
-"""Rows that are listed; how many there are is always said."""
+"""Maximum rows; the total is always shown."""
 _NEVER = 1.01
-"""Where a threshold that is never reached lies, as far as nearness goes."""
-_BEHIND = 10.0
+"""Stands in for an unreachable threshold when measuring distance."""
+_LABELLED_OFFSET = 10.0
+"""Added to the distance of labelled decisions, to list them last."""
 _OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
 
 
 Labels = Mapping[str, bool]
-"""Labels on their way to the log, by the decision's id."""
+"""Labels being saved, by decision id."""
 
 
 def flipped(table: DecisionTable, flips: Flips, saving: Labels) -> Listing:
-    """The decisions that flip."""
     items = tuple(_item(table, flip.index, flip.before, flip.after, flip.kind, saving) for flip in flips.rows)
     return Listing(items, flips.fixed + flips.lost + flips.changed, flips)
 
@@ -34,7 +34,7 @@ def flipped(table: DecisionTable, flips: Flips, saving: Labels) -> Listing:
 def nearest(
     table: DecisionTable, topic: str, thresholds: Thresholds, saving: Labels, *, limit: int = LISTED
 ) -> Listing:
-    """A topic's decisions that thresholds settle: without a label first, then nearest to a threshold."""
+    """A topic's decisions that thresholds settle: unlabelled ones first, nearest to a threshold first."""
     import numpy as np  # noqa: PLC0415 — only this screen needs it
 
     total = 0
@@ -50,7 +50,7 @@ def nearest(
             continue
         places = [min(place, _NEVER) for place in (asked, active)]
         far = np.minimum(np.abs(scores - places[0]), np.abs(scores - places[1]))
-        far = far + np.where(table.labels[rows] >= 0, _BEHIND, 0.0)
+        far = far + np.where(table.labels[rows] >= 0, _LABELLED_OFFSET, 0.0)
         count = min(limit, rows.size)
         chosen = np.argpartition(far, count - 1)[:count]
         outcomes = (scores[chosen] >= asked).astype(np.int8) + (scores[chosen] >= active)
@@ -65,14 +65,13 @@ def nearest(
     return Listing(items, total)
 
 
-def labelled_anew(
+def with_current_labels(
     table: DecisionTable, listing: Listing, saving: Labels, flips: Flips | None = None
 ) -> Listing:
-    """The same rows in the same order with the labels as they are now.
+    """The same rows in the same order, with their current labels.
 
     Args:
-        saving: Labels on their way.
-        flips: The flips by the labels as they are now, where these have changed.
+        flips: The flips under the current labels, if labels have changed.
     """
     kinds = {flip.index: flip.kind for flip in flips.rows} if flips is not None else {}
     items = tuple(
@@ -94,9 +93,9 @@ def _item(
     label = int(table.labels[index])
     useful = None if label < 0 else label == 1
     by = LABELLERS[int(table.labellers[index])]
-    on_its_way = saving.get(decision.id)
-    if on_its_way is not None:
-        useful, by = on_its_way, "person"
+    pending = saving.get(decision.id)
+    if pending is not None:
+        useful, by = pending, "person"
     return DecisionItem(
         index,
         decision.id,
@@ -108,5 +107,5 @@ def _item(
         kind,
         useful,
         by,
-        on_its_way is not None,
+        pending is not None,
     )

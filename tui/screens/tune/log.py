@@ -1,4 +1,4 @@
-"""The decision log as the tune screen reads it, and what that screen writes: labels, and thresholds."""
+"""Reads the decision log for the tune screen and writes its labels and thresholds."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRead:
-    """The log, and how well its topics do with their thresholds of today."""
+class LogSnapshot:
+    """The log and its topics' figures with their current thresholds."""
 
     table: DecisionTable
     overview: Mapping[str, Figures]
     total: Figures
     seconds: float
-    """How long reading it took."""
+    """How long the read took."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
-    """A label to record; ``None`` takes one back."""
+    """A label to record; ``useful=None`` removes one."""
 
     table: DecisionTable
     index: int
@@ -38,18 +38,18 @@ class NewLabel:
     useful: bool | None
 
     def record(self, tuning: Tuning) -> None:
-        """Records it; rows may have moved since the screen looked, so the id decides."""
+        """Records the label; rows may have moved since it was given, so the id decides."""
         table, index = tuning.table(), self.index
         if table is not self.table and (index >= table.size or table.decision(index).id != self.id):
             index = next((at for at in range(table.size) if table.decision(at).id == self.id), -1)
             if index < 0:
-                raise AutopoiesisError("the decision is not in the log any more")
+                raise AutopoiesisError("the decision is no longer in the log")
         tuning.label(index, self.useful)
 
 
 @dataclass(frozen=True, slots=True)
 class NewThresholds:
-    """Thresholds to write; without any, the last change is taken back."""
+    """Thresholds to write; ``None`` undoes the last change."""
 
     topic: str
     thresholds: Thresholds | None
@@ -59,26 +59,25 @@ Change = NewLabel | NewThresholds
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What became of labels, and the log after them."""
+class WriteResult:
+    """Result of writing labels and thresholds, with the log afterwards."""
 
     tried: tuple[str, ...]
-    """The ids of the decisions, whether or not their labels reached the log."""
+    """The ids of the decisions, whether or not their labels were saved."""
     labelled: bool
-    """Whether any of them did."""
+    """Whether any label was saved."""
     problem: str
-    log: LogRead | None
-    """``None`` where it could not be read."""
+    log: LogSnapshot | None
+    """``None`` if it could not be read."""
 
 
-def read_log(tuning: Tuning) -> LogRead:
-    """Reads what is new in the log."""
+def read_log(tuning: Tuning) -> LogSnapshot:
     from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — only this screen needs it
 
     started = time.monotonic()
     table = tuning.table()
     figures = overview(table)
-    return LogRead(table, figures, total(figures.values()), time.monotonic() - started)
+    return LogSnapshot(table, figures, total(figures.values()), time.monotonic() - started)
 
 
 def write_all(
@@ -86,12 +85,12 @@ def write_all(
     changes: tuple[Change, ...],
     applied: Callable[[NewThresholds, Applied], None],
     refused: Callable[[str], None],
-) -> Written:
-    """Writes one after the other, then reads the log; one that is refused holds up none behind it.
+) -> WriteResult:
+    """Writes the changes in order, continuing after a refused one, then reads the log.
 
     Args:
-        applied: Called with thresholds once they are written.
-        refused: Called with the reason where they could not be.
+        applied: Called after thresholds are written.
+        refused: Called with the reason if thresholds cannot be written.
     """
     tried: list[str] = []
     labelled, problem = False, ""
@@ -107,10 +106,10 @@ def write_all(
                 applied(change, tuning.apply(change.topic, change.thresholds))
         except (AutopoiesisError, OSError) as error:
             if isinstance(change, NewLabel):
-                problem = str(error)  # said once, however many of them are refused
+                problem = str(error)  # reported once, however many fail
             else:
                 refused(str(error))
     try:
-        return Written(tuple(tried), labelled, problem, read_log(tuning))
+        return WriteResult(tuple(tried), labelled, problem, read_log(tuning))
     except (AutopoiesisError, OSError) as error:
-        return Written(tuple(tried), labelled, problem or str(error), None)
+        return WriteResult(tuple(tried), labelled, problem or str(error), None)

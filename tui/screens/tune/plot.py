@@ -1,6 +1,6 @@
-"""Panel 2 of the tune screen: the scores of a topic's labelled decisions, and two thresholds across.
+"""Panel 2 of the tune screen: a histogram of a topic's labelled decisions by score, with both thresholds.
 
-What was useful stands above the axis, noise below it.
+Useful decisions are above the axis, noise below it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tui.render.safe import first_line
 from tui.screens.tune.thresholds import ThresholdName, threshold_text
 
 RISING = " ▁▂▃▄▅▆▇█"
-"""Eighths of a cell from below; drawn in reverse they are eighths from above."""
+"""Eighths of a cell from the bottom; drawn in reverse video, from the top."""
 _HANGING = "▔▔▀▀▀▀█"
 GUTTER = 8
-"""Cells left of the plot, for its words and numbers."""
+"""Cells left of the plot, for labels and numbers."""
 FEW = 20
-"""Labelled decisions below which a figure says little."""
+"""Figures based on fewer labelled decisions are unreliable."""
 _WITH_ZONES = 8
-_LEAST_BINS = 10
+_MIN_BINS = 10
 _TALL = 40
 _SKEWED = 6
 
@@ -40,39 +40,35 @@ _Mark = tuple[int, str, Style]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What is drawn: decisions in equal bins over 0 to 1, and the thresholds of now and those proposed."""
+    """Decision counts in equal bins from 0 to 1, with the current and the moved thresholds."""
 
     useful: tuple[int, ...]
     noise: tuple[int, ...]
     today: Thresholds
     now: Thresholds
     held: ThresholdName
-    """Which of the thresholds the keys move."""
+    """The threshold that the keys move."""
     note: str = ""
-    """Words across the upper side, where there is little or nothing to see."""
+    """Text across the upper half, when there is nothing to draw."""
 
 
 def bins_for(width: int, labelled: int) -> int:
-    """How many bins suit a panel: the fewer decisions, the wider the bins, each some whole cells.
-
-    Args:
-        labelled: Decisions that are drawn.
-    """
+    """The number of bins for a panel: the fewer labelled decisions, the wider the bins, in whole cells."""
     room = _room(width)
-    wanted = max(_LEAST_BINS, 2 * sqrt(labelled))
+    wanted = max(_MIN_BINS, 2 * sqrt(labelled))
     cells = max(1, round(room / wanted))
     return max(1, room // cells)
 
 
 def _room(width: int) -> int:
-    """Cells for 0 to 1; the one behind them is “never”."""
+    """Cells for scores from 0 to 1; the cell after them is “never”."""
     return max(8, width - GUTTER - 1)
 
 
 def draw_plot(plot: Plot, width: int, height: int, roles: Roles) -> list[Row]:
-    """Lays the plot out in ``height`` lines of ``width`` cells.
+    """Draws the plot in ``height`` lines of ``width`` cells.
 
-    Both sides have one scale. Where a few bins tower above the others it is a square root, and says so.
+    Both halves share one scale. When a few bins dwarf the others it is a square root, marked as such.
     """
     zones = height >= _WITH_ZONES
     shape = _shape(plot, width, max(2, height - (3 if zones else 2)))
@@ -87,45 +83,45 @@ def draw_plot(plot: Plot, width: int, height: int, roles: Roles) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How the plot fills its room."""
+    """The plot's dimensions and scale."""
 
     cells: int
-    """Cells a bin is wide."""
+    """Cells per bin."""
     span: int
     """Cells from 0 to 1."""
     up: int
     """Lines above the axis."""
     down: int
-    """Lines below it."""
+    """Lines below the axis."""
     rooted: bool
-    """Bars are as tall as the square root of their number."""
+    """Bar heights are the square root of their counts."""
     eighths: float
-    """Eighths of a line for one decision, or for the root of one."""
+    """Eighths of a line per decision, or per square root of one."""
 
     def level(self, number: int, lines: int) -> int:
-        """How many eighths tall a bar is; one at least where there is anything."""
+        """The height of a bar in eighths; at least one for a non-zero count."""
         if not number:
             return 0
-        return min(8 * lines, max(1, round(_tall(number, self.rooted) * self.eighths)))
+        return min(8 * lines, max(1, round(_scaled(number, self.rooted) * self.eighths)))
 
 
 def _shape(plot: Plot, width: int, room: int) -> _Shape:
-    """Shares the lines out between the sides, in proportion to what stands there, two each at least."""
+    """Splits the lines between the halves in proportion to their peaks, at least two each."""
     cells = max(1, _room(width) // max(1, len(plot.useful)))
     filled = [number for number in (*plot.useful, *plot.noise) if number]
     rooted = bool(filled) and max(filled) > max(_TALL, _SKEWED * median_low(filled))
-    above, below = (_tall(max(side, default=0), rooted) for side in (plot.useful, plot.noise))
+    above, below = (_scaled(max(side, default=0), rooted) for side in (plot.useful, plot.noise))
     up = room - room // 2
     if above or below:
-        least = min(2, room // 2)
-        up = max(least, min(room - least, round(room * above / (above + below))))
+        minimum = min(2, room // 2)
+        up = max(minimum, min(room - minimum, round(room * above / (above + below))))
     eighths = min(
         (8 * lines / peak for lines, peak in ((up, above), (room - up, below)) if peak), default=0.0
     )
     return _Shape(cells, cells * len(plot.useful), up, room - up, rooted, eighths)
 
 
-def _tall(number: int, rooted: bool) -> float:
+def _scaled(number: int, rooted: bool) -> float:
     return sqrt(number) if rooted else float(number)
 
 
@@ -152,10 +148,10 @@ def _half(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles, *, be
 
 
 def _glyphs(style: Style, *, below: bool) -> list[Piece]:
-    """A cell filled by 0 to 8 eighths. From above there are only a few signs, so these are reversed ones."""
+    """Cells filled by 0 to 8 eighths. Unicode lacks most upper blocks, so those are reversed lower blocks."""
     if not below:
         signs = [(sign, style) for sign in RISING[1:8]]
-    elif style.color is None:  # without colour a reversed cell is brighter than a full one
+    elif style.color is None:  # without colour, a reversed cell is brighter than a full one
         signs = [(sign, style) for sign in _HANGING]
     else:
         reverse = style + Style(reverse=True)
@@ -164,14 +160,14 @@ def _glyphs(style: Style, *, below: bool) -> list[Piece]:
 
 
 def _write_over(pieces: list[Piece], text: str, style: Style) -> None:
-    """Words in the middle of a line of cells."""
+    """Writes text centred over a line of cells."""
     text = clip(text, len(pieces))
     start = (len(pieces) - len(text)) // 2
     pieces[start : start + len(text)] = [(sign, style) for sign in text]
 
 
 def _joined(row: Row, pieces: Sequence[Piece]) -> Row:
-    """A line with cells behind it: signs of the plot's own, each one cell wide, which need no look at."""
+    """Appends cells to a row; each sign is one cell wide, so no measuring is needed."""
     for style, run in groupby(pieces, key=itemgetter(1)):
         row.pieces.append(("".join(sign for sign, _style in run), style))
     row.cells += len(pieces)
@@ -179,7 +175,7 @@ def _joined(row: Row, pieces: Sequence[Piece]) -> Row:
 
 
 def _gutter(numbers: Sequence[int], line: int, lines: int, below: bool, roles: Roles) -> Row:
-    """What stands left of a line of bars: the highest number at its end, and what the side is."""
+    """The text left of a line of bars: the half's maximum on the outermost line, its name on the next."""
     outermost = lines - 1 - line if below else line
     if outermost == (1 if lines > 1 else 0):
         word, style = ("noise", roles.muted) if below else ("useful", roles.active)
@@ -189,7 +185,7 @@ def _gutter(numbers: Sequence[int], line: int, lines: int, below: bool, roles: R
 
 
 def _marks(plot: Plot, span: int, roles: Roles) -> list[_Mark]:
-    """The lines across: today's where a threshold is moved, then both, the one that is held on top."""
+    """The threshold lines: current positions of moved thresholds first, the held threshold on top."""
     marks = [
         (column(threshold, span), "┊", roles.muted)
         for threshold, now in ((plot.today.gate, plot.now.gate), (plot.today.activate, plot.now.activate))
@@ -201,7 +197,7 @@ def _marks(plot: Plot, span: int, roles: Roles) -> list[_Mark]:
 
 
 def _pair(plot: Plot, roles: Roles) -> list[tuple[str, float | None, Style, bool]]:
-    """Both thresholds with their words and styles, and whether the keys move them: that one comes last."""
+    """Both thresholds with name, style and whether the keys move it; the held one comes last."""
     pair = [
         ("gate", plot.now.gate, roles.gate, plot.held == "gate"),
         ("active", plot.now.activate, roles.active, plot.held == "activate"),
@@ -210,12 +206,12 @@ def _pair(plot: Plot, roles: Roles) -> list[tuple[str, float | None, Style, bool
 
 
 def column(threshold: float | None, span: int) -> int:
-    """The cell of a score; never is the one behind the last."""
+    """The cell of a score; never is the one after the last."""
     return span if threshold is None else max(0, min(span - 1, int(threshold * span + 1e-9)))
 
 
 def _axis(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles) -> Row:
-    """The line between the sides, heavy where both have decisions: no threshold keeps these apart."""
+    """The axis, heavy where both halves have decisions: no threshold separates those."""
     apart, mixed = ("─", roles.faint), ("━", roles.p3)
     both = [bool(useful and noise) for useful, noise in zip(plot.useful, plot.noise, strict=True)]
     pieces = [piece for each in both for piece in [mixed if each else apart] * shape.cells]
@@ -226,14 +222,14 @@ def _axis(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles) -> Ro
 
 
 def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
-    """What happens between the thresholds, in words."""
+    """Labels for the ranges between the thresholds: dropped, gate asked, activated."""
     span = shape.span
     activate = column(plot.now.activate, span)
     gate = min(column(plot.now.gate, span), activate)
     row = Row().fit("√count" if shape.rooted else "count", GUTTER - 1, roles.faint, "right").gap()
     parts = (
         (0, gate, ("dropped", "drop"), roles.muted),
-        (gate, activate, ("the gate is asked", "asked", "ask"), roles.gate),
+        (gate, activate, ("gate decides", "gate", "ask"), roles.gate),
         (activate, span + 1, ("activated", "active", "act"), roles.active),
     )
     for start, end, words, style in parts:
@@ -244,7 +240,7 @@ def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
 
 
 def _labels(plot: Plot, span: int, roles: Roles) -> Row:
-    """The thresholds by name below their lines, the held one between arrows; 0 and 1 where there is room."""
+    """Threshold labels below their lines, the held one between arrows; 0 and 1 if there is room."""
     labels = [
         (column(at, span), f"◂ {name} ▸" if held else name, style + Style(bold=held))
         for word, at, style, held in sorted(_pair(plot, roles), reverse=True)
@@ -263,7 +259,7 @@ def _labels(plot: Plot, span: int, roles: Roles) -> Row:
 
 
 def _apart(labels: Sequence[tuple[int, int]], width: int) -> list[int]:
-    """Where two labels begin so that each is near its place and they do not touch."""
+    """Start columns for two labels: each near its place, without touching."""
     (left_at, left), (right_at, right) = labels
     first = max(0, min(width - left, left_at - left // 2))
     second = max(0, min(width - right, right_at - right // 2))
@@ -274,22 +270,16 @@ def _apart(labels: Sequence[tuple[int, int]], width: int) -> list[int]:
     return [first, second]
 
 
-Binned = Callable[[int], Plot]
-"""Makes the plot for a number of bins."""
-
-
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What the panel says."""
-
     topic: str = ""
-    """Empty while none is chosen."""
+    """Empty if none is selected."""
     labelled: int = 0
-    """Its labelled decisions that thresholds decide about."""
-    plot: Binned | None = None
-    """``None`` where there is nothing to draw."""
+    """Its labelled decisions that thresholds affect."""
+    plot: Callable[[int], Plot] | None = None
+    """Builds the plot for a number of bins; ``None`` if there is nothing to draw."""
     note: str = "reading the decision log …"
-    """What to say then."""
+    """Shown instead of the plot."""
     keys: tuple[str, ...] = ()
 
 
@@ -300,10 +290,10 @@ class ScoresPanel(LinesPanel):
     number = "2"
     words = "scores"
     signs = (
-        ("┃", "the threshold that the keys move; │ the other one; ┊ where a moved one stands today"),
-        ("█", "above the axis what was useful, below it noise, by score"),
-        ("━", "both at the same score: no threshold keeps these apart"),
-        ("√", "bars are as tall as the square root of their number, because a few tower above the others"),
+        ("┃", "the threshold that the keys move; │ the other; ┊ the current value of a moved one"),
+        ("█", "decisions by score: useful above the axis, noise below"),
+        ("━", "useful and noise at the same score: no threshold separates these"),
+        ("√", "square-root scale, because a few bars dwarf the others"),
     )
     view = Scores()
 
@@ -317,7 +307,7 @@ class ScoresPanel(LinesPanel):
         self.changed()
 
     def summarise(self) -> None:
-        """The topic with its number of labels; the keys, or the comparison where it has no panel."""
+        """Shows the topic and its label count beside the title; the keys, or the comparison, below."""
         view = self.view
         beside = ""
         if view.topic:

@@ -1,13 +1,14 @@
-"""The tune screen: what can be done there, one method for each command."""
+"""The tune screen: one method per command."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, Situation, command, command_of
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.full_screen import committed
@@ -16,7 +17,7 @@ from tui.render.roles import PLAIN
 from tui.screens.tune.changes import notes
 from tui.screens.tune.decisions import decision_detail, label_text
 from tui.screens.tune.layout import TuneLayout
-from tui.screens.tune.log import Change, NewLabel, NewThresholds, Written, write_all
+from tui.screens.tune.log import Change, NewLabel, NewThresholds, WriteResult, write_all
 from tui.screens.tune.thresholds import FAST, STEP, thresholds_text
 from tui.screens.tune.topics import SORTED_BY
 
@@ -30,18 +31,15 @@ _ONE_LINE = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneSituation(Situation):
-    """What the commands of this screen depend on."""
-
     moved: bool = False
-    """A threshold stands elsewhere than it does today."""
+    """A threshold of the topic is moved and not applied."""
     fitting: bool = False
-    """A fit is under way."""
     loading: bool = False
     """The decision log is being read."""
     decision: bool = False
     """A decision is selected."""
     topic: str = ""
-    """The selected topic; empty where none is."""
+    """The selected topic, if any."""
 
 
 THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
@@ -51,17 +49,33 @@ THRESHOLDS = (THE_LOG, A_TOPIC)
 DECISION = (THE_LOG, A_TOPIC, A_DECISION)
 
 
-class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
-    """The tune screen, with its commands."""
+def _step(
+    step: int, *keys: str, note: str = "", footer: str = "threshold", rank: int = 0
+) -> Callable[[Any], None]:
+    direction = f"{'up' if step > 0 else 'down'} by .{abs(step):02}"
+    return command_of(
+        f"Move the selected threshold {direction}{note}.", lambda screen: screen.move_threshold(step), *keys,
+        title=f"Move the threshold {direction}", footer=footer, rank=rank, needs=THRESHOLDS,
+    )  # fmt: skip
 
+
+def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
+    return command_of(
+        f"Label the topic as {word} for the selected decision's message, then go to the next decision.",
+        lambda screen: screen.label(useful), key, title=f"Label the decision: {word}",
+        footer="useful / noise", rank=10, needs=[*DECISION, WRITABLE],
+    )  # fmt: skip
+
+
+class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
     def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, topic)
         self.labelled = False
-        """Whether the log has new labels, from which the gate may learn."""
+        """Whether there are new labels for the gate to learn from."""
         self._labels: list[tuple[str, str, bool | None]] = []
-        """What was labelled here: the decision, its topic, and what a person had said before."""
+        """Labels given here: decision id, topic and the user's previous label."""
         self._applied: Applied | None = None
-        """The last change of thresholds, if it was made here."""
+        """The last applied change of thresholds, if made here."""
         self._fits = self.lane(
             lambda name: bench.engine.tuning.propose(name),
             self._take_fit,
@@ -71,13 +85,13 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
-        """The screen, on the selected topic."""
+        """The screen for the selected topic."""
         return cls(bench, bench.selected_topic)
 
-    # Moving about
+    # Navigation
 
     def move(self, motion: Motion) -> None:
-        """Moves the selection: among the decisions there, among the topics elsewhere."""
+        """Moves the selection: in the decisions panel among decisions, elsewhere among topics."""
         if self.panel_in_use == "decisions":
             self.decisions.move(motion)
         else:
@@ -85,7 +99,9 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @command("escape", title="Back", in_line=True, footer="back", rank=20, palette=False)
     def back(self) -> None:
-        """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
+        """Back out one level: leave the input line, discard a move, clear the filter, show all panels, or
+        return to the workbench.
+        """
         state = self.state
         if self.in_line:
             self.narrow("")
@@ -98,59 +114,33 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
             self.unzoom()
         else:
             if state.moves:
-                self.bench.say(f"discarded what was moved on {', '.join(sorted(state.moves))}")
+                self.bench.say(f"discarded moved thresholds of {', '.join(sorted(state.moves))}")
             if self.labelled:
                 self.bench.conductor.learn()
             self.dismiss(None)
 
     @command("slash", title="Filter the topics", footer="filter", rank=24)
     def filter(self) -> None:
-        """Narrow the topics to those whose name holds what is typed, while it is typed."""
+        """Narrow the topics to those whose name contains what you type."""
         self.open_line("filter", "filter", self.state.query, "topics")
 
     # Thresholds
 
-    def _move_threshold(self, steps: int) -> None:
-        """Moves the held threshold by hundredths."""
+    def move_threshold(self, steps: int) -> None:
         if self.state.move(steps):
             self.show()
 
-    @command(
-        "left", "h", title="Move the threshold down by .01", footer="threshold", rank=0, needs=THRESHOLDS
-    )
-    def threshold_left(self) -> None:
-        """Move the chosen threshold down by .01; nothing is written before you apply it."""
-        self._move_threshold(-STEP)
+    threshold_left = _step(-STEP, "left", "h", note="; nothing is written until you apply it")
+    threshold_right = _step(STEP, "right", "l", note="; above 1 it becomes never")
+    threshold_left_fast = _step(-FAST, "H", "shift+left", "less_than_sign", footer="by .05", rank=6)
+    threshold_right_fast = _step(FAST, "L", "shift+right", "greater_than_sign", footer="by .05", rank=6)
 
-    @command("right", "l", title="Move the threshold up by .01", footer="threshold", rank=0, needs=THRESHOLDS)
-    def threshold_right(self) -> None:
-        """Move the chosen threshold up by .01; beyond 1 it is never reached."""
-        self._move_threshold(STEP)
-
-    @command(
-        "H", "shift+left", "less_than_sign",
-        title="Move the threshold down by .05", footer="by .05", rank=6,
-        needs=THRESHOLDS,
-    )  # fmt: skip
-    def threshold_left_fast(self) -> None:
-        """Move the chosen threshold down by .05."""
-        self._move_threshold(-FAST)
-
-    @command(
-        "L", "shift+right", "greater_than_sign",
-        title="Move the threshold up by .05", footer="by .05", rank=6,
-        needs=THRESHOLDS,
-    )  # fmt: skip
-    def threshold_right_fast(self) -> None:
-        """Move the chosen threshold up by .05."""
-        self._move_threshold(FAST)
-
-    @command("c", title="Choose the other threshold", footer="other one", rank=1, needs=THRESHOLDS)
+    @command("c", title="Select the other threshold", footer="other one", rank=1, needs=THRESHOLDS)
     def other_threshold(self) -> None:
-        """Choose the other threshold: from the lower one the gate is asked, from the upper one the topic
-        is active.
+        """Select the other threshold. Scores above the lower one ask the gate; scores above the upper one
+        activate the topic.
         """
-        self.state.hold_other()
+        self.state.switch_held()
         self.show()
 
     @command(
@@ -162,7 +152,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         needs=THRESHOLDS,
     )
     def discard(self) -> None:
-        """Put the thresholds back to where they stand today; nothing was written."""
+        """Reset the thresholds to their current values; nothing was written."""
         self.state.discard()
         self.show()
 
@@ -171,12 +161,12 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         title="Apply the thresholds and commit", footer="apply", rank=2,
         needs=[
             *THRESHOLDS, Need(lambda here: here.moved, "no threshold is moved"), WRITABLE,
-            Need(lambda here: here.file, "the topic has no file any more"),
+            Need(lambda here: here.file, "the topic's file no longer exists"),
         ],
     )  # fmt: skip
     def apply(self) -> None:
-        """Write the moved thresholds into the header of the topic's file, comments kept, and commit it.
-        Asks first where a fit warned of such thresholds.
+        """Write the moved thresholds to the header of the topic's file, keeping comments, and commit it.
+        Asks first if a fit warned about these thresholds.
         """
         state = self.state
         write = partial(self._writes.ask, (NewThresholds(state.topic, state.now),))
@@ -185,18 +175,18 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
                 f"{state.topic}: {thresholds_text(state.today)} ▸ {thresholds_text(state.now)}\n"
                 f"{state.caution[:1].upper()}{state.caution[1:]}."
             )
-            self.ask("apply", question, "Apply it", write)
+            self.ask("apply", question, "Apply", write)
         else:
             write()
 
     @command(
         "f",
         title="Fit the thresholds to the labels", footer="fit", rank=8,
-        needs=[*THRESHOLDS, Need(lambda here: not here.fitting, "a fit is under way")],
+        needs=[*THRESHOLDS, Need(lambda here: not here.fitting, "a fit is running")],
     )  # fmt: skip
     def fit(self) -> None:
-        """Show the thresholds that fit the labels best, measured on decisions held out; once more takes
-        them away.
+        """Show the thresholds that best fit the labels, evaluated on held-out decisions. Press again to go
+        back.
         """
         state = self.state
         if state.topic in state.proposals:
@@ -209,7 +199,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self.show()
 
     def _take_fit(self, topic: str, proposal: Proposal | None, problem: str = "") -> None:
-        """Fitting is done: puts the thresholds there, unless the person has gone on to something else."""
         state = self.state
         if state.fitting == topic:
             state.fitting = ""
@@ -221,49 +210,51 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self._say_fit(topic)
 
     def _say_fit(self, topic: str) -> None:
-        """Says in passing what fitting says, where the panel that shows it is out of sight."""
+        """Shows a fit as a notification when the changes panel is hidden."""
         changes = self.state.changes()
         if changes is None or self.changes.display or topic != self.state.topic:
             return
-        said = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
-        self.say(said, error=bool(changes.problem))
+        text = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
+        self.say(text, error=bool(changes.problem))
 
     @command("z", title="Undo the last applied change", footer="undo", rank=16, needs=[WRITABLE])
     def undo(self) -> None:
-        """Take the last applied change of thresholds back, also one of an earlier day; asks first."""
+        """Undo the last applied threshold change, even one from an earlier day. Asks first."""
         last = self._applied
-        if last is None:
-            question = "Take the change of thresholds back that was applied last in this workspace?"
-        else:
-            back = f"{thresholds_text(last.after)} ▸ {thresholds_text(last.before)}"
-            question = f"Take back what was applied last?\n{last.topic}: {back}"
-        self.ask("undo", question, "Take it back", partial(self._writes.ask, (NewThresholds("", None),)))
+        question = "Undo the last threshold change applied in this workspace?"
+        if last is not None:
+            change = f"{thresholds_text(last.after)} ▸ {thresholds_text(last.before)}"
+            question = f"Undo the last applied change?\n{last.topic}: {change}"
+        self.ask("undo", question, "Undo", partial(self._writes.ask, (NewThresholds("", None),)))
 
-    def _write(self, changes: tuple[Change, ...]) -> Written:
-        """Writes labels and thresholds, off the screen's thread."""
-        told = partial(self.later, self._thresholds_written), partial(self.tell, error=True)
-        return write_all(self.bench.engine.tuning, changes, *told)
+    def _write(self, changes: tuple[Change, ...]) -> WriteResult:
+        """Writes labels and thresholds on the lane's thread."""
+        return write_all(
+            self.bench.engine.tuning,
+            changes,
+            partial(self.later, self._thresholds_written),
+            partial(self.tell, error=True),
+        )
 
     def _thresholds_written(self, wanted: NewThresholds, applied: Applied) -> None:
-        """Says what was written, with the commit."""
+        """Reports the written thresholds and the commit."""
         state = self.state
         undone = wanted.thresholds is None
         self._applied = None if undone else applied
-        if state.moves.get(applied.topic) == wanted.thresholds:  # else it was moved on meanwhile
+        if state.moves.get(applied.topic) == wanted.thresholds:  # else it has been moved again since
             state.moves.pop(applied.topic, None)
         commit = committed(applied.commit, applied.why)
-        done, more = ("taken back", "") if undone else ("applied", " · z takes it back")
-        self.say(f"{applied.topic}: {done}, {thresholds_text(applied.after)} · {commit}{more}")
+        done, hint = ("undone", "") if undone else ("applied", " · z undoes it")
+        self.say(f"{applied.topic}: {done}, {thresholds_text(applied.after)} · {commit}{hint}")
 
-    def _take_written(self, _changes: tuple[Change, ...], written: Written) -> None:
+    def _take_written(self, _changes: tuple[Change, ...], written: WriteResult) -> None:
         for name in written.tried:
             self.state.saving.pop(name, None)
         self.take_log(written.log, written.problem, relabelled=written.labelled)
 
     # Decisions
 
-    def _label(self, useful: bool) -> None:
-        """Labels the selected decision and goes to the next one."""
+    def label(self, useful: bool) -> None:
         state = self.state
         item, table = self.decisions.selected, state.table
         if item is None or table is None:
@@ -276,64 +267,53 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self.decisions.move(Motion.DOWN)
         self.show()
 
-    @command(
-        "y", title="Label the decision: useful", footer="useful / noise", rank=10, needs=[*DECISION, WRITABLE]
-    )
-    def label_useful(self) -> None:
-        """Label the selected decision: the topic was useful for this message; then go to the next one."""
-        self._label(True)
+    label_useful = _labels("y", "useful", True)
+    label_noise = _labels("n", "noise", False)
 
-    @command(
-        "n", title="Label the decision: noise", footer="useful / noise", rank=10, needs=[*DECISION, WRITABLE]
-    )
-    def label_noise(self) -> None:
-        """Label the selected decision: the topic was noise for this message; then go to the next one."""
-        self._label(False)
-
-    @command("u", title="Take the last label back", needs=THRESHOLDS)
+    @command("u", title="Undo the last label", needs=THRESHOLDS)
     def unlabel(self) -> None:
-        """Take the last label back and go to its decision; a label you gave it before is there again."""
+        """Undo the last label and go to its decision; your previous label, if any, is restored."""
         state = self.state
         table = state.table
         if not self._labels or table is None:
-            self.say("nothing was labelled here yet")
+            self.say("no label to undo")
             return
         name, topic, before = self._labels.pop()
         index = next((at for at in range(table.size - 1, -1, -1) if table.decision(at).id == name), -1)
         if index < 0:
-            self.say("the decision is not in the log any more")
+            self.say("the decision is no longer in the log")
             return
         state.choose(topic)
         state.saving.pop(name, None)
         self._writes.ask((NewLabel(table, index, name, before),))
         self.show()
         self.decisions.select_key(name)
-        said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
-        self.say(f"{topic}: {said}")
+        restored = "unlabelled" if before is None else label_text(before, PLAIN)[0]
+        self.say(f"{topic}: {restored} again")
 
     @command("o", "space", title="Open the decision", needs=DECISION)
     def open_decision(self) -> None:
-        """Open the selected decision: the whole message, every score, what the gate said, and its label."""
+        """Open the selected decision: full message, all scores, the gate's answer and the label."""
         item, table = self.decisions.selected, self.state.table
         if item is not None and table is not None:
             decision = table.decision(item.index)
             self.page("decision", lambda width, roles: decision_detail(decision, item, width, roles))
 
-    # About the screen
+    # Other
 
-    @command("s", title="Sort the topics otherwise", footer="sort", rank=22)
+    @command("s", title="Change the sort order", footer="sort", rank=22)
     def sort(self) -> None:
-        """Sort the topics by the next thing: worst first, most gate calls, highest cost, most labels, name.
-        What decides the order has its column, however narrow the list is.
+        """Cycle the sort order: worst first, most gate calls, highest cost, most labels, name. The column
+        sorted by is always shown.
         """
         state = self.state
         sorting = state.next_sorting()
         self.show()
-        if state.query or not self.topics.display:  # else the panel's title says it
+        if state.query or not self.topics.display:  # else the panel's title shows it
             self.say(f"topics: {SORTED_BY[sorting]}")
 
     def file(self) -> str:
-        """The chosen topic's file, relative to the workspace; empty where it has none."""
+        """The selected topic's file, relative to the workspace; empty for none."""
         state = self.state
         table = state.table
         if table is None or not state.known:
@@ -342,37 +322,35 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
 
     @command(
         "e",
-        title="Edit the topic or file", footer="edit", rank=24,
-        needs=[Need(lambda here: here.file, "the selection is no file")],
+        title="Edit the topic", footer="edit", rank=24,
+        needs=[Need(lambda here: here.file, "the selection is not a file")],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
+        """Open the selected topic in $VISUAL or $EDITOR. The workbench waits, then shows the changes."""
         self.edit_file(self.file())
 
     def rescan(self) -> None:
-        """Look at every file again, and at the log."""
+        """Re-read all files and the decision log."""
         super().rescan()
         self.look()
 
     # Panels
 
     focus_topics = goes_to(
-        "topics", "1", "the topics", ": how well each does with its thresholds of today, worst first", rank=30
+        "topics", "1", "the topics", ": figures for each with its current thresholds, worst first", rank=30
     )
     focus_scores = goes_to(
         "scores", "2", "the scores",
-        " of the topic's labelled decisions; up and down choose another topic there", rank=30,
+        " of the topic's labelled decisions; up and down select another topic", rank=30,
     )  # fmt: skip
     focus_decisions = goes_to(
         "decisions", "3", "the decisions",
-        ": those that flip when a threshold is moved, else those nearest to the thresholds", rank=30,
+        ": those that flip when a threshold is moved, or those nearest the thresholds", rank=30,
     )  # fmt: skip
-
-    # What the keys depend on
 
     @property
     def glance(self) -> TuneSituation:
-        """While a threshold is moved, esc discards the move."""
+        """Includes ``moved``, because esc then discards the move."""
         before = super().glance
         return TuneSituation(panel=before.panel, question=before.question, moved=self.state.moved)
 

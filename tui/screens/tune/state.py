@@ -1,6 +1,6 @@
-"""What the tune screen knows: the log as a table, the chosen topic, its thresholds, what fitting said.
+"""The state of the tune screen: the decision table, the selected topic, its thresholds and fits.
 
-Nothing here touches a widget or waits for anything: a moved threshold is a few binary searches in the table.
+Nothing here touches a widget or blocks: a moved threshold costs a few binary searches in the table.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from engine.activation.policy import Thresholds
 from tui.screens.tune.changes import Changes
 from tui.screens.tune.decisions import Listing
-from tui.screens.tune.listing import LISTED, flipped, labelled_anew, nearest
-from tui.screens.tune.log import LogRead
+from tui.screens.tune.listing import LISTED, flipped, nearest, with_current_labels
+from tui.screens.tune.log import LogSnapshot
 from tui.screens.tune.plot import Plot
 from tui.screens.tune.thresholds import ThresholdName, first_held, moved
 from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from engine.activation.tuning.replay import Figures, Histogram
     from engine.activation.tuning.table import DecisionTable
 
-NOWHERE = Thresholds(None, None)
+NO_THRESHOLDS = Thresholds(None, None)
 
 
 class TuneState:
-    """The state of one tune screen."""
-
     def __init__(self, topic: str) -> None:
         self.table: DecisionTable | None = None
         self.overview: Mapping[str, Figures] = {}
@@ -51,23 +49,23 @@ class TuneState:
         self._relabelled = False
         self._binned: dict[tuple[str, int], Histogram] = {}
 
-    # The log.
+    # Log
 
     @property
     def loading(self) -> bool:
-        """Whether nothing was read yet."""
+        """Whether the first read is still running."""
         return self.table is None and not self.problem
 
     @property
     def known(self) -> bool:
-        """Whether the table knows the chosen topic."""
+        """Whether the table contains the selected topic."""
         return self.table is not None and self.topic in self.overview
 
-    def take(self, log: LogRead, *, relabelled: bool = False) -> None:
-        """Takes over the log as it was read; topic, selection and moves stay.
+    def take(self, log: LogSnapshot, *, relabelled: bool = False) -> None:
+        """Stores a newly read log; topic, selection and moved thresholds are kept.
 
         Args:
-            relabelled: Labels in it have changed, so that what was fitted to them is out of date.
+            relabelled: Labels have changed, so that fits are out of date.
         """
         table, overview = log.table, log.overview
         new = table is not self.table
@@ -88,26 +86,24 @@ class TuneState:
         self.sort()
 
     def sort(self) -> None:
-        """Puts the topics in order; the chosen one stays chosen while it is among them."""
+        """Sorts the topics; the selected one stays selected while it is listed."""
         self.names = ordered(self.overview, self.sorting, self.query)
         if self.topic not in self.names and self.names:
             self.choose(self.names[0])
 
     def next_sorting(self) -> Sorting:
-        """Sorts by the next thing."""
         self.sorting = SORTINGS[(SORTINGS.index(self.sorting) + 1) % len(SORTINGS)]
         self.sort()
         return self.sorting
 
     def filter(self, query: str) -> None:
-        """Keeps only the topics whose name holds the words."""
+        """Keeps only the topics whose name contains the query."""
         self.query = query
         self.sort()
 
-    # The topic and its thresholds.
+    # Topic and thresholds
 
     def choose(self, topic: str) -> None:
-        """Goes to another topic."""
         if topic != self.topic:
             self.topic = topic
             self._listed = None
@@ -117,56 +113,53 @@ class TuneState:
 
     @property
     def today(self) -> Thresholds:
-        """The thresholds of the chosen topic as they are."""
-        return self.table.today(self.topic) if self.table is not None and self.known else NOWHERE
+        """The current thresholds of the selected topic."""
+        return self.table.today(self.topic) if self.table is not None and self.known else NO_THRESHOLDS
 
     @property
     def now(self) -> Thresholds:
-        """The thresholds as they would be."""
+        """The moved thresholds, or the current ones."""
         return self.moves.get(self.topic, self.today)
 
     @property
     def moved(self) -> bool:
-        """Whether a threshold stands elsewhere than today."""
         return self.topic in self.moves
 
     def set(self, thresholds: Thresholds) -> None:
-        """Puts the thresholds somewhere."""
         if thresholds == self.today:
             self.moves.pop(self.topic, None)
         else:
             self.moves[self.topic] = thresholds
 
     def move(self, steps: int) -> bool:
-        """Moves the held threshold by hundredths; ``False`` where it cannot go any further."""
+        """Moves the held threshold by hundredths; ``False`` if it cannot move further."""
         thresholds = moved(self.now, self.held, steps)
         if thresholds == self.now:
             return False
         self.set(thresholds)
         return True
 
-    def hold_other(self) -> None:
-        """Lets the keys move the other threshold."""
+    def switch_held(self) -> None:
+        """Makes the keys move the other threshold."""
         self.held = "activate" if self.held == "gate" else "gate"
 
     def discard(self) -> None:
-        """Puts the thresholds back."""
         self.moves.pop(self.topic, None)
 
     @property
     def at_proposal(self) -> bool:
-        """Whether the thresholds stand where fitting would put them."""
+        """Whether the thresholds equal the fitted ones."""
         proposal = self.proposals.get(self.topic)
         return proposal is not None and proposal.thresholds is not None and proposal.thresholds == self.now
 
     @property
     def caution(self) -> str:
-        """What a fit warned of, while the thresholds stand where that is true; it outlives the proposal."""
+        """The fit's warning while it applies to the thresholds; it outlives the proposal."""
         warned = self._warned.get(self.topic)
         return replace(warned, thresholds=self.now).caution if warned is not None and self.moved else ""
 
     def take_fit(self, proposal: Proposal) -> None:
-        """Takes over what fitting says; puts the thresholds there where its topic is the chosen one."""
+        """Stores a fit and shows it if its topic is selected."""
         self.proposals[proposal.topic] = proposal
         if proposal.caution:
             self._warned[proposal.topic] = proposal
@@ -174,7 +167,7 @@ class TuneState:
             self.show_fit()
 
     def show_fit(self) -> None:
-        """Puts the thresholds where fitting would put them, or back to where they were before that."""
+        """Toggles between the fitted thresholds and those before the fit."""
         proposal = self.proposals[self.topic]
         if proposal.thresholds is None:
             return
@@ -184,10 +177,9 @@ class TuneState:
             self.before_fit[self.topic] = self.now
             self.set(proposal.thresholds)
 
-    # What is shown of it.
+    # Views
 
     def topics(self) -> TopicList:
-        """The list on the left."""
         return TopicList(
             names=self.names,
             figures=self.overview,
@@ -202,7 +194,7 @@ class TuneState:
         )
 
     def plot(self, bins: int) -> Plot:
-        """The scores in a number of bins, and where the thresholds stand."""
+        """The score histogram with ``bins`` bins, and the thresholds."""
         from engine.activation.tuning.replay import histogram  # noqa: PLC0415 — brings numpy
 
         key = (self.topic, bins)
@@ -217,11 +209,11 @@ class TuneState:
         if drawn:
             return ""
         if figures.labelled:
-            return "no threshold moves its decisions"
-        return "no labels yet: y and n give them" if figures.decisions else "no decisions yet"
+            return "thresholds do not affect its decisions"
+        return "no labels yet; label with y and n" if figures.decisions else "no decisions yet"
 
     def changes(self) -> Changes | None:
-        """The comparison of today's thresholds with the moved ones."""
+        """The comparison of current and moved thresholds."""
         from engine.activation.tuning.replay import alone_text, figures  # noqa: PLC0415 — likewise
 
         if self.table is None or not self.known:
@@ -240,7 +232,7 @@ class TuneState:
         )
 
     def list_decisions(self) -> Listing:
-        """The decisions that flip, or those nearest to a threshold; in one order while labels come in."""
+        """The decisions that flip, or those nearest to a threshold; labels do not change their order."""
         from engine.activation.tuning.replay import flips  # noqa: PLC0415 — likewise
 
         if self.table is None or not self.known:
@@ -250,9 +242,9 @@ class TuneState:
         if self._listed == state:
             found = None
             if self._relabelled and self.moved:
-                # What was labelled since moves up among the flips, so that it is well among twice as many.
+                # Decisions labelled since then move up among the flips; twice the limit still includes them.
                 found = flips(self.table, self.topic, self.today, self.now, limit=2 * LISTED)
-            self.listing = labelled_anew(self.table, self.listing, self.saving, found)
+            self.listing = with_current_labels(self.table, self.listing, self.saving, found)
         elif self.moved:
             found = flips(self.table, self.topic, self.today, self.now, limit=LISTED)
             self.listing = flipped(self.table, found, self.saving)

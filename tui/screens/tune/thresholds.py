@@ -1,4 +1,4 @@
-"""Moving a threshold by steps: between 0 and 1, “never” behind 1, and the lower never above the upper."""
+"""Moving a threshold in steps: from 0 to 1, then “never”; the lower never exceeds the upper."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tui.render.figures import score
 ThresholdName = Literal["gate", "activate"]
 
 STEP = 1
-"""Hundredths that a plain key moves a threshold."""
+"""Hundredths per key press."""
 FAST = 5
-"""Hundredths that the fast keys move it."""
+"""Hundredths per press of a fast key."""
 _WHOLE = 100
 _NEAR = 1e-6
 
 
 def stepped(threshold: float | None, steps: int) -> float | None:
-    """A threshold some hundredths on; one between two hundredths goes to the nearest in that direction first.
+    """Moves a threshold by hundredths; one between two hundredths snaps to the next one in that direction.
 
-    From 1 it goes to never (``None``), and from never back to 1, whatever the size of the step.
+    Above 1 comes never (``None``), and below never comes 1, whatever the step size.
     """
     if threshold is None:
         return None if steps > 0 else 1.0
@@ -35,7 +35,7 @@ def stepped(threshold: float | None, steps: int) -> float | None:
 
 
 def moved(thresholds: Thresholds, name: ThresholdName, steps: int) -> Thresholds:
-    """The pair with one threshold moved by some hundredths; it stops at the other one."""
+    """Moves one threshold by hundredths; it stops at the other one."""
     if name == "gate":
         gate = stepped(thresholds.gate, steps)
         if thresholds.activate is not None and (gate is None or gate > thresholds.activate):
@@ -48,7 +48,7 @@ def moved(thresholds: Thresholds, name: ThresholdName, steps: int) -> Thresholds
 
 
 def first_held(thresholds: Thresholds) -> ThresholdName:
-    """The threshold that the keys move at first: the upper one, unless there is only a lower one."""
+    """The threshold that the keys move first: the upper one, unless only the lower one is set."""
     return "gate" if thresholds.activate is None and thresholds.gate is not None else "activate"
 
 

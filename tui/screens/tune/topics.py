@@ -1,4 +1,4 @@
-"""Panel 1 of the tune screen: the topics with how well each does, and the same of all."""
+"""Panel 1 of the tune screen: the topics with their figures, and totals."""
 
 from __future__ import annotations
 
@@ -33,42 +33,39 @@ SORTED_BY: dict[Sorting, str] = {
     "name": "by name",
 }
 POOR = 0.7
-"""Precision, recall or F1 below which a figure is shown as error."""
+"""Precision, recall and F1 below this are shown in the error colour."""
 _COLUMNS: tuple[tuple[Column, int, int], ...] = (
     ("rates", 10, 12), ("calls", 7, 14), ("cost", 8, 16), ("labels", 8, 30),
 )  # fmt: skip
-"""Columns beside F1 with their cells, and the cells that a name keeps beside them."""
+"""Columns besides F1: width in cells, and the minimum width of the name next to them."""
 _FIGURES: tuple[tuple[Column, str, int], ...] = (
     ("rates", "prec", 4), ("rates", "rec", 4), ("f1", "F1", 4),
     ("calls", "gate/d", 6), ("cost", "cost/d", 7), ("labels", "labels", 7),
 )  # fmt: skip
-"""The figures of a topic in order: the column that they belong to, their heading, and their cells."""
+"""A topic's figures in order: column, heading, and width in cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicList:
-    """What stands in the list."""
-
     names: tuple[str, ...] = ()
     figures: Mapping[str, Figures] = field(default_factory=dict)
-    """How each does with its thresholds of today."""
+    """Each topic's figures with its current thresholds."""
     total: Figures | None = None
-    """All topics as one; ``None`` while nothing is known."""
+    """Totals over all topics; ``None`` until the log is read."""
     moved: frozenset[str] = frozenset()
-    """Topics with a move that is not applied."""
+    """Topics with moved, unapplied thresholds."""
     selected: int = 0
     """Index into ``names``."""
     sorting: Sorting = "worst"
     query: str = ""
     left_out: int = 0
-    """Logged decisions that today's preset cannot replay."""
+    """Logged decisions that the current preset cannot replay."""
     loading: bool = True
     problem: str = ""
-    """Why nothing can be shown."""
 
 
 def ordered(figures: Mapping[str, Figures], sorting: Sorting, query: str = "") -> tuple[str, ...]:
-    """The topics that hold the words, sorted; those without the figure that decides come last."""
+    """The matching topics, sorted; those without the figure sorted by come last."""
     kept = [name for name in figures if query.casefold() in name.casefold()]
     keys: dict[Sorting, Callable[[Figures], tuple[float, ...]]] = {
         "worst": lambda each: (each.f1 is None, each.f1 or 0.0, -each.labelled, -each.decisions),
@@ -82,22 +79,22 @@ def ordered(figures: Mapping[str, Figures], sorting: Sorting, query: str = "") -
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """How wide the name is, and which columns there are."""
+    """The width of the name and the columns shown."""
 
     name: int
     shown: frozenset[Column]
 
 
 def _plan(width: int, longest: int, sorting: Sorting) -> _Columns:
-    """The columns that fit beside F1: names give way to them, down to some cells.
+    """The columns that fit beside F1; names shrink for them, down to a minimum.
 
-    What the list is sorted by comes before all others, however narrow it is.
+    The column sorted by comes first, however narrow the list is.
     """
     room = width - 1 - 5
     wanted = max(12, min(longest, 30))
     shown: set[Column] = {"f1"}
-    for column, cells, least in sorted(_COLUMNS, key=lambda each: each[0] != sorting):
-        if room - cells < min(least if column != sorting else 12, wanted):
+    for column, cells, minimum in sorted(_COLUMNS, key=lambda each: each[0] != sorting):
+        if room - cells < min(minimum if column != sorting else 12, wanted):
             break
         shown.add(column)
         room -= cells
@@ -105,11 +102,11 @@ def _plan(width: int, longest: int, sorting: Sorting) -> _Columns:
 
 
 def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles, *, focused: bool) -> Drawn:
-    """Lays the list out in ``height`` lines of ``width`` cells.
+    """Draws the list in ``height`` lines of ``width`` cells.
 
     Args:
-        top: The first row that was visible last time, so that the list moves no more than it must.
-        focused: Whether the panel has the keys; the selection mark says so.
+        top: The first visible row of the last drawing, to scroll as little as possible.
+        focused: Whether the panel has the focus; it changes the selection mark.
     """
     note = _note(view, width, roles)
     if note:
@@ -120,7 +117,7 @@ def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles
     room = max(1, height - 1 - len(foot))
     lines = [_heading(plan, roles)]
     if not view.names:
-        lines.append(Row().gap().add("no topic holds these words", roles.muted))
+        lines.append(Row().gap().add("no matching topics", roles.muted))
         top = number = 0
     else:
         number = min(len(view.names), room)
@@ -138,14 +135,14 @@ def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles
 
 
 def _note(view: TopicList, width: int, roles: Roles) -> list[Row]:
-    """What stands where there are no topics."""
+    """The note shown when there are no topics; empty if there are some."""
     if view.problem:
         return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     if view.loading:
         return [Row(("reading the decision log …", roles.faint))]
     if view.figures:
         return []
-    words = "There are no topics yet. Each is a file in topics/ with its triggers."
+    words = "No topics yet. Each topic is a file in topics/ that defines its triggers."
     return wrap([(words, roles.muted)], width)
 
 
@@ -176,7 +173,7 @@ def _topic(view: TopicList, name: str, plan: _Columns, roles: Roles, mark: Style
 
 
 def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong: bool = False) -> Row:
-    """The numbers of a topic, or of all, behind its name; dimmed where they rest on few labels."""
+    """Appends a topic's figures or the totals; dimmed if there are few labels."""
     thin = figures.labelled < FEW
 
     calls, cost = figures.gate_calls_per_day, figures.cost_usd_per_day
@@ -190,32 +187,32 @@ def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong
         rate(figures.recall),
         rate(figures.f1, roles.strong if strong else roles.normal),
         (per_day(calls), roles.gate if calls else roles.faint),
-        (a_day(cost), roles.normal if cost else roles.faint),
+        (cost_per_day(cost), roles.normal if cost else roles.faint),
         (count(figures.labelled), roles.muted),
     )
     return _columned(row, pieces, plan)
 
 
 def rate_text(value: float | None) -> str:
-    """Precision, recall or F1 as ``.81``; a dash where there is none."""
+    """Precision, recall or F1 as ``.81``; a dash if undefined."""
     return "–" if value is None else score(value)
 
 
 def per_day(value: float) -> str:
-    """A number of times a day: ``14``, ``3.2``, ``.4``, ``0``."""
+    """A daily rate: ``14``, ``3.2``, ``.4``, ``0``."""
     if value >= 9.95:
         return count(round(value))
     text = f"{value:.1f}"
     return "0" if value <= 0 else "<.1" if text == "0.0" else text.removeprefix("0").removesuffix(".0")
 
 
-def a_day(cost: float) -> str:
-    """Dollars a day in at most seven cells, up to a hundred thousand."""
+def cost_per_day(cost: float) -> str:
+    """Dollars per day in at most seven cells, up to $100,000."""
     return "~$0" if 0 < cost < 0.0001 else f"${cost:,.0f}" if cost >= 1000 else dollars(max(cost, 0.0))
 
 
 def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row]:
-    """All topics as one, and where their labels come from."""
+    """Totals, and where the labels come from."""
     total = view.total
     if total is None:
         return []
@@ -223,9 +220,9 @@ def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row
     name = f"all {count(len(view.figures))}"
     rows.append(_figures(Row().gap().fit(name, plan.name, roles.normal), total, plan, roles, strong=True))
     labels = Row().gap().add(plural(total.labelled, "label"), roles.normal)
-    of = f" of {plural(total.decisions, 'decision')}"
-    if labels.cells + len(of) <= width:
-        labels.add(of, roles.muted)
+    decisions = f" of {plural(total.decisions, 'decision')}"
+    if labels.cells + len(decisions) <= width:
+        labels.add(decisions, roles.muted)
     left_out = f" · {count(view.left_out)} not replayed"
     if view.left_out and labels.cells + len(left_out) <= width:
         labels.add(left_out, roles.faint)
@@ -238,22 +235,22 @@ def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row
 
 
 class TopicsPanel(LinesPanel):
-    """The topics in order, with their sum below; it lays itself out for its whole size."""
+    """The sorted topics, with totals below."""
 
     name_of = "topics"
     number = "1"
     words = "topics"
     signs = (
-        ("◂▸", "a threshold of this topic is moved and not applied"),
-        (".99", "dimmed: fewer than 20 labels, so the figures say little"),
-        ("–", "nothing to judge: no labels, or nothing would be active"),
+        ("◂▸", "moved thresholds, not applied yet"),
+        (".99", "dimmed: fewer than 20 labels, so the figures are unreliable"),
+        ("–", "undefined: no labels, or nothing would be active"),
     )
     view = TopicList()
-    standing = ""
+    threshold_line = ""
     _drawn = Drawn(())
 
     class Chosen(Message):
-        """A topic was chosen with the mouse."""
+        """A topic was clicked."""
 
         def __init__(self, index: int) -> None:
             super().__init__()
@@ -263,15 +260,15 @@ class TopicsPanel(LinesPanel):
     def row_count(self) -> int:
         return len(self.view.names)
 
-    def show(self, view: TopicList, standing: str = "") -> None:
-        """Shows another state; ``standing`` is where the thresholds are, if no other panel shows it."""
-        if (view, standing) != (self.view, self.standing):
-            self.view, self.standing = view, standing
+    def show(self, view: TopicList, threshold_line: str = "") -> None:
+        """Shows a new state; ``threshold_line`` gives the thresholds if no other panel shows them."""
+        if (view, threshold_line) != (self.view, self.threshold_line):
+            self.view, self.threshold_line = view, threshold_line
             self.summarise()
             self.changed()
 
     def target(self, motion: Motion) -> int:
-        """The row that a movement leads to, -1 in an empty list; the screen chooses its topic at once."""
+        """The row that a motion leads to; -1 in an empty list."""
         last = len(self.view.names) - 1
         return min(max(moved(motion, self.view.selected, last, max(1, self.size.height // 2)), 0), last)
 
@@ -280,13 +277,13 @@ class TopicsPanel(LinesPanel):
         return "\n".join(line.text.rstrip() for line in drawn.lines)
 
     def summarise(self) -> None:
-        """By what they are sorted or what they hold; the keys."""
+        """Shows the sort order or match count beside the title, and the keys below."""
         view = self.view
         beside = SORTED_BY[view.sorting] if view.names else ""
         if view.query:
             beside = f"{count(len(view.names))} of {count(len(view.figures))}"
         keys = f"/{view.query}" if view.query else "s sort · / filter" if view.figures else ""
-        below = [part for part in (self.standing, keys) if part]
+        below = [part for part in (self.threshold_line, keys) if part]
         self.set_frame(beside, joined_within(below, self.size.width - 2))
 
     def draw(self, width: int, height: int) -> list[Row]:
@@ -296,7 +293,6 @@ class TopicsPanel(LinesPanel):
         return list(self._drawn.lines)
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses the topic on that line."""
         offset, drawn = event.get_content_offset(self), self._drawn
         if offset is not None and drawn.first <= offset.y < drawn.first + drawn.count:
             self.post_message(self.Chosen(drawn.top + offset.y - drawn.first))

@@ -1,1 +1,1 @@
-"""The first screen: feed, activation, digest, ledger, budget, and the line to type in."""
+"""The first screen: feed, activation, digest, ledger, budget and the input line."""

@@ -1,4 +1,4 @@
-"""Panel 2: which topics fired for the message shown, and why."""
+"""Panel 2: which topics fired for the message shown and why."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from tui.render.table import NEAR_MISSES, SIGNS, Table, tabulate
 
 
 class ActivationPanel(LinesPanel):
-    """The trace of one message with a selected topic; it lays itself out for its whole size."""
+    """The trace of one message, with a selected topic."""
 
     name_of = "activation"
     number = "2"
     words = "activation"
     signs = (
-        (SIGNS["active"], "active: it is in the prompt"),
+        (SIGNS["active"], "active: in the prompt"),
         (SIGNS["dropped"], "dropped by tiers 1 and 2"),
-        (SIGNS["rejected"], "the gate said no"),
-        (SIGNS["failed"], "the gate gave no answer"),
-        (SIGNS["manual"], "only by hand, or switched off"),
-        ("│", "across the gauge: from here the gate is asked, from here it is active"),
+        (SIGNS["rejected"], "rejected by the gate"),
+        (SIGNS["failed"], "the gate did not answer"),
+        (SIGNS["manual"], "manual only, or disabled"),
+        ("│", "on the gauge: the thresholds for asking the gate and for active"),
     )
 
     class Moved(Message):
-        """Another topic is selected."""
+        """The selected topic changed."""
 
     shown = Shown()
     query_text = ""
     table = Table()
     _unfolded = False
     drawn = Drawn(())
-    """Where on the panel the rows of the table are."""
+    """The last drawing: where on the panel the table's rows are."""
 
     def _tabulate(self, topic: str = "") -> None:
-        """Makes the table anew and selects a topic, or the first row."""
+        """Rebuilds the table and selects a topic, or the first row."""
         near = max(NEAR_MISSES, (self.size.height - 20) // 2)
         table = tabulate(self.shown.trace, query=self.query_text, unfolded=self._unfolded, near=near)
         names = [row.topic for row in table.rows]
@@ -50,7 +50,6 @@ class ActivationPanel(LinesPanel):
 
     @property
     def selected(self) -> TopicTrace | None:
-        """The selected topic's row."""
         table = self.table
         return table.rows[table.selected] if table.rows else None
 
@@ -59,7 +58,7 @@ class ActivationPanel(LinesPanel):
         return len(self.table.rows)
 
     def show(self, shown: Shown) -> None:
-        """Shows another message, or more about this one; on the same message the topic stays selected."""
+        """Shows a message; if it is the same one with more detail, the topic stays selected."""
         same = shown.text == self.shown.text and shown.key == self.shown.key
         topic = self.selected.topic if same and self.selected is not None else ""
         self.shown = shown
@@ -69,7 +68,7 @@ class ActivationPanel(LinesPanel):
         self._changed()
 
     def filter(self, query: str) -> None:
-        """Keeps only the topics whose name holds the words."""
+        """Keeps only the topics whose name contains the query."""
         self.query_text, self.drawn = query, Drawn(())
         self._tabulate()
         self._changed()
@@ -86,12 +85,11 @@ class ActivationPanel(LinesPanel):
         self.select(target)
 
     def select(self, index: int) -> None:
-        """Selects a row of the table."""
         self.table = replace(self.table, selected=max(0, min(index, len(self.table.rows) - 1)))
         self._changed()
 
     def detail(self, width: int) -> list[str]:
-        """The explanation as plain lines, for the clipboard."""
+        """The explanation as plain text lines, for the clipboard."""
         row = self.selected
         return [line.text for line in detail(self.shown, row, width, self.roles)] if row is not None else []
 
@@ -99,7 +97,7 @@ class ActivationPanel(LinesPanel):
         return "\n".join(self.detail(100))
 
     def _changed(self) -> None:
-        source = {"draft": "trying", "kept": "tried · esc follows again"}.get(self.shown.source, "")
+        source = {"draft": "trying", "kept": "tried · esc back to the feed"}.get(self.shown.source, "")
         self.set_frame(source, f"/{self.query_text}" if self.query_text else "")
         self.changed()
         self.post_message(self.Moved())
@@ -111,12 +109,11 @@ class ActivationPanel(LinesPanel):
         return list(self.drawn.lines)
 
     def on_resize(self) -> None:
-        """Another height has room for more topics that hit nothing."""
+        """Rebuilds the table: the height decides how many near misses fit."""
         self._tabulate(self.selected.topic if self.selected is not None else "")
         super().on_resize()
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects the topic on that line."""
         offset, drawn = event.get_content_offset(self), self.drawn
         if offset is not None and drawn.first <= offset.y < drawn.first + drawn.count:
             self.select(drawn.top + offset.y - drawn.first)

@@ -1,4 +1,4 @@
-"""Panel 1: what came in and what happened, newest last, followed until a person looks at something else."""
+"""Panel 1: messages and events, newest last; it follows the newest until the user moves the selection."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tui.render.safe import first_line
 from tui.render.shown import MESSAGES
 
 KINDS: dict[FeedKind, tuple[str, str]] = {
-    "user": ("←", "what reached the agent"),
-    "agent": ("→", "what the agent wrote"),
+    "user": ("←", "a message to the agent"),
+    "agent": ("→", "a message from the agent"),
     "tool": ("⚒", "a tool call"),
     "system": ("·", "a system message"),
     "memory": ("◆", "a memory operation"),
     "file": ("✎", "a file changed"),
-    "topics": ("↻", "topics were read again"),
+    "topics": ("↻", "topics reloaded"),
     "cron": ("◷", "a schedule fired"),
-    "webhook": ("⇣", "a webhook came in"),
+    "webhook": ("⇣", "a webhook arrived"),
     "commit": ("±", "a commit"),
-    "flush": ("⇲", "notes of turns that leave the window"),
-    "job": ("↺", "a job was done"),
-    "hook": ("⇥", "an agent was told something, or its session captured"),
-    "error": ("!", "something failed"),
+    "flush": ("⇲", "notes flushed from turns leaving the window"),
+    "job": ("↺", "a job ran"),
+    "hook": ("⇥", "an injection into an agent, or a captured session"),
+    "error": ("!", "an error"),
 }
-"""A sign per kind of row, and what it means."""
+"""The sign of each kind of row and its meaning."""
 
 WIDE = 60
-"""Cells from which a row has room for the date."""
+"""Minimum width in cells for rows to include the date."""
 
 
 def feed_row(
@@ -45,10 +45,9 @@ def feed_row(
     """Draws a row of at most ``width`` cells.
 
     Args:
-        width: Cells, without the selection mark.
-        query: The filter's words, marked where they stand.
-        today: The day of the newest row; where there is no room for both, rows of other days show theirs
-            instead of the time.
+        width: Excludes the selection mark.
+        query: Filter text to highlight.
+        today: The day of the newest row; when narrow, rows from other days show the day instead of the time.
     """
     glyph, words, note_style = _styles(entry.kind, roles)
     if chosen:
@@ -72,13 +71,13 @@ def feed_row(
 
 
 def matches(entry: FeedEntry, query: str) -> bool:
-    """Whether a row holds the filter's words: in its text or its note."""
+    """Whether a row's text or note contains the filter text."""
     query = query.casefold()
     return query in entry.text[:4000].casefold() or query in entry.note.casefold()
 
 
 def _styles(kind: FeedKind, roles: Roles) -> tuple[Style, Style, Style]:
-    """The styles of sign, words and note."""
+    """The styles of sign, text and note."""
     if kind == "user":
         return roles.tier2, roles.normal, roles.active
     if kind == "agent":
@@ -93,7 +92,7 @@ def _styles(kind: FeedKind, roles: Roles) -> tuple[Style, Style, Style]:
 
 
 class FeedPanel(RowList[FeedEntry]):
-    """The feed. While ``following`` the selection is the newest message and the tail is in view."""
+    """The feed. While ``following``, the newest message is selected and the tail is in view."""
 
     name_of = "feed"
     number = "1"
@@ -110,7 +109,6 @@ class FeedPanel(RowList[FeedEntry]):
         return feed_row(item, width, self.roles, self.query_text, chosen, self.today)
 
     def finds(self, item: FeedEntry, query: str) -> bool:
-        """By text and note."""
         return matches(item, query)
 
     def empty(self, width: int) -> list[Row]:
@@ -118,17 +116,17 @@ class FeedPanel(RowList[FeedEntry]):
         if not self.loaded:
             return [Row(("reading …", roles.faint))]
         if self.query_text:
-            return [Row(("nothing holds these words", roles.muted))]
+            return [Row(("no matches", roles.muted))]
         return [
             Row(("nothing yet", roles.normal)),
             Row(),
             *wrap([("Turns appear here as agents write them.", roles.muted)], width),
             Row(),
-            *wrap([(":import claude-code", roles.accent), (" brings old sessions.", roles.muted)], width),
+            *wrap([(":import claude-code", roles.accent), (" imports past sessions.", roles.muted)], width),
         ]
 
     def summarise(self) -> None:
-        """Counts beside the title, the state of following below."""
+        """Shows counts beside the title and the position below."""
         total, rows = len(self.items), self.row_count
         beside = f"{count(rows)} of {count(total)}" if self.query_text else ""
         if self.query_text:
@@ -147,7 +145,7 @@ class FeedPanel(RowList[FeedEntry]):
             self.follow()
 
     def taken(self, start: int) -> None:
-        """Looks for a newer day, among the new rows alone where the feed has only grown."""
+        """Updates the newest day, looking only at new rows when the feed has only grown."""
         times = [item.at for item in self.items[start:]]
         if start and self.newest is not None:
             times.append(self.newest)
@@ -158,7 +156,7 @@ class FeedPanel(RowList[FeedEntry]):
             self.forget_drawn()
 
     def filter(self, query: str) -> None:
-        """Keeps only the rows that hold the words; following goes on among them."""
+        """Filters the rows; following continues among the matches."""
         super().filter(query)
         if self.following:
             self.follow()
@@ -174,13 +172,13 @@ class FeedPanel(RowList[FeedEntry]):
         self.summarise()
 
     def select(self, index: int, *, by_hand: bool = True) -> None:
-        """Moves the selection; a hand on it ends the following."""
+        """Moves the selection; doing so by hand stops following."""
         if by_hand:
             self.following = False
         super().select(index, by_hand=by_hand)
 
     def move(self, motion: Motion) -> None:
-        """Moves the selection; to the last line means to follow again."""
+        """Moves the selection; going to the last row resumes following."""
         if motion is Motion.LAST and not self.query_text:
             self.follow()
         else:
@@ -194,7 +192,7 @@ class FeedPanel(RowList[FeedEntry]):
             self.scroll_to(y=min(tail, max(self.cursor, 0)), animate=False, force=True)
 
     def on_mouse_scroll_up(self) -> None:
-        """Who scrolls back wants to stay there."""
+        """Stops following when the user scrolls back."""
         self.following = False
         self.summarise()
 

@@ -1,4 +1,4 @@
-"""The first screen: what came in, what fired and why, what the prompt holds, how full it is (design 8)."""
+"""The first screen: messages, fired topics, prompt contents and token budget (design 8)."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from tui.screens.harvest.run import HarvestRun
 
 FOLDED = frozenset({"digest", "ledger", "budget"})
-"""Panels that share a line each where there is no room for them."""
+"""Panels reduced to one line each on small screens."""
 PATIENCE_S = 0.12
 """How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
 FULL = (100, 32)
-"""Columns and lines from which all five panels have room."""
+"""Minimum columns and lines to show all five panels."""
 LOW = 20
-"""Lines below which the folded panels are left out as well."""
+"""Lines below which the folded panels are hidden too."""
 
 
 class WorkbenchLayout(FullScreen):
-    """The screen. State comes in as messages and is handed to the panels; keys come in as commands."""
+    """The screen. State arrives as messages and is passed to the panels; keys arrive as commands."""
 
     AUTO_FOCUS = "#feed"
     area = "body"
@@ -64,13 +64,13 @@ class WorkbenchLayout(FullScreen):
         self.progress: IndexProgress | None = None
         self.questions = Questions(self, clock, self.conductor.answer, self.lay_out)
         self.searched = ""
-        """What was searched for last."""
+        """The last search query."""
         self.harvesting: HarvestRun | None = None
         self.filtering: str = "feed"
         self.outputs: dict[threading.Event, OutputPage] = {}
-        """The pages of the commands that run, by what stops each."""
+        """Pages of running commands, by the event that stops each."""
         self.followers: list[Callable[[], None]] = []
-        """Called when another message is shown, or more about it."""
+        """Called when the shown message or its details change."""
         self._typing: Timer | None = None
         self._patience: Timer | None = None
 
@@ -92,7 +92,6 @@ class WorkbenchLayout(FullScreen):
             yield self.memory
 
     def below(self) -> ComposeResult:
-        """The line."""
         yield self.prompt
 
     def begin(self) -> None:
@@ -102,22 +101,21 @@ class WorkbenchLayout(FullScreen):
 
     @property
     def waiting(self) -> bool:
-        """Whether a burst or a pause in typing is being waited for."""
+        """Whether a burst or a pause in typing is still pending."""
         return super().waiting or self._typing is not None
 
     def end(self) -> None:
-        """Lets go of the engine."""
         self.conductor.stop()
 
     # What is on the screen
 
     @property
     def compact(self) -> bool:
-        """Whether panels 3 to 5 are folded into one."""
+        """Whether panels 3 to 5 are folded."""
         return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
+        """Arranges the panels for the current size."""
         size, zoom = self.app.size, self.zoomed
         low = size.height < LOW
         upper, lower = ("feed", "activation"), ("digest", "ledger", "budget")
@@ -140,17 +138,17 @@ class WorkbenchLayout(FullScreen):
         self.update_footer()
 
     def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen; those that are folded into one are none of them."""
+        """The visible panels, without folded ones."""
         if self.zoomed is not None:
             return (self.zoomed,)
         return tuple(name for name in self.panels if not (self.compact and name in FOLDED))
 
     def home(self) -> str:
-        """The panel that gets the keys when the one that had them is folded away."""
+        """The panel that gets the focus when the focused one is folded."""
         return "activation"
 
     def show_bars(self) -> None:
-        """Header, folded panel and footer; the header of a screen that lies over this one as well."""
+        """Updates headers (of covering screens too), folded panels and footer."""
         compiled = self.budget.compiled
         for header in bars(self, Header):
             header.show(self.status, compiled, self.progress)
@@ -161,20 +159,20 @@ class WorkbenchLayout(FullScreen):
 
     @property
     def selected_topic(self) -> str:
-        """The topic that is selected; empty where none is."""
+        """The selected topic; empty for none."""
         row = self.activation.selected
         return row.topic if row is not None else ""
 
     @property
     def selected_sha256(self) -> str:
-        """The SHA-256 by which the ledger knows the selected conversation; empty where none is."""
+        """The SHA-256 of the selected ledger entry; empty for none."""
         item = self.ledger_panel.selected
         return item.sha256 if item is not None else ""
 
     # Which message is shown
 
     def show_message(self, shown: Shown) -> None:
-        """Shows another message, or more about it, wherever it is shown."""
+        """Shows a message, or more detail about it, in all panels and on covering screens."""
         self.shown = shown
         self.activation.show(shown)
         if shown.compiled is not None or not shown.pending:
@@ -184,7 +182,7 @@ class WorkbenchLayout(FullScreen):
             follower()
 
     def show_row(self) -> None:
-        """Shows the selected row of the feed; its trace follows when it is there."""
+        """Shows the selected feed row; its trace follows once fetched."""
         entry = self.feed.selected
         if entry is None:
             self.show_message(Shown())
@@ -229,12 +227,11 @@ class WorkbenchLayout(FullScreen):
                 Shown(source, tried.text, None, tried.trace, tried.compiled, problem=tried.problem)
             )
 
-    # What comes in from the engine
+    # Events from the engine
 
     def heard(self, burst: Burst) -> None:
-        """Something happened: reads again what it changed."""
         self.conductor.read(burst.parts)
-        # What search finds stands in the prompt.
+        # Search results are part of the prompt, so a newly indexed file can change it.
         if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
             self.conductor.fetch(self.shown.key)
         self.questions.heard(burst.asked, burst.closed)
@@ -254,13 +251,9 @@ class WorkbenchLayout(FullScreen):
             self.ledger_panel.show_view(read.ledger)
         if read.status is not None:
             self.status = read.status
-            again = read.status.told_again
-            things = plural(
-                again, "thing you said more than once waits", "things you said more than once wait"
-            )
-            self.prompt.remind(f"{things} for your word" if again else "", self.key_of("open_rules"))
+            repeated = read.status.told_again
+            reminder = plural(repeated, "repeated instruction to review", "repeated instructions to review")
+            self.prompt.remind(reminder if repeated else "", self.key_of("open_rules"))
         if read.feed is not None:
             self.feed.show(read.feed)
         self.show_bars()
-
-    # What a person does

@@ -1,4 +1,4 @@
-"""The ledger: one line per conversation that was harvested, or was not, and why."""
+"""The ledger panel: one line per transcript, with what its harvest found or why it failed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 
 WIDE = 60
-"""Cells from which a row has room for what the entry brought, or why it failed."""
+"""Minimum width in cells for rows to include the items found or the error."""
 
 _DATED = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]")
-"""The date that names begin with; the row has it already."""
+"""The date that names start with; the row already shows it."""
 
 _STATES: dict[str, tuple[str, str]] = {
     "harvested": ("✓", "harvested"),
@@ -28,19 +28,18 @@ _STATES: dict[str, tuple[str, str]] = {
 
 
 def state_of(row: LedgerRow) -> tuple[str, str]:
-    """A sign and a word for an entry's status."""
+    """The sign and word for an entry's status."""
     return _STATES.get(row.status, ("?", first_line(row.status) or "unknown"))
 
 
 def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen: bool = False) -> Row:
-    """Draws an entry in at most ``width`` cells; arguments as ``feed_row``."""
     sign, word = state_of(row)
     style = _style(row, roles)
     fact = count(row.items_total) if row.status == "harvested" else word
     words = roles.strong if chosen else roles.normal if row.status == "harvested" else roles.muted
     line = Row((f"{sign} ", style), (f"{day_of(row.at)}  ", roles.muted))
-    known = _DATED.sub("", first_line(row.name)) or first_line(row.name) or row.sha256[:12]
-    name = clip(known, max(4, width - line.cells - len(fact) - 1))
+    label = _DATED.sub("", first_line(row.name)) or first_line(row.name) or row.sha256[:12]
+    name = clip(label, max(4, width - line.cells - len(fact) - 1))
     if width >= WIDE:
         name = clip(name, width * 2 // 5)
     for piece, piece_style in marked(name, found(name, query), words, roles.accent + Style(underline=True)):
@@ -54,19 +53,19 @@ def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen
 
 
 def matches(row: LedgerRow, query: str) -> bool:
-    """Whether an entry holds the filter's words."""
+    """Whether an entry's name, error, hash or status contains the filter text."""
     query = query.casefold()
     return any(query in text.casefold() for text in (row.name, row.error, row.sha256, *state_of(row)))
 
 
 def items_text(row: LedgerRow) -> str:
-    """``3 facts · 2 decisions``; what an entry brought, largest first."""
+    """An entry's item counts, largest first: ``3 facts · 2 decisions``."""
     ordered = sorted(row.items.items(), key=lambda item: (-item[1], item[0]))
     return " · ".join(f"{count(number)} {name.replace('_', ' ')}" for name, number in ordered if number)
 
 
 def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
-    """Everything an entry says, for its own page."""
+    """All fields of an entry, for its own page."""
     sign, word = state_of(row)
     lines = [
         Row(
@@ -79,7 +78,7 @@ def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
         Row(("sha256     ", roles.muted), (row.sha256, roles.normal)),
         Row(
             ("file       ", roles.muted),
-            ("reclaimed after the harvest" if row.deleted else "kept", roles.normal),
+            ("reclaimed after harvest" if row.deleted else "kept", roles.normal),
         ),
     ]
     if row.error:
@@ -93,7 +92,7 @@ def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
 
 
 def ledger_summary(view: LedgerView) -> list[tuple[str, int, str]]:
-    """Sign, number and word of every status that occurs, good news first."""
+    """Sign, number and word of every status present, successes first."""
     numbers: dict[tuple[str, str], int] = {}
     for row in view.entries:
         state = state_of(row)
@@ -106,31 +105,28 @@ def ledger_summary(view: LedgerView) -> list[tuple[str, int, str]]:
 
 
 def ledger_note(view: LedgerView, roles: Roles, width: int) -> list[Row]:
-    """What stands where there are no entries."""
+    """The note shown when there are no entries."""
     if view.problem:
         return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     return [
         Row(("nothing harvested yet", roles.normal)),
         Row(),
-        *wrap(
-            [("Each conversation gets an entry here when knowledge is taken from it.", roles.muted)], width
-        ),
+        *wrap([("Each transcript gets an entry here when it is harvested.", roles.muted)], width),
     ]
 
 
 def failed(view: LedgerView) -> int:
-    """How many harvests failed."""
     return sum(1 for row in view.entries if row.status == "harvest-failed")
 
 
 def ledger_line(view: LedgerView) -> str:
-    """``214, 1 failed`` for the border."""
+    """The counts in the border: ``214, 1 failed``."""
     failures = failed(view)
     return count(len(view.entries)) + (f", {count(failures)} failed" if failures else "")
 
 
 def failure(view: LedgerView) -> str:
-    """The newest failure in words; empty when there was none."""
+    """The newest failure's name and error; empty without failures."""
     row = next((row for row in view.entries if row.status == "harvest-failed"), None)
     return "" if row is None else f"{first_line(row.name)}: {first_line(row.error) or 'failed'}"
 
@@ -142,7 +138,7 @@ def _style(row: LedgerRow, roles: Roles) -> Style:
 
 
 class LedgerPanel(KeyedRows[LedgerRow]):
-    """The ledger, newest entry first; the selected entry's items or error stand at the lower edge."""
+    """The ledger, newest entry first; the lower border shows the selected entry's items or error."""
 
     name_of = "ledger"
     number = "4"
@@ -151,7 +147,6 @@ class LedgerPanel(KeyedRows[LedgerRow]):
     view: LedgerView | None = None
 
     def show_view(self, view: LedgerView) -> None:
-        """Shows another state of the ledger."""
         self.view = view
         self.show_items(view.entries)
 
@@ -162,18 +157,17 @@ class LedgerPanel(KeyedRows[LedgerRow]):
         return ledger_row(item, width, self.roles, self.query_text, chosen)
 
     def finds(self, item: LedgerRow, query: str) -> bool:
-        """By name, error, status and hash."""
         return matches(item, query)
 
     def empty(self, width: int) -> list[Row]:
         if self.view is None:
             return [Row(("reading …", self.roles.faint))]
         if self.query_text and self.view.entries:
-            return [Row(("nothing holds these words", self.roles.muted))]
+            return [Row(("no matches", self.roles.muted))]
         return ledger_note(self.view, self.roles, width)
 
     def summarise(self) -> None:
-        """Totals beside the title; what the selected entry brought, or why it failed, below."""
+        """Shows totals beside the title and the selected entry's items or error below."""
         if self.view is None:
             return
         if self.query_text:
@@ -188,7 +182,6 @@ class LedgerPanel(KeyedRows[LedgerRow]):
         self.set_frame(beside, below, error=row.status == "harvest-failed")
 
     def selected_text(self) -> str:
-        """Name, hash and error."""
         row = self.selected
         if row is None:
             return ""

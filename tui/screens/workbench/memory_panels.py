@@ -1,4 +1,4 @@
-"""Panels 3 and 5, and the panel that folds 3 to 5 into a line each where there is no room for them."""
+"""Panels 3 and 5, and the panel that shows 3 to 5 as one line each on small screens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.screens.workbench.ledger import failure, ledger_summary
 
 
 class DigestPanel(LinesPanel):
-    """Panel 3: the digest that every prompt gets, or that it is off."""
+    """Panel 3: the digest included in every prompt, or a note that it is off."""
 
     name_of = "digest"
     number = "3"
@@ -24,7 +24,6 @@ class DigestPanel(LinesPanel):
     view: DigestView | None = None
 
     def show(self, view: DigestView) -> None:
-        """Shows another state of the digest."""
         self.view = view
         state, error = digest_state(view)
         self.set_frame(below=state, error=error)
@@ -39,7 +38,7 @@ class DigestPanel(LinesPanel):
 
 
 class BudgetPanel(LinesPanel):
-    """Panel 5: what takes how much of the prompt."""
+    """Panel 5: the tokens that each section of the prompt uses."""
 
     name_of = "budget"
     number = "5"
@@ -48,7 +47,6 @@ class BudgetPanel(LinesPanel):
     compiled: Compiled | None = None
 
     def show(self, compiled: Compiled | None) -> None:
-        """Shows another prompt."""
         if compiled is not None and compiled is self.compiled:
             return
         self.compiled = compiled
@@ -64,7 +62,7 @@ class BudgetPanel(LinesPanel):
 
 
 class MemoryPanel(LinesPanel, can_focus=False):
-    """Panels 3 to 5 folded: one line each. It has no keys of its own."""
+    """Panels 3 to 5 folded to one line each; it has no keys of its own."""
 
     name_of = "digest"
     words = "memory"
@@ -74,15 +72,9 @@ class MemoryPanel(LinesPanel, can_focus=False):
     compiled: Compiled | None = None
 
     def first_frame(self) -> None:
-        self.set_frame(below="3 4 5 opens one")
+        self.set_frame(below="3 4 5 open")
 
-    def show(
-        self,
-        digest: DigestView | None,
-        ledger: LedgerView | None,
-        compiled: Compiled | None,
-    ) -> None:
-        """Shows the three at once."""
+    def show(self, digest: DigestView | None, ledger: LedgerView | None, compiled: Compiled | None) -> None:
         if (digest, ledger) != (self.digest, self.ledger) or compiled is not self.compiled:
             self.digest, self.ledger, self.compiled = digest, ledger, compiled
             self.changed()
@@ -94,7 +86,6 @@ class MemoryPanel(LinesPanel, can_focus=False):
 def memory_lines(
     digest: DigestView | None, ledger: LedgerView | None, compiled: Compiled | None, width: int, roles: Roles
 ) -> list[Row]:
-    """Panels 3 to 5 in one line each, for screens without room for them."""
     return [
         _digest_line(digest, width, roles),
         _ledger_line(ledger, width, roles),

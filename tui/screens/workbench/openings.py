@@ -1,4 +1,4 @@
-"""The screens that open over the workbench: a new one is a package of its own and an entry here."""
+"""The screens that open over the workbench. A new screen is a package of its own and an entry here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """A screen, and the command that opens it."""
+    """A screen and the command that opens it."""
 
     command: str
     key: str
@@ -24,88 +24,87 @@ class Opening:
     footer: str
     rank: int
     screen: str
-    """``module:Class``; imported when it is opened first, for a screen may bring much with it."""
+    """``module:Class``; imported on first use, since a screen may import a lot."""
 
     def open(self, bench: Bench) -> None:
-        """Opens it over the workbench, on what is selected there."""
+        """Opens the screen for the workbench's current selection."""
         module, _, name = self.screen.partition(":")
         bench.app.push_screen(getattr(import_module(module), name).over(bench))
 
 
 OPENINGS = (
     Opening(
-        command="open_tune", key="t", title="Tune the topics", footer="tune", rank=16,
-        help="Tune the topics: how well each does, and for one of them what other thresholds would change.",
+        command="open_tune", key="t", title="Tune topics", footer="tune", rank=16,
+        help="Tune topics: see how well each one performs and what different thresholds would change.",
         screen="tui.screens.tune.screen:TuneScreen",
     ),
     Opening(
-        command="open_context", key="c", title="Look at the prompt", footer="prompt", rank=18,
-        help="Look at the prompt of the selected message: every section, why it is there, and what was "
+        command="open_context", key="c", title="Inspect the prompt", footer="prompt", rank=18,
+        help="Inspect the prompt of the selected message: every section, why it is included, and what was "
         "left out.",
         screen="tui.screens.context.screen:ContextScreen",
     ),
     Opening(
-        command="open_search", key="s", title="Search everything remembered", footer="search", rank=17,
-        help="Search everything remembered, by words and by meaning, and see why a result ranks there.",
+        command="open_search", key="s", title="Search the memory", footer="search", rank=17,
+        help="Search the memory by keyword and by meaning, and see why each result ranks where it does.",
         screen="tui.screens.search.screen:SearchScreen",
     ),
     Opening(
-        command="open_ledger", key="L", title="Look at the ledger, and harvest", footer="ledger", rank=32,
-        help="Look at the ledger: what became of each conversation; harvest, verify, restore (H there "
+        command="open_ledger", key="L", title="Open the ledger, harvest", footer="ledger", rank=32,
+        help="Open the ledger: the state of each transcript. Harvest, verify and restore from there (H "
         "harvests).",
         screen="tui.screens.ledger.screen:LedgerScreen",
     ),
     Opening(
-        command="open_knowledge", key="K", title="Look at what is known", footer="knowledge", rank=31,
-        help="Look at all that is known: facts, decisions, tasks, notes of files, entries, skills, and the "
-        "digest.",
+        command="open_knowledge", key="K", title="Browse the knowledge", footer="knowledge", rank=31,
+        help="Browse the knowledge: facts, decisions, tasks, file notes, entries, skills and the digest.",
         screen="tui.screens.knowledge.screen:KnowledgeScreen",
     ),
     Opening(
-        command="open_review", key="v", title="Review what waits for you", footer="review", rank=33,
-        help="Review what a harvest held back: accept, edit or reject each item before it becomes knowledge.",
+        command="open_review", key="v", title="Open the review queue", footer="review", rank=33,
+        help="Review items a harvest held back: accept, edit or reject each before it becomes knowledge.",
         screen="tui.screens.review.screen:ReviewScreen",
     ),
     Opening(
-        command="open_rules", key="R", title="Look at your rules", footer="rules", rank=32,
-        help="Look at your rules: what you have told your agents more than once; accept it, turn it down, or "
-        "reword it.",
+        command="open_rules", key="R", title="Review your rules", footer="rules", rank=32,
+        help="Review your rules: instructions you have given your agents more than once. Accept, reject or "
+        "reword each.",
         screen="tui.screens.rules.screen:RulesScreen",
     ),
     Opening(
-        command="open_injections", key="I", title="Look at what agents were told", footer="agents", rank=33,
-        help="Look at what agents were told: each section, why, and what was of use; when nothing was told, "
-        "and the week.",
+        command="open_injections", key="I", title="Inspect injections", footer="agents", rank=33,
+        help="Inspect what was injected into agents' prompts: each section, why, and whether it was used; "
+        "when nothing was injected; and the past week.",
         screen="tui.screens.injections.screen:InjectionsScreen",
     ),
     Opening(
-        command="open_history", key="h", title="Look at the history", footer="history", rank=34,
-        help="Look at the history: what each commit changed, when something was learned, who taught a line; "
-        "snapshots, and undo.",
+        command="open_history", key="h", title="Browse the history", footer="history", rank=34,
+        help="Browse the history: what each commit changed, when something was learned and where a line came "
+        "from; snapshots and undo.",
         screen="tui.screens.history.screen:HistoryScreen",
     ),
     Opening(
         command="open_compare", key="B", title="Compare branches", footer="branches", rank=36,
-        help="Compare two branches or snapshots: the files that differ side by side, what the probes find in "
-        "each; take a branch over.",
+        help="Compare two branches or snapshots: changed files side by side and probe results for each; "
+        "merge a branch.",
         screen="tui.screens.compare.screen:CompareScreen",
     ),
     Opening(
-        command="open_jobs", key="J", title="Look at the jobs", footer="jobs", rank=33,
-        help="Look at the jobs: what is done by the clock, when next, and what came of it last; run one now.",
+        command="open_jobs", key="J", title="Open the jobs", footer="jobs", rank=33,
+        help="Open the scheduled jobs: when each runs next and how its last run went. Run one now.",
         screen="tui.screens.jobs.screen:JobsScreen",
     ),
     Opening(
-        command="open_caches", key="C", title="Look at the caches", footer="caches", rank=30,
-        help="Look at the caches of discussions: what each provider keeps, until when, and what broke "
-        "the prefix.",
+        command="open_caches", key="C", title="Inspect the caches", footer="caches", rank=30,
+        help="Inspect prompt caching: what each provider caches, until when, and what broke the stable "
+        "prefix.",
         screen="tui.screens.cache.screen:CacheScreen",
     ),
 )  # fmt: skip
 
 
 class Openings:
-    """The workbench's commands that open them."""
+    """The workbench's commands that open these screens."""
 
     bench: Bench
 

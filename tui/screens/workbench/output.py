@@ -1,4 +1,4 @@
-"""The page of a command that was typed into the line: what it printed, or that it still runs."""
+"""The page of a command from the input line: its output, or a note that it is still running."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tui.render.roles import Roles
 from tui.render.safe import visible_lines
 
 OUTPUT_LINES = 20_000
-"""Lines of a command's output that a page shows; it says how many more there were."""
+"""Maximum lines of output that a page shows."""
 RUNNING_KEYS = "esc stops it · q leaves it running"
 
 
 class OutputPage(PageScreen):
-    """While the command runs esc and ctrl+c stop it; the other keys that close a page leave it running."""
+    """While the command runs, esc and ctrl+c stop it; the other closing keys leave it running."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", show=False, priority=True),
@@ -34,30 +34,29 @@ class OutputPage(PageScreen):
         self.running = True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What has ended cannot be stopped."""
+        """Disables ``stop`` once the command has ended."""
         return self.running if action == "stop" else super().check_action(action, parameters)
 
     def action_stop(self) -> None:
-        """Stops the command; what it printed is shown when it has ended."""
+        """Stops the command; its output is shown when it has ended."""
         self.stop.set()
         self.panel.turn_to(self.title_of, _text("stopping …"), RUNNING_KEYS)
 
     def action_back(self) -> None:
-        """Stops a command that runs, closes the page of one that has ended."""
+        """Stops a running command, or closes the page of a finished one."""
         if self.running:
             self.action_stop()
         else:
             self.action_close()
 
     def end(self, ran: CommandRan) -> None:
-        """Shows what the command printed."""
         self.running = False
-        output = ran.output if ran.output.strip() else "done; it printed nothing"
+        output = ran.output if ran.output.strip() else "done (no output)"
         self.panel.turn_to(self.title_of, _text(output, failed=ran.failed))
 
 
 def _line(line: str, width: int, style: Style) -> list[Row]:
-    """A line of output with its indent kept, so that columns stay columns."""
+    """Wraps a line of output and keeps its indent, so that columns stay aligned."""
     text = line.lstrip(" ")
     indent = min(len(line) - len(text), width // 2)
     return [Row().gap(indent).extend(row) for row in wrap([(text, style)], width - indent)]
@@ -72,7 +71,7 @@ def _text(output: str, *, failed: bool = False) -> Builder:
         rows = [row for line in shown for row in _line(line, width, style)]
         if rest > 0:
             rows.append(
-                Row((f"{rest:,} more lines; in the shell they can be piped into a pager", roles.gate))
+                Row((f"{rest:,} more lines; run the command in a shell to see all of them", roles.gate))
             )
         return rows
 

@@ -1,4 +1,4 @@
-"""A message sent from the workbench: its reply as it comes, over the workbench. esc ends it, then closes."""
+"""The page that sends a message and streams the reply. esc stops the reply, then closes the page."""
 
 from __future__ import annotations
 
@@ -23,82 +23,77 @@ if TYPE_CHECKING:
     from engine.engine import Engine
 
 LEAVE_S = 0.5
-"""How long closing the workbench waits for a reply to be written down."""
+"""How long closing the workbench waits for a reply to be saved."""
 
 
-class ReplyGrew(Message):
-    """More of the reply has come, or another step is done."""
+class ReplyProgress(Message):
+    """More of the reply arrived, or a step finished."""
 
     def can_replace(self, message: Message) -> bool:
-        """One is enough."""
-        return isinstance(message, ReplyGrew)
+        return isinstance(message, ReplyProgress)
 
 
 @dataclass
 class ReplyEnded(Message):
-    """Nothing more will come."""
+    """The reply is complete, stopped or failed."""
 
     sent: Sent | None
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SendWish:
-    """What is sent: a message, and the turn in view, whose session it goes on with if that is open."""
-
-    text: str
-    key: str
-
-
 class ReplyScreen(PageScreen):
-    """Sends a message and shows what comes."""
+    """Sends a message and shows the reply.
 
-    def __init__(self, engine: Engine, wish: SendWish) -> None:
+    Args:
+        key: The feed key of the turn in view; its session is continued if that is still open.
+    """
+
+    def __init__(self, engine: Engine, text: str, key: str) -> None:
         super().__init__("sending", self._draw, full=True)
         self._engine = engine
-        self._wish = wish
+        self._text = text
+        self._key = key
         self._guard = threading.Lock()
-        self._come: list[str] = []
+        self._received: list[str] = []
         self._step: Step | None = None
         self._sending: Sending | None = None
         self._stopped = False
         self.ended: ReplyEnded | None = None
-        self._lane: Lane[SendWish, Sent] = Lane(
+        self._lane: Lane[str, Sent] = Lane(
             self._send,
-            lambda _wish, sent: self._post(ReplyEnded(sent)),
-            lambda _wish, error: self._post(ReplyEnded(None, error)),
+            lambda _text, sent: self._post(ReplyEnded(sent)),
+            lambda _text, error: self._post(ReplyEnded(None, error)),
         )
 
     @property
     def busy(self) -> bool:
-        """Whether something is still to come."""
+        """Whether the reply is still streaming."""
         return self.ended is None
 
     @property
     def reply(self) -> str:
-        """What has come so far."""
+        """The text received so far."""
         with self._guard:
-            return "".join(self._come)
+            return "".join(self._received)
 
     def on_mount(self) -> None:
-        """Sends it."""
         self._frame("esc stops the reply")
-        self._lane.ask(self._wish)
+        self._lane.ask(self._text)
 
     def on_unmount(self) -> None:
-        """Ends what is under way; what has come is written down."""
+        """Stops the reply; the part received so far is saved."""
         self._stop()
         self._lane.stop(LEAVE_S)
 
     def action_close(self) -> None:
-        """Ends the reply that is under way; after that, back to the workbench."""
+        """Stops a running reply; closes the page once it has ended."""
         if self.ended is not None:
             self.dismiss(None)
         elif not self._stopped:
             self._frame("stopping …")
             self._stop()
 
-    @on(ReplyGrew)
+    @on(ReplyProgress)
     def _grew(self) -> None:
         self._show()
 
@@ -121,28 +116,28 @@ class ReplyScreen(PageScreen):
         ended = self.ended
         sent, problem = (None, "") if ended is None else (ended.sent, ended.problem)
         text = self.reply or (sent.reply.text if sent is not None else "")
-        return reply_lines(self._wish.text, text, self._step, sent, problem, width, roles)
+        return reply_lines(self._text, text, self._step, sent, problem, width, roles)
 
     # On the lane's thread
 
-    def _send(self, wish: SendWish) -> Sent:
-        session = self._engine.discussions.to_continue(wish.key)
+    def _send(self, text: str) -> Sent:
+        session = self._engine.discussions.to_continue(self._key)
         sending = self._engine.discussions.sending()
         with self._guard:
             self._sending = sending
             stopped = self._stopped
         if stopped:
             raise AutopoiesisError("nothing was sent")
-        return sending.send(wish.text, session_id=session, on_text=self._take, on_step=self._go)
+        return sending.send(text, session_id=session, on_text=self._add_text, on_step=self._set_step)
 
-    def _take(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         with self._guard:
-            self._come.append(text)
-        self._post(ReplyGrew())
+            self._received.append(text)
+        self._post(ReplyProgress())
 
-    def _go(self, step: Step) -> None:
+    def _set_step(self, step: Step) -> None:
         self._step = step
-        self._post(ReplyGrew())
+        self._post(ReplyProgress())
 
     def _stop(self) -> None:
         with self._guard:

@@ -1,4 +1,4 @@
-"""The workbench: what can be done there, one method for each command."""
+"""The workbench: one method per command."""
 
 from __future__ import annotations
 
@@ -16,40 +16,39 @@ from tui.render.explain import detail
 from tui.screens.workbench.layout import FOLDED
 from tui.screens.workbench.ledger import ledger_detail
 from tui.screens.workbench.openings import Openings
-from tui.screens.workbench.reply import ReplyScreen, SendWish
+from tui.screens.workbench.reply import ReplyScreen
 from tui.screens.workbench.typing import WorkbenchTyping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchSituation(Situation):
-    """What the commands of this screen depend on."""
-
     trying: bool = False
-    """A message tried by hand is shown, not one of the feed."""
+    """The message shown was typed by hand and is not from the feed."""
     key: str = ""
-    """The feed key of the message shown; empty for a tried one and where nothing is shown."""
+    """The feed key of the message shown; empty for a typed message or none."""
     topic: str = ""
-    """The selected topic; empty where none is."""
+    """The selected topic, if any."""
 
 
 LOGGED: Need[BenchSituation] = Need(
-    lambda here: here.key and not here.trying, "a tried message is not in the decision log"
+    lambda here: here.key and not here.trying, "a message you try is not in the decision log"
 )
 A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
 
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
     return command_of(
-        f"Label the selected topic as {word} for this message; the local gate learns from it.",
+        f"Label the selected topic as {word} for this message. The local gate learns from labels.",
         lambda bench: bench.label(useful), key, title=f"Label the topic: {word}", panels=["activation"],
         footer="useful / noise", rank=22, needs=[A_TOPIC, LOGGED, WRITABLE],
     )  # fmt: skip
 
 
-def _to_match(key: str, title: str, where: str, step: int) -> Callable[[Workbench], None]:
+def _to_match(key: str, direction: str, step: int) -> Callable[[Workbench], None]:
     return command_of(
-        f"Go to {where}.", lambda bench: bench.go_to_match(step), key, title=title, panels=["feed", "ledger"],
-        palette=False, needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
+        f"Go to the {direction} row that matches the filter.", lambda bench: bench.go_to_match(step), key,
+        title=f"{direction.capitalize()} match", panels=["feed", "ledger"], palette=False,
+        needs=[Need(lambda here: here.filtered, "no filter is set; press / to set one")],
     )  # fmt: skip
 
 
@@ -59,19 +58,17 @@ class Workbench(
     panels=("feed", "activation", "digest", "ledger", "budget"),
     lines=("try",),
 ):
-    """The workbench, with its commands."""
-
     def perform(self, wanted: Command, situation: Situation) -> None:
-        """Does what a command says, or says why not; at the top level, backing out still follows the feed."""
+        """Runs a command or says why it cannot; ``back`` always runs, since it also resumes following."""
         if wanted.name == "back":
             self.back()
         else:
             super().perform(wanted, situation)
 
-    # Moving about
+    # Navigation
 
     def go_to(self, name: str) -> None:
-        """Focuses a panel; one that is folded away opens over the whole area."""
+        """Focuses a panel; a folded one opens full size."""
         folded = self.compact and name in FOLDED
         if self.zoomed is not None or folded:
             opened = self.compact and self.zoomed in FOLDED and not folded
@@ -80,16 +77,16 @@ class Workbench(
         self.focus_panel(name)
 
     def stops(self) -> tuple[str, ...]:
-        """The panels in view, then the line."""
+        """The visible panels, then the input line."""
         return (*self.in_view(), "try")
 
     @command("i", title="Try a message", footer="try", rank=12)
     def to_line(self) -> None:
-        """Type a message and see at once what would fire and what the prompt would hold."""
+        """Type a message and see immediately what would fire and what the prompt would contain."""
         self.try_message()
 
     def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
+        """Zooms a panel, or restores the layout with ``None``."""
         used = name or self.zoomed or self.panel_in_use
         self.zoomed = name
         self.lay_out()
@@ -106,8 +103,8 @@ class Workbench(
         ],
     )  # fmt: skip
     def back(self) -> None:
-        """Back out one level: leave the line, drop the filter, end the try, shrink the panel, follow
-        again.
+        """Back out one level: leave the input line, clear the filter, end the try, unzoom the panel, or
+        resume following the feed.
         """
         if self.in_line:
             mode = self.prompt.mode
@@ -127,7 +124,7 @@ class Workbench(
 
     @command("q", title="Quit")
     def quit(self) -> None:
-        """Quit; from inside something it first backs out, as esc does."""
+        """Quit, or back out one level like esc if there is anything to back out of."""
         if self.catalog["back"].refusal(self.situation):
             self.app.exit(0)
         else:
@@ -135,44 +132,41 @@ class Workbench(
 
     @command(
         "ctrl+s", "ctrl+enter",
-        title="Send the message in the line", panels=["try"], palette=False,
+        title="Send the message", panels=["try"], palette=False,
         needs=[WRITABLE],
     )  # fmt: skip
     def send(self) -> None:
-        """Send the message in the line: it is written down, answered by the model of chat.provider, and
-        watched. It goes on with the session in view if that was begun here and is open, else begins one.
+        """Send the message to the model set in chat.provider and record the turn. It continues the session in
+        view if that one was started here and is still open; otherwise it starts a new session.
         """
         text = self.prompt.input.value
         if self.prompt.mode != "try" or not text.strip():
-            self.say("write a message first")
+            self.say("type a message first")
             return
         self.prompt.remember(text)
         entry = self.feed.selected
-        wish = SendWish(text, entry.key if entry is not None else "")
         self.leave_line()
         self.end_try()
-        self.app.push_screen(ReplyScreen(self.engine, wish))
+        self.app.push_screen(ReplyScreen(self.engine, text, entry.key if entry is not None else ""))
 
     @command(
         "ctrl+j", "alt+enter", "shift+enter",
         title="New line in the message", panels=["try"], palette=False,
     )  # fmt: skip
     def break_line(self) -> None:
-        """Begin another line in the message; a paste of several lines stays whole and is never sent by
-        itself.
-        """
+        """Start a new line in the message. Pasting several lines keeps them together and never sends them."""
         line = self.prompt.input
         if isinstance(line, Composer):
             line.break_line()
         else:
-            self.say("only a message has several lines")
+            self.say("only messages can have several lines")
 
     # Acting on the selection
 
     @command("enter", title="Open the selection", footer="open", rank=20, needs=[ROWS])
     def open(self) -> None:
-        """Open what is selected: a message's trace, what an agent was told, everything about a topic, ledger
-        entry or left-out piece.
+        """Open the selection: a message's trace, an injection, or the details of a topic, ledger entry or
+        prompt section.
         """
         shown, name = self.activation.shown, self.panel_in_use
         row = self.activation.selected
@@ -191,7 +185,7 @@ class Workbench(
             self.page("ledger entry", lambda width, roles: ledger_detail(item, width, roles))
         elif name == "budget" and compiled is not None:
             self.page(
-                "the prompt, section by section",
+                "prompt sections",
                 lambda width, roles: prompt_lines(compiled, width, roles),
                 full=True,
             )
@@ -199,7 +193,6 @@ class Workbench(
             self.zoom()
 
     def label(self, useful: bool) -> None:
-        """Labels the selected topic."""
         row, key = self.activation.selected, self.activation.shown.key
         if row is not None and key:
             self.conductor.label(key, row.topic, useful)
@@ -208,7 +201,7 @@ class Workbench(
     label_noise = _labels("n", "noise", False)
 
     def file_of(self, name: str) -> str:
-        """The file behind the selection of a panel, relative to the workspace."""
+        """The file behind a panel's selection, relative to the workspace."""
         root = self.engine.workspace.root
         if name == "activation":
             topic = self.selected_topic
@@ -223,27 +216,27 @@ class Workbench(
     @command(
         "e",
         title="Edit the topic or file", footer="edit", rank=24,
-        needs=[Need(lambda here: here.file, "the selection is no file")],
+        needs=[Need(lambda here: here.file, "the selection is not a file")],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
+        """Open the selected topic or file in $VISUAL or $EDITOR. The workbench waits, then shows changes."""
         self.edit_file(self.file_of(self.panel_in_use))
 
     # Panels
 
-    focus_feed = goes_to("feed", "1", "the feed", ": what came in and what happened, newest last", rank=10)
+    focus_feed = goes_to("feed", "1", "the feed", ": messages and events, newest last", rank=10)
     focus_activation = goes_to(
         "activation", "2", "activation",
-        does="Go to the activation trace: which topics fired for the selected message, and why.", rank=10,
+        does="Go to the activation trace: which topics fired for the selected message and why.", rank=10,
     )  # fmt: skip
     focus_digest = goes_to(
-        "digest", "3", "the digest", ": the few kilobytes of knowledge that every prompt gets", rank=10
+        "digest", "3", "the digest", ": the few kilobytes of knowledge included in every prompt", rank=10
     )
     focus_ledger = goes_to(
         "ledger", "4", "the ledger", ": what was harvested from each conversation", rank=10
     )
     focus_budget = goes_to(
-        "budget", "5", "the budget", ": what takes how much of the prompt, and what was left out", rank=10
+        "budget", "5", "the budget", ": how many tokens each section uses and what was left out", rank=10
     )
 
     @command(
@@ -251,18 +244,16 @@ class Workbench(
         title="Filter the list", panels=["feed", "activation", "ledger"], footer="filter", rank=26,
     )  # fmt: skip
     def filter(self) -> None:
-        """Narrow the list to the rows that hold what is typed, while it is typed."""
+        """Narrow the list to the rows that contain what you type."""
         self.type_filter()
 
-    next_match = _to_match("n", "Next match", "the next row the filter found", 1)
-    previous_match = _to_match("N", "Previous match", "the row before that the filter found", -1)
+    next_match = _to_match("n", "next", 1)
+    previous_match = _to_match("N", "previous", -1)
 
     @command("colon", title="Command line", footer="command", rank=28)
     def command_line(self) -> None:
-        """Type a command as in the shell, without its first word: trace …, topics check, doctor."""
+        """Type an autopoiesis command without the program name: trace …, topics check, doctor."""
         self.type_command()
-
-    # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> BenchSituation:

@@ -1,4 +1,4 @@
-"""What happens in the line a person types in: trying a message, filtering a list, running a command."""
+"""The workbench's input line: trying a message, filtering a list, running a command."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ if TYPE_CHECKING:
     from tui.screens.workbench.ledger import LedgerPanel
 
 TYPING_S = 0.15
-"""How long the typing must rest before a message is tried."""
+"""The pause in typing after which a message is tried."""
 
 
 class WorkbenchTyping(WorkbenchLayout):
-    """The workbench and what is typed in its line, in three modes."""
+    """The workbench and its input line, which has three modes."""
 
     def try_message(self) -> None:
-        """Takes the keys into the line, to type a message."""
-        value = self.shown.text if self.shown.trying else ""
-        self.open_line("try", "try", value)
+        self.open_line("try", "try", self._tried_text)
 
     def type_command(self) -> None:
-        """Takes the keys into the line, to type a command."""
         self.open_line("try", "command")
 
     def type_filter(self) -> None:
-        """Takes the keys into the line, to type what to look for."""
         self.filtering = self.panel_in_use
         self.open_line("try", "filter", self.filter_of(self.filtering), about=self.filtering)
 
     def leave_line(self) -> None:
-        """Gives the keys back to where they came from, and the line its message."""
-        self.rest_typing()
-        self.prompt.enter_mode("try", value=self.shown.text if self.shown.trying else "")
+        """Returns the focus to the previous panel and the line to its message."""
+        self._cancel_typing()
+        self.prompt.enter_mode("try", value=self._tried_text)
         self.focus_panel(self.panel_before)
 
     @property
+    def _tried_text(self) -> str:
+        return self.shown.text if self.shown.trying else ""
+
+    @property
     def lists(self) -> dict[str, FeedPanel | ActivationPanel | LedgerPanel]:
-        """The panels that can be narrowed, by name."""
+        """The panels that can be filtered, by name."""
         return {"feed": self.feed, "activation": self.activation, "ledger": self.ledger_panel}
 
     def set_filter(self, name: str, query: str) -> None:
-        """Narrows the list of a panel; an empty query shows all of it."""
+        """Filters a panel's list; an empty query shows all rows."""
         self.lists[name].filter(query)
         self.update_footer()
 
     def filter_of(self, name: str) -> str:
-        """What a list is narrowed by."""
+        """A panel's current filter; empty for none."""
         return self.lists[name].query_text if name in self.lists else ""
 
     def go_to_match(self, step: int) -> None:
-        """Goes to the next row the filter found, round the end."""
+        """Moves the selection by ``step`` matches, wrapping around."""
         rows = self.ledger_panel if self.panel_in_use == "ledger" else self.feed
         if rows.row_count:
             rows.select((rows.cursor + step) % rows.row_count)
 
-    def draft(self, text: str) -> None:
-        """Shows what a message would do while it is typed; an empty one ends the try."""
+    def try_draft(self, text: str) -> None:
+        """Shows what a message would do while it is being typed; an empty one ends the try."""
         self._typing = None
         if not text.strip():
             self.end_try()
@@ -77,11 +77,11 @@ class WorkbenchTyping(WorkbenchLayout):
             return
         kept = shown if shown.trying else Shown()
         self.show_message(Shown("draft", text, None, kept.trace, kept.compiled, pending=kept.trace is None))
-        # Half a sentence is not worth a question to the gate, or its cost.
+        # Half a sentence is not worth the cost of a gate call.
         self.conductor.try_text(text, ask=False)
 
-    def keep(self, text: str) -> None:
-        """Keeps a tried message in view and gives the keys to its trace."""
+    def keep_try(self, text: str) -> None:
+        """Keeps a tried message in view and focuses its trace."""
         same = self.shown.trying and self.shown.text == text
         old = self.shown if same else Shown()
         self.show_message(
@@ -93,7 +93,7 @@ class WorkbenchTyping(WorkbenchLayout):
         self.focus_panel("activation" if self.zoomed is None else self.zoomed)
 
     def end_try(self) -> None:
-        """Goes back to the feed's message, following if it was followed."""
+        """Returns to the feed's message and resumes following if it was on."""
         self.prompt.enter_mode("try")
         self.shown = Shown()
         if self.feed.following and self.feed.row_count:
@@ -119,9 +119,9 @@ class WorkbenchTyping(WorkbenchLayout):
         if page.is_attached:
             page.end(ran)
         else:
-            why = ran.output.strip().partition("\n")[0]
+            reason = ran.output.strip().partition("\n")[0]
             self.say(
-                f":{ran.line} failed: {why}" if ran.failed else f":{ran.line} has ended", error=ran.failed
+                f":{ran.line} failed: {reason}" if ran.failed else f":{ran.line} finished", error=ran.failed
             )
 
     @on(PromptLine.Edited)
@@ -129,26 +129,26 @@ class WorkbenchTyping(WorkbenchLayout):
         if edited.mode == "filter":
             self.set_filter(self.filtering, edited.value)
         elif edited.mode == "try":
-            self.rest_typing()
-            self._typing = self.set_timer(TYPING_S, partial(self.draft, edited.value))
+            self._cancel_typing()
+            self._typing = self.set_timer(TYPING_S, partial(self.try_draft, edited.value))
 
-    def rest_typing(self) -> None:
-        """What was typed last is not tried any more."""
+    def _cancel_typing(self) -> None:
+        """Drops the pending try of what was typed last."""
         if self._typing is not None:
             self._typing.stop()
             self._typing = None
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
-        self.rest_typing()
+        self._cancel_typing()
         if entered.mode == "filter":
             self.leave_line()
         elif entered.mode == "command":
             self.run_command(entered.value)
         elif entered.value.strip():
-            self.keep(entered.value)
+            self.keep_try(entered.value)
 
 
 def _is_open(trace: Trace | None) -> bool:
-    """Whether the gate still has something to say about a message."""
+    """Whether the gate has not answered yet or failed for some topic."""
     return trace is None or any(row.gate is not None and row.gate.answer == "failed" for row in trace.rows)
