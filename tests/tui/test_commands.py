@@ -284,13 +284,13 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (LEDGER, "harvest", replace(ENTRY, broken=True), "R rebuilds it"),
         (LEDGER, "retry", ENTRY, "no harvest has failed"),
         (LEDGER, "edit_there", replace(ENTRY, file=""), "not in a file"),
-        (HARVEST, "toggle", replace(PICK, selectable=False), "left alone"),
-        (HARVEST, "to_confirm", replace(PICK, chosen=0), "nothing is chosen"),
+        (HARVEST, "toggle", replace(PICK, selectable=False), "is skipped"),
+        (HARVEST, "to_confirm", replace(PICK, chosen=0), "no conversations to harvest"),
         (HARVEST, "start", replace(PICK, panel="progress", read_only=True), "read-only"),
         (HARVEST, "start", replace(PICK, panel="progress", harvesting=True), "x stops it"),
-        (HARVEST, "stop", replace(PICK, panel="progress"), "no harvest is under way"),
-        (HARVEST, "ask_number", replace(PICK, panel="outcome"), "no number"),
-        (HARVEST, "retry", replace(PICK, panel="outcome"), "nothing failed"),
+        (HARVEST, "stop", replace(PICK, panel="progress"), "no harvest is running"),
+        (HARVEST, "ask_number", replace(PICK, panel="outcome"), "nothing to confirm"),
+        (HARVEST, "retry", replace(PICK, panel="outcome"), "no harvest failed"),
         (REVIEW, "accept", replace(ITEM, held=False), "no item"),
         (REVIEW, "accept", replace(ITEM, waits=False), "settled"),
         (REVIEW, "accept_all", replace(ITEM, listed_waiting=0), "no listed item waits"),
@@ -397,10 +397,10 @@ def test_the_footer_of_the_ledger_and_of_harvest() -> None:
     assert ("f", "retry failed") in LEDGER.footer(replace(ENTRY, failures=1))
     broken = LEDGER.footer(replace(ENTRY, broken=True, rows=0, record=""))
     assert broken[0] == ("R", "rebuild") and ("H", "harvest") not in broken
-    assert HARVEST.footer(PICK)[:3] == [("enter", "go on"), ("space", "choose"), ("a", "all")]
+    assert HARVEST.footer(PICK)[:3] == [("enter", "continue"), ("space", "select"), ("a", "all")]
     running = HARVEST.footer(replace(PICK, panel="progress", harvesting=True))
     assert running[:2] == [("x", "stop"), ("b", "leave it running")]
-    assert HARVEST.footer(replace(PICK, panel="outcome", brake=4))[0] == ("m", "type the number")
+    assert HARVEST.footer(replace(PICK, panel="outcome", brake=4))[0] == ("m", "confirm")
 
 
 # On the screens

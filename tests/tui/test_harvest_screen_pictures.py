@@ -19,7 +19,7 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
     gates = {"survey": looking, f"harvest {DEPLOY}": still}
     async with harvesting(run, SIZES["80x24"], gates=gates, settle=False) as driven:
         await driven.until(lambda: bool(driven.engine.asked("survey")))
-        await driven.until(lambda: "looking at the conversations" in driven.text)
+        await driven.until(lambda: "scanning conversations" in driven.text)
         driven.engine.failing["survey"] = AutopoiesisError(
             "cannot be read (Input/output error)", where="conversations", hint="check the disk"
         )

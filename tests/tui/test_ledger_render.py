@@ -25,8 +25,8 @@ from tests.tui.ledger_data import (
 from tui.render.roles import PLAIN
 from tui.screens.harvest.outcome import draw_outcome
 from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
-from tui.screens.harvest.run import HarvestRun, Progress, brake_of, in_passing
-from tui.screens.harvest.state import HarvestState, Price, Surveyed
+from tui.screens.harvest.run import HarvestRun, Progress, brake_of, summary
+from tui.screens.harvest.state import HarvestState, Price, SurveyRead
 from tui.screens.harvest.steps import draw_classes, draw_trail, elapsed
 from tui.screens.ledger.entries import RecordItem, draw_record, newest_first
 from tui.screens.ledger.record import RecordView, draw_record_page
@@ -66,12 +66,12 @@ def test_a_tally_says_how_many_lines_are_where_and_what_is_lost() -> None:
     assert [each.lost for each in newest_first(entries(), tally.lost)] == [False] * 5 + [True]
 
 
-def test_a_price_is_the_share_of_what_is_chosen() -> None:
+def test_price_is_proportional_to_the_selection() -> None:
     survey = Survey(CANDIDATES, "anthropic", "a-model")
     half = Price.of(survey, 1.0, [CANDIDATES[2]])
     assert half.tokens == 4_450 and half.dollars == pytest.approx(4_450 / survey.tokens)
     assert "nothing to send" in str(Price.of(survey, 1.0, []))
-    assert "no price is known" in str(Price.of(survey, None))
+    assert "price unknown" in str(Price.of(survey, None))
 
 
 def test_the_number_is_read_out_of_a_refusal_and_out_of_nothing_else() -> None:
@@ -79,21 +79,21 @@ def test_the_number_is_read_out_of_a_refusal_and_out_of_nothing_else() -> None:
     assert Progress({}, ended=True, problem=BRAKE).brake == 2
 
 
-def test_what_a_second_run_moves_keeps_what_the_first_one_wrote() -> None:
+def test_second_run_keeps_the_results_of_the_first() -> None:
     first = Progress({each.path: each for each in results(BRAKE)}, ended=True, report=Report(results(BRAKE)))
-    run = HarvestRun(HarvestState().wish, CANDIDATES, 0.0, first)
-    run.came(harvested(DEPLOY, 14_200, commit="", reclaimed=True))
+    run = HarvestRun(HarvestState().request, CANDIDATES, 0.0, first)
+    run.add_result(harvested(DEPLOY, 14_200, commit="", reclaimed=True))
     run.end(Report(()))
     after = run.progress.results
     assert after[DEPLOY].reclaimed and after[DEPLOY].commit == "c" * 40 and not after[DEPLOY].kept
     assert after[PARSER].outcome == "failed"
-    assert in_passing(Progress({}, ended=True, problem="the disk is full")) == "the harvest: the disk is full"
+    assert summary(Progress({}, ended=True, problem="the disk is full")) == "harvest: the disk is full"
 
 
 def test_a_wish_never_means_all_there_are() -> None:
     state = HarvestState()
-    state.take(Surveyed(Survey(CANDIDATES, "markers", "")))
-    assert len(state.wish.paths) == len(state.chosen) == 4
+    state.take(SurveyRead(Survey(CANDIDATES, "markers", "")))
+    assert len(state.request.paths) == len(state.chosen) == 4
     state.switch("reclaim")
     assert len(state.chosen) == 3
     state.switch("no-harvest")
