@@ -295,7 +295,7 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (REVIEW, "accept", replace(ITEM, waits=False), "settled"),
         (REVIEW, "accept_all", replace(ITEM, listed_waiting=0), "no listed item waits"),
         (REVIEW, "edit", replace(ITEM, file=""), "not here any more"),
-        (KNOWLEDGE, "bind", PIECE, "no notes of an unclear file"),
+        (KNOWLEDGE, "bind", PIECE, "no notes of a missing file"),
     ],
 )
 def test_what_cannot_be_done_says_why(catalog: Catalog, name: str, situation: Situation, reason: str) -> None:

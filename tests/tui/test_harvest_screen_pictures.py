@@ -41,7 +41,7 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
         assert "in pick" in driven.text
         await driven.press("escape", "enter")
         await driven.send("enter")
-        await driven.until(lambda: "under way …" in driven.text)
+        await driven.until(lambda: "in progress …" in driven.text)
         await driven.until(lambda: "1 of 4" in driven.text)
         await driven.pilot.pause()
         picture(driven, "harvest/under-way-80x24")

@@ -125,7 +125,7 @@ async def test_a_read_only_workspace_runs_nothing_and_an_error_has_a_way_out(
         assert "the workspace is read-only" in driven.said and not engine.asked("run")
     engine.failing["rows"] = JobError("the log cannot be read")
     async with scheduled(run) as driven:
-        assert "The schedule cannot be read." in driven.text and "the log cannot be read" in driven.text
+        assert "cannot read the schedule" in driven.text and "the log cannot be read" in driven.text
         await driven.press("r", "l")
         assert "no job is selected" in driven.said
         del engine.failing["rows"]

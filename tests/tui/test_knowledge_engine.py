@@ -67,7 +67,7 @@ async def test_the_groups_hold_what_the_files_say_and_the_switch_reaches_them(sa
         assert driven.counts()["digest"] == "off" and not (sample / "knowledge/digest.md").exists()
         assert "memory: digest turned off" in subjects(sample)
         await driven.press("R")
-        await driven.until(lambda: "digest made anew" in driven.said)
+        await driven.until(lambda: "digest regenerated" in driven.said)
         await driven.settle()
         assert (sample / "knowledge/digest.md").is_file() and driven.counts()["digest"] != "off"
 
@@ -90,7 +90,7 @@ async def test_unclear_notes_are_bound_in_their_file(sample: Path) -> None:
         await driven.until(lambda: "notes of scripts/copy_" in driven.said)
         await driven.settle()
         assert not any(sign == "?" and text == "scripts/rates.py" for sign, text in driven.listed())
-    assert "belong to scripts/copy_" in subjects(sample)
+    assert "moved to scripts/copy_" in subjects(sample)
 
 
 async def test_read_only_shows_and_changes_nothing(sample: Path) -> None:

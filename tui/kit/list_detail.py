@@ -18,9 +18,9 @@ LOW = 20
 
 
 def unreadable(what: str, problem: str, width: int, roles: Roles) -> list[Row]:
-    """What stands in a list that cannot be read."""
+    """Shown in place of a list that cannot be read."""
     return [
-        *wrap([(f"{what} cannot be read.", roles.error)], width),
+        *wrap([(f"cannot read {what}", roles.error)], width),
         *wrap([(problem, roles.normal)], width),
         Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
     ]

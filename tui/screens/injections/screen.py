@@ -149,7 +149,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
     def _note(self, width: int, roles: Roles) -> list[Row]:
         """What stands where there are no rows."""
         if self.problem:
-            return unreadable("The log", self.problem, width, roles)
+            return unreadable("the log", self.problem, width, roles)
         if self.tellings == ():
             return draw_none(width, roles)
         words = (

@@ -119,7 +119,7 @@ class JobsLayout(ListDetail):
     def _note(self, width: int, roles: Roles) -> list[Row]:
         """What stands where there are no rows."""
         if self.table.problem:
-            return unreadable("The schedule", self.table.problem, width, roles)
+            return unreadable("the schedule", self.table.problem, width, roles)
         return [Row(("reading …", roles.faint))]
 
     # What comes in

@@ -89,7 +89,7 @@ class ReviewLayout(ListDetail):
         if state.phase == "loading":
             return [Row((READING, roles.faint))]
         if state.phase == "error":
-            return unreadable("What waits", state.problem, width, roles)
+            return unreadable("the review queue", state.problem, width, roles)
         if state.query:
             return [Row(("no item holds these words; esc shows all", roles.muted))]
         return draw_none(0 if state.with_settled else state.settled, width, roles)

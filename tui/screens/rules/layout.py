@@ -173,7 +173,7 @@ class RulesLayout(ListDetail):
         if table.loading:
             return [Row(("reading …", roles.faint))]
         if table.problem:
-            return unreadable("The rules", table.problem, width, roles)
+            return unreadable("the rules", table.problem, width, roles)
         if self.query_text:
             return [Row(("no rule holds these words; esc shows all", roles.muted))]
         if table.rules:
