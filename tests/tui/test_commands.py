@@ -62,7 +62,7 @@ ENTRY = LedgerSituation(
 )
 PICK = HarvestSituation(panel="pick", rows=6, chosen=3, selectable=True)
 ITEM = ReviewSituation(
-    panel="queue", rows=3, held=True, waits=True, listed_waiting=3, file="conversations/a.md"
+    panel="queue", rows=3, item=True, is_pending=True, listed_pending=3, file="conversations/a.md"
 )
 RULE = RulesSituation(panel="rules", rows=3, rule="3f2a91c", standing="said", project="gauges", acceptable=3)
 JOB = JobsSituation(panel="jobs", rows=6, job="index", file="topics/a.md")
@@ -273,17 +273,17 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (CACHE, "copy_id", replace(CACHED, discussion=""), "no discussion is selected"),
         (CACHE, "details", replace(CACHED, rows=0), "nothing here"),
         (CACHE, "step", replace(SETTING, read_only=True), "read-only"),
-        (LEDGER, "restore", replace(ENTRY, kept_in="there"), "is where it was"),
+        (LEDGER, "restore", replace(ENTRY, kept_in="there"), "already in place"),
         (LEDGER, "restore", replace(ENTRY, kept_in="lost"), "neither in the trash"),
         (LEDGER, "restore", replace(ENTRY, kept_in="changed"), "neither in the trash"),
         (LEDGER, "restore", replace(ENTRY, read_only=True), "read-only"),
         (LEDGER, "restore", replace(ENTRY, record=""), "no entry"),
-        (LEDGER, "rebuild", ENTRY, "the ledger is whole"),
+        (LEDGER, "rebuild", ENTRY, "the ledger is intact"),
         (LEDGER, "rebuild", replace(ENTRY, broken=True, read_only=True), "read-only"),
         (LEDGER, "verify", replace(ENTRY, broken=True), "R rebuilds it"),
         (LEDGER, "harvest", replace(ENTRY, broken=True), "R rebuilds it"),
         (LEDGER, "retry", ENTRY, "no harvest has failed"),
-        (LEDGER, "edit_there", replace(ENTRY, file=""), "not in a file"),
+        (LEDGER, "edit_there", replace(ENTRY, file=""), "no longer exists"),
         (HARVEST, "toggle", replace(PICK, selectable=False), "is skipped"),
         (HARVEST, "to_confirm", replace(PICK, chosen=0), "no conversations to harvest"),
         (HARVEST, "start", replace(PICK, panel="progress", read_only=True), "read-only"),
@@ -291,10 +291,10 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (HARVEST, "stop", replace(PICK, panel="progress"), "no harvest is running"),
         (HARVEST, "ask_number", replace(PICK, panel="outcome"), "nothing to confirm"),
         (HARVEST, "retry", replace(PICK, panel="outcome"), "no harvest failed"),
-        (REVIEW, "accept", replace(ITEM, held=False), "no item"),
-        (REVIEW, "accept", replace(ITEM, waits=False), "settled"),
-        (REVIEW, "accept_all", replace(ITEM, listed_waiting=0), "no listed item waits"),
-        (REVIEW, "edit", replace(ITEM, file=""), "not here any more"),
+        (REVIEW, "accept", replace(ITEM, item=False), "no item"),
+        (REVIEW, "accept", replace(ITEM, is_pending=False), "no longer pending"),
+        (REVIEW, "accept_all", replace(ITEM, listed_pending=0), "no pending items are listed"),
+        (REVIEW, "edit", replace(ITEM, file=""), "no longer exists"),
         (KNOWLEDGE, "bind", PIECE, "no notes of a missing file"),
     ],
 )

@@ -164,7 +164,7 @@ async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run
         assert "harvested 2 conversations" in text and "6: 4 facts · 2 decisions" in text
         assert "known 2 already known" in text
         assert "knowledge/facts.md:12 The pool holds 20 connections." in text
-        assert "2 items; v in the workbench settles them" in text
+        assert "2 items; press v in the workbench to review" in text
         assert "anthropic claude-haiku-4-5: 8,000 + 560 tokens, $0.0109" in text
         assert "reclaimed 23.0 KB in 2 conversations" in text
         assert "not harvested: 1" in text and "f retries" in text

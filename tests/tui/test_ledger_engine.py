@@ -111,7 +111,7 @@ async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back
         await driven.until(lambda: (rested / CALL).exists())
         await driven.settle()
         assert (rested / CALL).read_bytes() == data
-        assert "a person took it back" in driven.text
+        assert "restored by a person" in driven.text
     with Engine.open(rested, clock=lambda: NOW) as engine:
         entry = engine.knowledge.ledger.entries()[sha256]
         assert entry.restored and entry.lines

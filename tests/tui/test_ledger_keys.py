@@ -39,16 +39,16 @@ async def test_entries_newest_first_and_the_selected_one_against_the_files(
             assert listed(driven) == [HARVESTED, RECLAIMED, FAILED, GIVEN_UP, LARGE, LOST]
 
         await driven.resize(*SIZES["120x40"])
-        assert "6: 3 facts · 2 decisions · 1 question; 2 stood there already" in driven.text
+        assert "6: 3 facts · 2 decisions · 1 question; 2 already known" in driven.text
         assert "anthropic claude-haiku-4-5, 2,345 + 410 tokens, $0.0044" in driven.text
-        assert "100% of 9.2 KB" in driven.text and "where it was" in driven.line("conversation ")
-        assert "gave 3 lines: 1 there, 1 edited, 1 gone" in driven.text
+        assert "100% of 9.2 KB" in driven.text and "in place" in driven.line("conversation ")
+        assert "3 lines written: 1 there, 1 edited, 1 gone" in driven.text
         assert "✓ there  knowledge/facts.md:7" in driven.text
         assert "~ edited  knowledge/facts.md:12" in driven.text
         assert "✗ gone  not in knowledge/decisions.md" in driven.text
-        assert "2 held, all settled" in driven.text
+        assert "2 held, all reviewed" in driven.text
         await driven.press("j")
-        assert "in the trash; r brings it back" in driven.text and "by summary" in driven.text
+        assert "in the trash; r restores it" in driven.text and "summarised" in driven.text
         await driven.press("j")
         assert INVALID in driven.text
 
@@ -96,10 +96,10 @@ async def test_a_line_is_opened_where_it_stands_and_copied(run: Run, monkeypatch
             ("knowledge/facts.md", 12),
         ]
         await driven.press("G", "enter")
-        assert len(opened) == 3 and "not in a file" in driven.said
+        assert len(opened) == 3 and "no longer exists" in driven.said
         await driven.press("y", "Y")
         assert copied[:2] == [HARVESTED, LINES[2].text]
-        assert "gave 3 lines" in copied[2] and HARVESTED in copied[2]
+        assert "3 lines written" in copied[2] and HARVESTED in copied[2]
 
 
 async def test_statuses_and_words_narrow_the_list_and_esc_shows_all(run: Run) -> None:
@@ -133,18 +133,18 @@ async def test_restore_asks_says_where_from_and_does_it_once(run: Run) -> None:
     refused = AutopoiesisError("another conversation has its name", hint="move that one away first")
     async with auditing(run, failing={"restore": refused}) as driven:
         await driven.press("r")
-        assert "its conversation is where it was" in driven.said
+        assert "already in place" in driven.said
         await driven.press("j", "r", "right", "enter")
         assert "move that one away first" in driven.said and driven.is_open()
         driven.engine.failing.clear()
         driven.engine.calls.clear()
         await driven.press("r")
-        assert "from the trash, byte for byte" in " ".join(driven.text.split())
+        assert "byte for byte from the trash" in " ".join(driven.text.split())
         await driven.press("enter")
         assert not driven.engine.asked("restore")
         await driven.press("r", "right", "enter")
         assert driven.engine.asked("restore") == [("restore", RECLAIMED)]
-        assert "2026-06-11-quota.md is back" in driven.said
+        assert "restored conversations/2026-06-11-quota.md" in driven.said
         assert "restored" in driven.line("2026-06-11-quota.md")
         await driven.press("G", "r")
         assert "neither in the trash nor in the history" in driven.said
@@ -158,7 +158,7 @@ async def test_verify_counts_lines_marks_what_is_lost_and_holds_up_no_key(run: R
         assert "verifying 0 of 6" in driven.text
         await driven.send("v", "j")
         await driven.until(lambda: driven.selected() == RECLAIMED)
-        assert "being verified already" in driven.said
+        assert "verification is already running" in driven.said
         still.set()
         await driven.settle()
         assert len(driven.engine.asked("verify")) == 1
@@ -174,14 +174,14 @@ async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
         await driven.press("R", "enter")
         assert not driven.engine.asked("rebuild")
         await driven.press("R", "right", "enter")
-        assert "6 entries, 2 of them from the history" in driven.said
+        assert "6 entries, 2 from the history" in driven.said
         assert driven.screen.entries.row_count == 6 and driven.selected() == HARVESTED
 
         driven.engine.failing["entries"] = AutopoiesisError("no such disk")
         await driven.press("ctrl+r")
         assert "no such disk" in driven.text and "ctrl+r" in driven.text
         await driven.press("R")
-        assert "the ledger is whole" in driven.said
+        assert "the ledger is intact" in driven.said
 
         driven.engine.failing = {"check": AutopoiesisError("git is gone")}
         await driven.press("ctrl+r")

@@ -13,7 +13,7 @@ from tui.render.figures import count, dollars, plural, sizes
 from tui.render.roles import Roles
 from tui.screens.harvest.rows import short_path
 from tui.screens.harvest.run import Progress
-from tui.screens.ledger.record import by_category, fact, review_words
+from tui.screens.ledger.record import by_category, fact, review_hint
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.report import Result
@@ -128,7 +128,7 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
         ], width, roles)  # fmt: skip
     if held:
         rows += _fact(
-            "for review", f"{plural(held, 'item')}; {review_words(review_key)}", roles.gate, width, roles
+            "for review", f"{plural(held, 'item')}; {review_hint(review_key)}", roles.gate, width, roles
         )
     refused = [f"{short_path(each.path)}: {line}" for each in new for line in each.refused]
     rows += _listed("not used", refused, width, roles)
