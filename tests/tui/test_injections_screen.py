@@ -111,7 +111,7 @@ async def test_what_was_told_with_why_its_text_and_its_source(
         assert edited[-1] == (PROCEDURE, 1)
         await driven.press("escape", "j", "y")
         assert "▸ 06-12 17:47" in driven.text and "catalog:skills, whose text is not kept" in driven.text
-        assert "only what was chosen for a message can be judged" in driven.said
+        assert "only what was chosen for a message can be rated" in driven.said
         await driven.press("escape")
         assert not driven.is_open()
 
@@ -122,7 +122,7 @@ async def test_every_run_what_failed_a_filter_and_the_week(
     write(engine)
     async with told(run) as driven:
         await driven.press("s")
-        assert "prompt: nothing relevant" in driven.text and "every run of a hook" in driven.text
+        assert "prompt: nothing relevant" in driven.text and "all hook runs" in driven.text
         await driven.press("j", "j", "j", "j")
         picture(driven, "injections/120x40")
         await driven.press("s")

@@ -41,17 +41,17 @@ async def test_every_job_with_its_next_time_its_last_result_and_the_log_of_its_r
             assert "✓ index" in driven.line("06-13 03:30") and "up to date" in driven.line("06-13 03:30")
             assert "due now" in driven.line("! probes") and "2 of 17 are lost" in driven.line("! probes")
             assert "off" in driven.line("○ trash") and "running" in driven.line("▸ backup")
-            assert "6 · 1 has failed" in driven.text and "autopoiesis serve runs the schedule" in driven.text
+            assert "6 · 1 failed" in driven.text and "autopoiesis serve runs the schedule" in driven.text
         assert "At 03:30 every day  (30 3 * * *)" in driven.text
         assert "interrupted  workbench, 2.1 s  the program was left" in driven.text
         await driven.press("j", "j")
-        assert "missed: it is caught up once" in driven.text
+        assert "missed: runs once as soon as the schedule is active" in driven.text
         await driven.press("j")
         assert "the workspace is not trusted" in driven.line("refused ")
         await driven.press("j")
         assert "since 18:30, by workbench" in driven.line("running  ")
         await driven.press("r")
-        assert "it runs already" in driven.said
+        assert "the job is already running" in driven.said
 
         driven.engine.schedule.holder = None
         driven.engine.publish(JobStarted(NOW, "index", "serve"))
@@ -99,7 +99,9 @@ async def test_a_job_is_switched_off_and_on_and_a_topic_is_edited_instead(
             ("lifecycle.schedule", {"index": "off"}), ("lifecycle.schedule", None),
         ]  # fmt: skip
         await driven.press("e", "G", "o")
-        assert "no trigger of a topic" in driven.said and "its times are in its topic" in driven.said
+        assert (
+            "does not belong to a topic" in driven.said and "its schedule is set in its topic" in driven.said
+        )
         edited: list[str] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append(path))
         (engine.root / "topics/journal-daily.md").write_text("# Journal\n")

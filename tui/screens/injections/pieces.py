@@ -1,4 +1,4 @@
-"""One thing that was told: its sections, why each was, and whether it was of use."""
+"""One injection: its sections, why each was chosen, and whether it was used."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 
 class PiecesPanel(DrawnRows):
-    """What is selected in the list, in full."""
-
     name_of = "pieces"
     number = "2"
     words = "sections"
@@ -23,7 +21,6 @@ class PiecesPanel(DrawnRows):
     view: View | None = None
 
     def show_view(self, view: View | None) -> None:
-        """Shows another thing that was told, or more about the same."""
         if view == self.view:
             return
         before, self.view = self.view, view
@@ -36,12 +33,10 @@ class PiecesPanel(DrawnRows):
         return [(row, FACT if place is None else place) for row, place in drawn]
 
     def begins_with(self) -> int:
-        """The first section."""
         return next((item.at for item in self.items if item.line != FACT), 0)
 
     @property
     def piece(self) -> Piece | None:
-        """The selected section."""
         pieces = self.view.pieces if self.view is not None else None
         return pieces[self.line] if pieces and self.line != FACT else None
 
