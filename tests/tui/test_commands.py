@@ -235,10 +235,10 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (BENCH, "label_noise", replace(ACTIVATION, trying=True), "tried message"),
         (BENCH, "edit", FEED, "no file"),
         (BENCH, "next_match", FEED, "no filter"),
-        (BENCH, "zoom", replace(FEED, zoomed=True), "enlarged already"),
+        (BENCH, "zoom", replace(FEED, zoomed=True), "already enlarged"),
         (BENCH, "unzoom", FEED, "no panel is enlarged"),
         (BENCH, "open", replace(FEED, rows=0), "nothing here"),
-        (BENCH, "problems", FEED, "nothing is wrong"),
+        (BENCH, "problems", FEED, "there are no problems"),
         (BENCH, "back", FEED, "top level"),
         (TUNE, "threshold_left", replace(SCORES, loading=True), "being read"),
         (TUNE, "threshold_right", replace(SCORES, topic=""), "no topic"),
@@ -419,7 +419,7 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         driven.bench.do(BENCH["label_useful"])
         await driven.settle()
         assert not driven.engine.asked("label"), step
-        assert "belongs to another panel: activation" in driven.text, step
+        assert "only available in: activation" in driven.text, step
 
         step = "the palette finds a command and does it"
         await driven.press("ctrl+p")
@@ -435,7 +435,7 @@ async def test_a_command_chosen_by_name_is_done_where_it_applies(run: Run) -> No
         driven.screen.do(CONTEXT["open"])
         await driven.settle()
         assert driven.zoomed() is None and driven.in_use() == "text", step
-        assert "belongs to another panel: left-out, sections" in driven.said, step
+        assert "only available in: left-out, sections" in driven.said, step
 
         step = "it leaves the line that it does not apply to"
         await driven.press("1", "slash")

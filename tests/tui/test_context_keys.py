@@ -381,7 +381,7 @@ async def test_e_starts_no_editor_of_the_current_folder(
         for named in ("nano", "./nano", "../home/nano"):
             monkeypatch.setenv("EDITOR", named)
             await driven.press("e")
-            assert f"{named} cannot be started: it is not on PATH; give its full path" in driven.said
+            assert f"cannot start {named}: not on PATH; use its full path" in driven.said
             assert not editor.exists(), named
 
 
@@ -433,7 +433,7 @@ async def test_messages_the_gate_and_help_from_here(run: Run) -> None:
         await driven.press("question_mark")
         assert "Show the whole prompt as one text" in " ".join(driven.text.split())
         await driven.press("escape", "exclamation_mark")
-        assert "nothing is wrong" in driven.said
+        assert "there are no problems" in driven.said
         theme = driven.app.theme
         await driven.press("T")
         assert driven.app.theme != theme

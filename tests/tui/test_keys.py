@@ -95,7 +95,7 @@ async def test_esc_and_q_back_out_one_level_at_a_time_and_q_quits_at_the_top(run
         assert driven.following()
         await driven.press("ctrl+r")
         assert len(driven.engine.asked("rescan")) == 1
-        assert "every file was looked at again" in driven.text
+        assert "rescanned all files" in driven.text
         driven.app.post_message(AppFocus())
         await driven.settle()
         assert len(driven.engine.asked("rescan")) == 2
