@@ -357,7 +357,7 @@ async def test_copying_writing_and_what_cannot_be_edited(run: Run, editor: Path)
         assert "the selection comes from no file" in driven.said
         await driven.press("g")
         await driven.press("e")
-        assert "this terminal cannot be handed to an editor" in driven.said
+        assert "this terminal cannot run an editor" in driven.said
         await select(driven, "memory:MEMORY.md")
         await driven.press("y")
         assert driven.state.chosen is not None

@@ -54,8 +54,8 @@ async def test_the_first_step_shows_what_there_is_at_what_price(
         for size in SIZES.values():
             await driven.resize(*size)
             text = flat(driven)
-            assert "3 to harvest (23.3 KB) · 1 harvested before (9.2 KB)" in text
-            assert "1 still being written · 1 kept by you · 1 left as they are" in text
+            assert "3 to harvest (23.3 KB) · 1 already harvested (9.2 KB)" in text
+            assert "1 still being written · 1 kept by you · 1 skipped" in text
             assert "~8,675 input tokens, about $0.0087 plus output" in text
             for each in CANDIDATES:
                 assert each.path.rpartition("/")[2][:16] in driven.text

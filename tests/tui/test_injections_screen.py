@@ -132,8 +132,10 @@ async def test_every_run_what_failed_a_filter_and_the_week(
         await driven.press("enter")
         assert driven.screen.told.row_count == 2
         await driven.press("escape", "w")
-        assert "4 prompts since 2026-06-06, 2 told something: 1,429 tokens" in driven.text
-        assert "github-pr-review: told 1×" in driven.text and "codex prompt: too late, 5.1 s" in driven.text
+        assert "4 prompts since 2026-06-06, 2 with injections: 1,429 tokens" in driven.text
+        assert (
+            "github-pr-review: injected 1×" in driven.text and "codex prompt: too late, 5.1 s" in driven.text
+        )
 
 
 async def test_a_section_is_judged_and_a_whole_prompt(run: Run, engine: FakeEngine) -> None:
@@ -142,7 +144,7 @@ async def test_a_section_is_judged_and_a_whole_prompt(run: Run, engine: FakeEngi
         await driven.press("n", "j", "2", "n")
         assert engine.asked("label") == [("label", TURN, "github-pr-review", False)]
         assert "topic github-pr-review labelled: noise" in driven.said
-        assert "topic github-pr-review · 249 tokens · noise, you said" in driven.text
+        assert "topic github-pr-review · 249 tokens · rated noise" in driven.text
         await driven.press("1", "y")
         assert engine.asked("label")[1:] == [("label", TURN, "github-pr-review", True)]
         assert "3/3" in driven.line("● 06-12 17:57") and "0/1" in driven.line("18:27  codex")
@@ -180,7 +182,7 @@ async def test_where_nothing_was_told_it_says_how_to_begin_and_others_words_are_
     async with told(run, SIZES["80x24"]) as driven:
         assert "autopoiesis install claude-code" in driven.text
         await driven.press("w")
-        assert "no agent's hook has run since 2026-06-06" in driven.text
+        assert "no hooks have run since 2026-06-06" in driven.text
     write(engine, TOGETHER[0] + TOGETHER[1])
     async with told(run) as driven:
         await driven.press("t", "s", "j", "j", "j", "j")

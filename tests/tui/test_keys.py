@@ -162,14 +162,14 @@ async def test_copying_and_editing_are_about_the_selection(
         assert driven.bench.situation.file == "knowledge/digest.md"
         await driven.press("2", "k")
         await driven.press("2", "e")
-        assert "cannot be handed to an editor" in driven.text
+        assert "cannot run an editor" in driven.text
 
 
 async def test_a_copy_of_too_much_says_so(run: Run) -> None:
     async with run(entries=[FeedEntry(NOW, "user", "x" * 150_000, "", "a#0")]) as driven:
         await driven.press("Y")
         assert len(driven.app.clipboard) == 100_000
-        assert "copied, 100,000 of 150,000 characters" in driven.text
+        assert "copied 100,000 of 150,000 characters" in driven.text
 
 
 async def test_the_mouse_works_and_every_size_down_to_the_smallest_is_usable(run: Run) -> None:

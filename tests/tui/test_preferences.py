@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.store.user_folder import settings_folder
 from tui.kit.editor import editor_command, file_of
-from tui.kit.preferences import Preferences, folder
+from tui.kit.preferences import Preferences
 
 
 def test_a_choice_is_kept_beside_what_else_is_in_the_file(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_a_broken_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_it_lies_in_the_users_own_settings(home: Path) -> None:
-    assert folder().is_relative_to(home)
+    assert settings_folder().is_relative_to(home)
     assert Preferences().path.name == "tui.yaml"
 
 

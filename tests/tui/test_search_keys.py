@@ -247,7 +247,7 @@ async def test_what_is_selected_is_copied_and_edited_where_it_is_there(
         await driven.press("3", "Y")
         assert "by words 1" in driven.app.clipboard and "neighbours" in driven.app.clipboard
         await driven.press("e")
-        assert "cannot be handed to an editor" in driven.said
+        assert "cannot run an editor" in driven.said
         searches = len(driven.finding.asked("search"))
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: asked.append((path, line)))
         await driven.press("n", "e")

@@ -64,16 +64,16 @@ def test_the_stylesheet_finds_its_variables(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('tier1: "#5cc8bd"', 'tier1: "teal"', "roles.tier1 is 'teal', not a colour"),
+        ('tier1: "#5cc8bd"', 'tier1: "teal"', "roles.tier1: invalid colour 'teal'"),
         ('tier1: "#5cc8bd"', "tier1: #5cc8bd", "roles.tier1 has no value"),
         ('active: "#8fd383"', 'actve: "#8fd383"', "did you mean active?"),
-        ('tier1: "#5cc8bd"', 'accent: "#5cc8bd"', "accent stands twice"),
-        ("mode: dark", "mode: dim", "write dark or light"),
+        ('tier1: "#5cc8bd"', 'accent: "#5cc8bd"', "duplicate key accent"),
+        ("mode: dark", "mode: dim", "use dark or light"),
         ("name: dark", "name: My Theme", "use a-z"),
-        ("text:", "words:", "the theme knows no 'words'"),
+        ("text:", "words:", "unknown key 'words' in the theme"),
     ],
 )
-def test_what_is_wrong_is_named_with_line_and_cure(old: str, new: str, words: str) -> None:
+def test_errors_name_line_and_hint(old: str, new: str, words: str) -> None:
     line = DARK[: DARK.index(old)].count("\n") + 1
     with pytest.raises(ThemeError) as caught:
         parse_theme(DARK.replace(old, new, 1).encode(), "mine.yaml")
@@ -82,9 +82,9 @@ def test_what_is_wrong_is_named_with_line_and_cure(old: str, new: str, words: st
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ThemeError, match="roles lacks tier1, tier2; copy"):
+    with pytest.raises(ThemeError, match="roles is missing tier1, tier2; copy"):
         parse_theme(re.sub(r"  tier[12]:.*\n", "", DARK).encode(), "mine.yaml")
-    with pytest.raises(ThemeError, match="is not YAML"):
+    with pytest.raises(ThemeError, match="invalid YAML"):
         parse_theme(DARK.replace("roles:", "roles: [").encode(), "mine.yaml")
 
 

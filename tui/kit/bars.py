@@ -133,7 +133,7 @@ def question_lines(
 def too_small(width: int, height: int, roles: Roles) -> list[Row]:
     return [
         Row((f"The terminal is too small: {width}×{height}.", roles.strong)),
-        Row(("The workbench needs at least 60×16.", roles.normal)),
+        Row(("The workbench needs 60×16.", roles.normal)),
         Row(),
         Row(("q", roles.accent), (" quits", roles.muted)),
         Row(("autopoiesis trace works at any size", roles.muted)),

@@ -40,6 +40,10 @@ class ListDetail(FullScreen):
     def look(self) -> None:
         """Reads what the screen shows."""
 
+    def rescan(self) -> None:
+        super().rescan()
+        self.look()
+
     def heard(self, burst: Burst) -> None:
         if burst.parts & self.news:
             self.look()

@@ -12,16 +12,11 @@ MAX_BYTES = 64 * 1024
 _HEAD = "# How the workbench looks for you. Safe to edit or delete.\n"
 
 
-def folder() -> Path:
-    """The user's settings folder; its ``themes/`` may contain custom themes."""
-    return settings_folder()
-
-
 class Preferences:
     """``tui.yaml``, read once and written on changes. A broken file is treated as empty."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or folder() / "tui.yaml"
+        self.path = path or settings_folder() / "tui.yaml"
         self.problem = ""
         self._values = self._read()
 

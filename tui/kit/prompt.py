@@ -107,21 +107,17 @@ _MODES: dict[Mode, _Words] = {
 class PromptLine(Horizontal):
     """The prompt in one of its modes; each mode has its own input history."""
 
-    class Edited(Message):
+    class _Typed(Message):
+        def __init__(self, mode: Mode, value: str) -> None:
+            super().__init__()
+            self.mode = mode
+            self.value = value
+
+    class Edited(_Typed):
         """The text changed."""
 
-        def __init__(self, mode: Mode, value: str) -> None:
-            super().__init__()
-            self.mode = mode
-            self.value = value
-
-    class Entered(Message):
+    class Entered(_Typed):
         """Enter was pressed."""
-
-        def __init__(self, mode: Mode, value: str) -> None:
-            super().__init__()
-            self.mode = mode
-            self.value = value
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

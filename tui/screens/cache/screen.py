@@ -257,11 +257,6 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             days = self.state.days
             self.say("sums of today" if days == 1 else f"sums of {days} days")
 
-    def rescan(self) -> None:
-        """Look at every file again, and at the caches."""
-        super().rescan()
-        self.look()
-
     # Panels
 
     focus_providers = goes_to(

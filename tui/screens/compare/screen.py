@@ -141,11 +141,6 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
             self.focus_panel("sides")
         self.look()
 
-    def rescan(self) -> None:
-        """Look at every file again."""
-        super().rescan()
-        self.look()
-
     @property
     def situation(self) -> CompareSituation:
         item, right = self.sides.selected, self.side(self.right)

@@ -71,7 +71,8 @@ class HarvestLayout(ListDetail):
             yield self.outcome
 
     def look(self) -> None:
-        self._surveys.ask(None)
+        if self.state.step in ("survey", "pick"):
+            self._surveys.ask(None)
 
     # Display
 

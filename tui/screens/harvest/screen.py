@@ -220,11 +220,6 @@ class HarvestScreen(
         """Start over with a new scan of the conversations."""
         self._start_over()
 
-    def rescan(self) -> None:
-        super().rescan()
-        if self.state.step in ("survey", "pick"):
-            self.look()
-
     def _start_over(self, failed: frozenset[str] = frozenset()) -> None:
         self.state.restart(failed)
         if self._other_run() is None:

@@ -333,10 +333,6 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
         clipboard.copy(self.bench.app, revision)
         self.say(f"copied {revision}")
 
-    def rescan(self) -> None:
-        super().rescan()
-        self.look()
-
     # State
 
     @property

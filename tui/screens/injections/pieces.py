@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui.kit.drawn_rows import FACT, DrawnRows
 from tui.render.draw import Row
-from tui.render.told import USE, View, draw_view
+from tui.render.injections import USE, InjectionView, draw_view
 
 if TYPE_CHECKING:
     from engine.agents.audit import Piece
@@ -18,9 +18,9 @@ class PiecesPanel(DrawnRows):
     words = "sections"
     signs = tuple(USE.values())
 
-    view: View | None = None
+    view: InjectionView | None = None
 
-    def show_view(self, view: View | None) -> None:
+    def show_view(self, view: InjectionView | None) -> None:
         if view == self.view:
             return
         before, self.view = self.view, view

@@ -11,9 +11,9 @@ from engine.transcripts.days import moment
 from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, wrap
 from tui.render.figures import clock, count, day
+from tui.render.injections import OURS, what_of
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.render.told import OURS, what_of
 
 if TYPE_CHECKING:
     from engine.agents.audit import Telling

@@ -23,8 +23,8 @@ from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.figures import count, plural
+from tui.render.injections import InjectionView, indented, week_lines
 from tui.render.roles import Roles
-from tui.render.told import View, indented, week_lines
 from tui.screens.injections.pieces import PiecesPanel
 from tui.screens.injections.rows import InjectionsPanel, draw_none
 
@@ -83,16 +83,16 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         self.wanted = wanted
         self.kept: Kept = "told"
         self.with_text = False
-        self._known: View | None = None
+        self._known: InjectionView | None = None
         self._reads: Lane[None, tuple[Telling, ...]] = self.lane(
             lambda _none: tuple(islice(audit.tellings(), MOST)),
             lambda _none, tellings: self._take(tellings),
             lambda _none, problem: self._take((), problem),
         )
-        self._views: Lane[Telling, View] = self.lane(
-            lambda one: View(one, audit.pieces(one), audit.beside(one)),
+        self._views: Lane[Telling, InjectionView] = self.lane(
+            lambda one: InjectionView(one, audit.pieces(one), audit.beside(one)),
             lambda _one, view: self._take_view(view),
-            lambda one, problem: self._take_view(View(one, problem=problem)),
+            lambda one, problem: self._take_view(InjectionView(one, problem=problem)),
         )
         self._judgements: Lane[tuple[Telling, tuple[int, ...], bool], tuple[str, ...]] = self.lane(
             lambda judgement: audit.judge(*judgement), self._judged, in_turn=True, finish=True
@@ -137,7 +137,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         telling, known = self.told.selected, self._known
         if telling is not None and (known is None or known.telling != telling):
             if known is None or known.telling.at != telling.at:
-                known = self._known = View(telling)
+                known = self._known = InjectionView(telling)
             self._views.ask(telling)
         is_known = telling is not None and known is not None
         self.pieces.show_view(replace(known, with_text=self.with_text) if is_known and known else None)
@@ -163,7 +163,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         if wanted is not None:
             self.told.select_key(self.told.key(wanted))
 
-    def _take_view(self, view: View) -> None:
+    def _take_view(self, view: InjectionView) -> None:
         if self.told.selected is not None and view.telling.at == self.told.selected.at:
             self._known = view
         self.show_selected()

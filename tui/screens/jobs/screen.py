@@ -135,10 +135,6 @@ class JobsScreen(JobsLayout, panels=("jobs", "runs")):
         topic = item.row.topic if item is not None else ""
         return file_of(self.bench.engine.workspace.root, f"topics/{topic}.md") if topic else ""
 
-    def rescan(self) -> None:
-        super().rescan()
-        self.look()
-
     @property
     def situation(self) -> JobsSituation:
         item = self.jobs.selected

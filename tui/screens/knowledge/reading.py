@@ -12,7 +12,7 @@ from rich.style import Style
 from engine.store.paths import is_shared
 from tui.kit.panel import LinesPanel
 from tui.render.digest import digest_lines
-from tui.render.draw import Row, bar, wrap
+from tui.render.draw import Row, bar, labelled, wrap
 from tui.render.figures import count, plural, sizes
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
@@ -223,8 +223,7 @@ def _place_of(line: Line) -> str:
 
 
 def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> list[Row]:
-    first, *rest = wrap([(first_line(value), style)], width, indent=_LABEL, first=_LABEL)
-    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+    return labelled(label, first_line(value), width, _LABEL, style, tone=roles.muted)
 
 
 def _shared_note(path: str, width: int, roles: Roles) -> list[Row]:

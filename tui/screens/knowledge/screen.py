@@ -230,10 +230,6 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
         """Regenerate the digest from the category files, and turn it on if it was off."""
         self._changes.ask(regenerate_digest)
 
-    def rescan(self) -> None:
-        super().rescan()
-        self.look()
-
     # Panels
 
     focus_groups = goes_to(

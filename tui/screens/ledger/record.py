@@ -11,7 +11,7 @@ from rich.style import Style
 
 from engine.knowledge.item import NAMES
 from tui.kit.drawn_rows import FACT, DrawnRows
-from tui.render.draw import Row, wrap
+from tui.render.draw import Row, labelled, wrap
 from tui.render.figures import count, dollars, local, plural, sizes
 from tui.render.roles import Roles
 from tui.screens.ledger.entries import LOST, SIGNS, RecordItem, record_style
@@ -68,10 +68,7 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
 
 def fact(label: str, value: str, tone: Style, width: int, roles: Roles, labels: int = _LABEL) -> list[Row]:
     """Draws a label, ``labels`` cells wide, and its value; nothing if the value is empty."""
-    if not value:
-        return []
-    first, *rest = wrap([(value, tone)], width, indent=labels, first=labels)
-    return [Row().fit(label, labels, roles.muted).extend(first), *rest]
+    return labelled(label, value, width, labels, tone, tone=roles.muted) if value else []
 
 
 def _place(view: RecordView) -> str:

@@ -150,10 +150,6 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     # The ledger
 
-    def rescan(self) -> None:
-        super().rescan()
-        self.look()
-
     @command("v", title="Verify all entries", footer="verify", rank=8, needs=[A_LEDGER])
     def verify(self) -> None:
         """Check every entry against the files: lines, conversation, hashes. Changes nothing."""

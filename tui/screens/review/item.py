@@ -13,7 +13,7 @@ from engine.knowledge.file_changes import diff
 from engine.knowledge.proposed import BY_AGENT
 from engine.lifecycle.proposals import proposer
 from tui.kit.panel import LinesPanel
-from tui.render.draw import Row, clip, wrap
+from tui.render.draw import Row, clip, labelled, wrap
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 from tui.screens.review.queue import KINDS, SETTLING, ReviewItem, why_of
@@ -128,8 +128,7 @@ def place(each: Waiting) -> str:
 
 
 def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> list[Row]:
-    first, *rest = wrap([(first_line(value) or "–", style)], width, indent=_LABEL, first=_LABEL)
-    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+    return labelled(label, first_line(value) or "–", width, _LABEL, style, tone=roles.muted)
 
 
 def _source(each: Waiting, source: SourceLines | None, around: int, width: int, roles: Roles) -> list[Row]:

@@ -265,10 +265,6 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         """Copy everything shown of the selected item."""
         self.copy_text(self.item.selected_text())
 
-    def rescan(self) -> None:
-        super().rescan()
-        self.look()
-
     # Panels
 
     focus_queue = goes_to("queue", "1", "the review queue", does="Go to the review queue.", rank=26)

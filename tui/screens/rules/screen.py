@@ -203,10 +203,6 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
         """Copy the text of the selected rule (OSC 52, works over SSH)."""
         self.copy_text(self.rules.selected_text())
 
-    def rescan(self) -> None:
-        super().rescan()
-        self.look()
-
     # State
 
     @property
