@@ -14,7 +14,7 @@ from engine.context.compiled import Compiled
 from engine.errors import AutopoiesisError
 from tui.kit.bridge import Part
 from tui.kit.lanes import Lane
-from tui.kit.messages import CommandRan, PartsRead, Said, TraceRead, Tried
+from tui.kit.messages import CommandRan, Notice, PartsRead, TraceRead, Tried
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -44,7 +44,7 @@ class Conductor:
         self._parts: Lane[Set[Part], None] = Lane(
             self._read_parts,
             lambda _parts, _nothing: None,
-            lambda _parts, error: self._post(Said(error, error=True)),
+            lambda _parts, error: self._post(Notice(error, error=True)),
             merge=lambda waiting, new: waiting | new,
         )
         self._traces: Lane[str, tuple[Trace | None, Compiled | None]] = Lane(
@@ -60,8 +60,8 @@ class Conductor:
         self._commands: dict[threading.Event, Lane[str, str]] = {}
         self._tasks: Lane[tuple[Callable[[], object], str], object] = Lane(
             lambda task: task[0](),
-            lambda task, _nothing: self._post(Said(task[1])) if task[1] else None,
-            lambda _task, error: self._post(Said(error, error=True)),
+            lambda task, _nothing: self._post(Notice(task[1])) if task[1] else None,
+            lambda _task, error: self._post(Notice(error, error=True)),
             in_turn=True,
         )
         self._lanes: tuple[Lane[Any, Any], ...] = (self._tasks, self._parts, self._traces, self._tries)
@@ -129,7 +129,7 @@ class Conductor:
 
     def _learn(self) -> None:
         if self._engine.labels.learn():
-            self._post(Said("learned from the labels"))
+            self._post(Notice("learned from the labels"))
 
     def _read_parts(self, parts: Set[Part]) -> None:
         """Reads the parts one by one and posts each at once, so a slow or broken one holds up no other."""
@@ -148,7 +148,7 @@ class Conductor:
             except (AutopoiesisError, OSError) as error:
                 if self._last_errors.get(part) != str(error):
                     self._last_errors[part] = str(error)
-                    self._post(Said(str(error), error=True))
+                    self._post(Notice(str(error), error=True))
 
     def _post(self, message: Message) -> None:
         with contextlib.suppress(RuntimeError):  # the screen is gone

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from tui.kit.bridge import Burst, EventBridge
 from tui.kit.commands import Commanded
 from tui.kit.lanes import Lane
-from tui.kit.messages import EventsArrived, Said
+from tui.kit.messages import EventsArrived, Notice
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -128,7 +128,7 @@ class FullScreen(Commanded):
 
     def tell(self, text: str, *, error: bool = False) -> None:
         """Shows a notification; thread-safe."""
-        self._post(Said(text, error=error))
+        self._post(Notice(text, error=error))
 
     def _post(self, message: Message) -> None:
         with contextlib.suppress(RuntimeError):  # the screen is gone
@@ -138,9 +138,9 @@ class FullScreen(Commanded):
     def _delivered(self, message: Deliver) -> None:
         message.take()
 
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, error=said.error)
+    @on(Notice)
+    def _noticed(self, notice: Notice) -> None:
+        self.say(notice.text, error=notice.error)
 
     # Opening and closing
 

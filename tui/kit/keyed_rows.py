@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from tui.kit.rows import Item, RowList
@@ -26,6 +26,21 @@ class KeyedRows(RowList[Item]):
     def key(self, item: Item) -> object:
         """The identity of an item."""
         raise NotImplementedError
+
+    def searchable(self, item: Item) -> Iterable[str]:
+        """The texts that a filter searches."""
+        return ()
+
+    def finds(self, item: Item, query: str) -> bool:
+        query = query.casefold()
+        return any(query in text.casefold() for text in self.searchable(item))
+
+    @property
+    def filter_label(self) -> str:
+        """``/words  3 of 12``; empty without a filter."""
+        if not self.query_text:
+            return ""
+        return f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}"
 
     def select_key(self, key: object) -> None:
         """Selects an item if it is listed."""

@@ -66,7 +66,7 @@ class CommandRan(Message):
 
 
 @dataclass
-class Said(Message):
+class Notice(Message):
     """A one-line notification."""
 
     text: str

@@ -128,7 +128,7 @@ def _signed_bar(weight: float, all_weights: Sequence[float], width: int, style: 
     left = round((width - 1) * low / (low + high)) if low + high > 0 else 0
     left = max(min(left, width - 3 if high else width - 1), 2 if low else 0)
     right = width - 1 - left
-    room = min([cells / most for cells, most in ((left, low), (right, high)) if most > 0], default=0.0)
+    room = min([cells / extent for cells, extent in ((left, low), (right, high)) if extent > 0], default=0.0)
     cells = max(1, int(abs(weight) * room)) if weight else 0
     row = Row()
     if weight < 0:

@@ -50,14 +50,14 @@ class MarkStyles:
         )
 
 
-def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> list[Row]:
-    """The message in at most ``most`` lines, with the marks of all topics; kind and time on the right."""
+def message_rows(shown: Shown, table: Table, width: int, limit: int, roles: Roles) -> list[Row]:
+    """The message in at most ``limit`` lines, with the marks of all topics; kind and time on the right."""
     if shown.source == "nothing":
         return []
     selected = table.rows[table.selected] if table.rows else None
     text = shown.trace.message.text if shown.trace is not None else shown.text
     who = _who(shown)
-    room = width * most - len(who) - 3
+    room = width * limit - len(who) - 3
     others = [span for row in table.rows for span in _hits(row, len(text))]
     layers, styles = _layers(selected, len(text), roles), MarkStyles.of(roles)
     start = _start(text, [span for spans, _style in layers for span in spans] or others, room)
@@ -65,31 +65,31 @@ def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles
     pieces = _painted(text, start, stop, [(others, styles.other), *layers], roles.strong)
     if start:
         pieces.insert(0, ("…", roles.faint))
-    rows = wrap(pieces, width if most > 1 else width - len(who) - 2)
-    cut = len(rows) > most or stop < len(text)
-    rows = rows[:most]
+    rows = wrap(pieces, width if limit > 1 else width - len(who) - 2)
+    cut = len(rows) > limit or stop < len(text)
+    rows = rows[:limit]
     if cut:
         rows[-1].add("…", roles.faint)
-    if rows[-1].cells + len(who) + 2 > width and len(rows) < most:
+    if rows[-1].cells + len(who) + 2 > width and len(rows) < limit:
         rows.append(Row())
     rows[-1].right(Row((who, roles.muted)), width)
     return rows
 
 
 def message_block(
-    text: str, row: TopicTrace, width: int, most: int, roles: Roles, *, marks: Marks = "signs"
+    text: str, row: TopicTrace, width: int, limit: int, roles: Roles, *, marks: Marks = "signs"
 ) -> list[Row]:
-    """The message as one topic saw it, in at most ``most`` lines.
+    """The message as one topic saw it, in at most ``limit`` lines.
 
     Args:
-        most: Lines of text, not counting signs and legend.
+        limit: Lines of text, not counting signs and legend.
         marks: ``signs`` below marked text, ``brackets`` around it (``[matched]``, ``‹word›``), or only its
             ``style``.
     """
     layers, styles = _layers(row, len(text), roles), MarkStyles.of(roles)
     spans = [span for found, _style in layers for span in found]
-    start = _start(text, spans, width * most)
-    stop = start + width * most * 2
+    start = _start(text, spans, width * limit)
+    stop = start + width * limit * 2
     pieces = _painted(text, start, stop, layers, roles.normal)
     if marks == "brackets":
         ends = {styles.hit: "[]", styles.strong: "‹›", styles.weak: "‹›"}
@@ -100,8 +100,8 @@ def message_block(
     if start:
         pieces.insert(0, ("…", roles.faint))
     rows = wrap(pieces, width - 1)
-    if len(rows) > most or stop < len(text):
-        rows = rows[:most]
+    if len(rows) > limit or stop < len(text):
+        rows = rows[:limit]
         rows[-1].add("…", roles.faint)
     if marks != "signs":
         return rows

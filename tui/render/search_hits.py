@@ -107,8 +107,8 @@ def hit_rows(hit: Hit, width: int, lines: int, roles: Roles, *, chosen: bool = F
     head = Row().fit(f"{hit.rank} ", RANK, roles.muted, "right")
     tail = Row()
     if lines < 3 and width >= _BESIDE:
-        most = width - RANK - min(TITLE, cell_len(hit.title)) - len(value) - 3
-        tail.add(clip_start(_brief(hit), most), roles.muted).gap(2)
+        room = width - RANK - min(TITLE, cell_len(hit.title)) - len(value) - 3
+        tail.add(clip_start(_brief(hit), room), roles.muted).gap(2)
     tail.add(value, roles.tier2)
     title = clip(hit.title, width - RANK - tail.cells - 1)
     for piece, style in _cut_marks(title, hit.title, hit.title_spans, words, roles):

@@ -31,11 +31,9 @@ class ChoicesPanel(KeyedRows[Choice]):
     def row(self, item: Choice, width: int, chosen: bool) -> Row:
         return draw_choice(item, self.items, width, self.roles, query=self.query_text, chosen=chosen)
 
-    def finds(self, item: Choice, query: str) -> bool:
-        query, each = query.casefold(), item.candidate
-        return any(
-            query in text.casefold() for text in (each.path, each.kind, KIND_WORDS[each.kind], each.why)
-        )
+    def searchable(self, item: Choice) -> Sequence[str]:
+        each = item.candidate
+        return each.path, each.kind, KIND_WORDS[each.kind], each.why
 
     def summarise(self) -> None:
         item = self.selected

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.report import HarvestRequest, Report, Result
-from tui.kit.messages import Said
+from tui.kit.messages import Notice
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class HarvestRun:
         if on_change is not None:
             on_change()
         elif now.ended and post is not None:
-            post(Said(summary(now), error=bool(now.problem)))
+            post(Notice(summary(now), error=bool(now.problem)))
 
 
 def summary(progress: Progress) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from tui.kit.drawn_rows import FACT, DrawnRows
+from tui.kit.selectable_page import FACT, SelectablePage
 from tui.render.draw import Row, clip_start, labelled, wrap
 from tui.render.figures import plural
 from tui.render.roles import Roles
@@ -90,7 +90,7 @@ def _files(view: CommitView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     return rows
 
 
-class CommitPanel(DrawnRows):
+class CommitPanel(SelectablePage):
     """Message, time, conversations and files; the selected file is shown next to it."""
 
     name_of = "commit"
@@ -111,7 +111,7 @@ class CommitPanel(DrawnRows):
     def draw_page(self, width: int) -> list[tuple[Row, int]]:
         return draw_commit(self.view, width, self.roles) if self.view is not None else []
 
-    def begins_with(self) -> int:
+    def initial_row(self) -> int:
         view = self.view
         files = view.files if view is not None else None
         at = next((at for at, file in enumerate(files or ()) if view and file.path == view.chosen), -1)

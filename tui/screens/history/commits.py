@@ -150,9 +150,9 @@ class CommitsPanel(KeyedRows[CommitRow]):
     def row(self, item: CommitRow, width: int, chosen: bool) -> Row:
         return draw_commit_row(item, width, self.roles, year=self.year, query=self.query_text, chosen=chosen)
 
-    def finds(self, item: CommitRow, query: str) -> bool:
-        held = (item.entry.subject, item.revision[: max(4, len(query))], *item.entry.sessions, *item.tags)
-        return any(query.casefold() in text.casefold() for text in held)
+    def searchable(self, item: CommitRow) -> Sequence[str]:
+        revision = item.revision[: max(4, len(self.query_text))]
+        return item.entry.subject, revision, *item.entry.sessions, *item.tags
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

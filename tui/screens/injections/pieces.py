@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.kit.drawn_rows import FACT, DrawnRows
+from tui.kit.selectable_page import FACT, SelectablePage
 from tui.render.draw import Row
 from tui.render.injections import USE, InjectionView, draw_view
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engine.agents.audit import Piece
 
 
-class PiecesPanel(DrawnRows):
+class PiecesPanel(SelectablePage):
     name_of = "pieces"
     number = "2"
     words = "sections"
@@ -32,7 +32,7 @@ class PiecesPanel(DrawnRows):
         drawn = draw_view(self.view, width, self.roles) if self.view is not None else []
         return [(row, FACT if place is None else place) for row, place in drawn]
 
-    def begins_with(self) -> int:
+    def initial_row(self) -> int:
         return next((item.at for item in self.items if item.line != FACT), 0)
 
     @property

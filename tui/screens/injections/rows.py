@@ -92,13 +92,11 @@ class InjectionsPanel(KeyedRows["Telling"]):
     def row(self, item: Telling, width: int, chosen: bool) -> Row:
         return draw_telling(item, width, self.roles, chosen=chosen)
 
-    def finds(self, item: Telling, query: str) -> bool:
-        held = (item.agent or OURS, item.project, item.session_id, item.at, what_of(item))
-        return any(query.casefold() in text.casefold() for text in held)
+    def searchable(self, item: Telling) -> Sequence[str]:
+        return item.agent or OURS, item.project, item.session_id, item.at, what_of(item)
 
     def summarise(self) -> None:
-        query = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(self.head, " · ".join(filter(None, (self.below, query))))
+        self.set_frame(self.head, " · ".join(filter(None, (self.below, self.filter_label))))
 
     def selected_text(self) -> str:
         item = self.selected

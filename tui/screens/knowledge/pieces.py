@@ -258,20 +258,18 @@ class PiecesPanel(KeyedRows[Piece]):
             row.add(words, style)
         return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
 
-    def finds(self, item: Piece, query: str) -> bool:
-        held = [name_of(item)]
+    def searchable(self, item: Piece) -> Iterator[str]:
+        yield name_of(item)
         match item:
             case LinePiece(entry=line):
-                held += [line.source, line.day, *line.lines]
+                yield from (line.source, line.day, *line.lines)
             case NotesPiece(notes=notes):
-                held += [entry.text for entry in notes.entries]
+                yield from (entry.text for entry in notes.entries)
             case EntryPiece(entry=entry):
-                held.append(entry.location)
-        return any(query.casefold() in text.casefold() for text in held)
+                yield entry.location
 
     def summarise(self) -> None:
-        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(self.title, below)
+        self.set_frame(self.title, self.filter_label)
 
     def selected_text(self) -> str:
         item = self.selected

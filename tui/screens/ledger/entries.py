@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -173,12 +173,10 @@ class EntriesPanel(KeyedRows[RecordItem]):
     def row(self, item: RecordItem, width: int, chosen: bool) -> Row:
         return draw_record(item, self.items, width, self.roles, query=self.query_text, chosen=chosen)
 
-    def finds(self, item: RecordItem, query: str) -> bool:
-        query, entry = query.casefold(), item.entry
-        texts = (entry.path, entry.error, item.sha256, entry.status, entry.provider, entry.model)
-        return any(query in text.casefold() for text in texts) or any(
-            query in line.text.casefold() for line in entry.lines
-        )
+    def searchable(self, item: RecordItem) -> Iterator[str]:
+        entry = item.entry
+        yield from (entry.path, entry.error, item.sha256, entry.status, entry.provider, entry.model)
+        yield from (line.text for line in entry.lines)
 
     def summarise(self) -> None:
         parts = [count(self.row_count)] if self.row_count == self.total else []

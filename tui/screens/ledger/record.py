@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from engine.knowledge.item import NAMES
-from tui.kit.drawn_rows import FACT, DrawnRows
+from tui.kit.selectable_page import FACT, SelectablePage
 from tui.render.draw import Row, labelled, wrap
 from tui.render.figures import count, dollars, local, plural, sizes
 from tui.render.roles import Roles
@@ -178,7 +178,7 @@ def line_of(view: RecordView, at: int) -> CheckedLine | None:
     return checked.lines[at] if checked is not None and 0 <= at < len(checked.lines) else None
 
 
-class RecordPage(DrawnRows):
+class RecordPage(SelectablePage):
     """Facts, then the lines harvested from the conversation; long lines are wrapped."""
 
     name_of = "record"

@@ -159,21 +159,13 @@ class QueuePanel(KeyedRows[ReviewItem]):
             row.gap(2).fit(first_line(each.origin.name), name, roles.muted)
         return row.gap(2).fit(item.age, _AGE, roles.muted, "right").cut(width)
 
-    def finds(self, item: ReviewItem, query: str) -> bool:
+    def searchable(self, item: ReviewItem) -> Sequence[str]:
         each = item.waiting
-        held = (
-            text_of(each),
-            each.item.path,
-            KINDS[each.item.category],
-            each.why,
-            each.origin.name,
-            each.source,
-        )
-        return any(query.casefold() in text.casefold() for text in held)
+        kind = KINDS[each.item.category]
+        return text_of(each), each.item.path, kind, each.why, each.origin.name, each.source
 
     def summarise(self) -> None:
-        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(tally(self.items), below)
+        self.set_frame(tally(self.items), self.filter_label)
 
     def selected_text(self) -> str:
         item = self.selected

@@ -54,8 +54,9 @@ def look_up(engine: Engine, rule: Rule) -> WhyView:
     """Finds each mention of a rule, what the agent had done before, and repetitions since acceptance."""
     told = engine.rules.told(rule)[::-1]
     by = engine.kept_rules.said_by(told[:MOST])
-    said = zip(told[:MOST], by, strict=True)
-    sayings = tuple(Saying(each, engine.rules.before(each), name) for each, name in said)
+    sayings = tuple(
+        Saying(each, engine.rules.before(each), name) for each, name in zip(told[:MOST], by, strict=True)
+    )
     since = engine.kept_rules.since().get(rule.id) if standing(rule) == "told again" else None
     return WhyView(
         rule,

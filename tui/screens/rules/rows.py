@@ -135,14 +135,12 @@ class RulesPanel(KeyedRows[RuleItem]):
     def row(self, item: RuleItem, width: int, chosen: bool) -> Row:
         return draw_rule(item, self.items, width, self.roles, chosen=chosen, query=self.query_text)
 
-    def finds(self, item: RuleItem, query: str) -> bool:
+    def searchable(self, item: RuleItem) -> Sequence[str]:
         rule = item.rule
-        held = (rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last)
-        return any(query.casefold() in text.casefold() for text in held)
+        return rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last
 
     def summarise(self) -> None:
-        query = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(self.head, " · ".join(filter(None, (self.below, query))))
+        self.set_frame(self.head, " · ".join(filter(None, (self.below, self.filter_label))))
 
     def selected_text(self) -> str:
         return self.selected.rule.text if self.selected is not None else ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.kit.drawn_rows import FACT, DrawnRows
+from tui.kit.selectable_page import FACT, SelectablePage
 from tui.render.draw import Row, clip, clip_start, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
@@ -132,7 +132,7 @@ def _saying(saying: Saying, width: int, roles: Roles) -> list[Row]:
     return [*rows, Row().gap(2).add(f"{SAID} ", roles.accent).extend(first), *rest]
 
 
-class WhyPanel(DrawnRows):
+class WhyPanel(SelectablePage):
     name_of = "why"
     number = "2"
     words = "why"

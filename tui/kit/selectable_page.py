@@ -21,7 +21,7 @@ class PageLine:
     text: str
 
 
-class DrawnRows(RowList[PageLine]):
+class SelectablePage(RowList[PageLine]):
     """Draws a page as a whole; a selectable part may take several rows."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -33,7 +33,7 @@ class DrawnRows(RowList[PageLine]):
         """The page's rows, each with the number of the part it belongs to, or ``FACT``."""
         return []
 
-    def begins_with(self) -> int:
+    def initial_row(self) -> int:
         """The row to select on a new page."""
         return 0
 
@@ -53,7 +53,7 @@ class DrawnRows(RowList[PageLine]):
             self.summarise()
         if other and self.items:
             self.scroll_to(y=0, animate=False, force=True)
-            self.select(self.begins_with(), by_hand=False)
+            self.select(self.initial_row(), by_hand=False)
 
     def _grown(self, items: Sequence[PageLine]) -> bool:
         return False  # a page is always redrawn as a whole
