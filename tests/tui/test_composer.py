@@ -1,4 +1,4 @@
-"""Where a message is written: several lines, pastes that stay whole and inert, and earlier messages."""
+"""The message input: several lines, pastes, and history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def value(driven: Driven) -> str:
     return driven.bench.prompt.input.value
 
 
-async def test_a_paste_of_several_lines_stays_whole_and_is_not_sent(run: Run) -> None:
+async def test_multi_line_paste_is_kept_and_not_sent(run: Run) -> None:
     async with run() as driven:
         await driven.press("i")
         await paste(driven, "review this:\r\n\tif x:\rdone\n")
@@ -36,7 +36,7 @@ async def test_a_paste_of_several_lines_stays_whole_and_is_not_sent(run: Run) ->
         assert driven.engine.asked("try_message")[-1][1] == "review this:\n\tif x:\ndone\n"
 
 
-async def test_a_key_begins_another_line_and_enter_ends_the_message(run: Run) -> None:
+async def test_key_inserts_a_newline_and_enter_submits(run: Run) -> None:
     async with run() as driven:
         for key in ("ctrl+j", "alt+enter", "shift+enter"):
             await driven.press("i")
@@ -70,7 +70,7 @@ async def test_only_a_message_has_several_lines(run: Run) -> None:
         assert "only a message has several lines" in driven.text
 
 
-async def test_it_grows_and_then_scrolls_at_every_size(run: Run) -> None:
+async def test_composer_grows_and_then_scrolls(run: Run) -> None:
     async with run() as driven:
         for size, most in (((120, 40), 10), ((80, 24), 5), ((60, 16), 2)):
             await driven.resize(*size)
@@ -86,7 +86,7 @@ async def test_it_grows_and_then_scrolls_at_every_size(run: Run) -> None:
             assert composer.size.height == 1
 
 
-async def test_a_paste_on_a_panel_is_no_keys(run: Run) -> None:
+async def test_paste_on_a_panel_presses_no_keys(run: Run) -> None:
     async with run() as driven:
         theme = driven.app.theme
         await driven.press("2")
@@ -95,7 +95,7 @@ async def test_a_paste_on_a_panel_is_no_keys(run: Run) -> None:
         assert not driven.engine.asked("label")
 
 
-async def test_up_goes_to_what_was_entered_before_and_down_back_to_what_was_being_written(run: Run) -> None:
+async def test_up_and_down_browse_the_input_history(run: Run) -> None:
     async with run() as driven:
         await driven.press("i")
         await driven.type("first")
@@ -109,7 +109,7 @@ async def test_up_goes_to_what_was_entered_before_and_down_back_to_what_was_bein
         assert value(driven) == "second\nthird"
 
 
-def test_a_pasted_text_keeps_everything_but_what_steers_terminals() -> None:
+def test_pasted_text_loses_only_control_characters() -> None:
     assert pasted_text("a\x1b]52;c;x\x07\r\nb\x00\x9b\tö\u200d") == "a]52;c;x\nb\tö\u200d"
 
 
@@ -150,7 +150,7 @@ def test_nothing_inside_a_paste_is_a_key(inside: str, size: int) -> None:
     assert Parsed().feed(*pieces) == ["k", f"«{inside}»", "j", "«b»"]
 
 
-def test_escape_alone_is_a_key_after_a_moment_and_a_slow_mark_is_still_a_mark() -> None:
+def test_lone_escape_is_a_key_and_a_slow_paste_marker_is_recognised() -> None:
     parsed = Parsed()
     assert parsed.feed("\x1b") == []
     assert parsed.later(0.2) == ["escape"]
@@ -164,6 +164,6 @@ def test_escape_alone_is_a_key_after_a_moment_and_a_slow_mark_is_still_a_mark() 
     ("sent", "key"),
     [("\x1b\r", "alt+enter"), ("\n", "ctrl+j"), ("\x1b[13;2u", "shift+enter"), ("\r", "enter")],
 )
-def test_the_keys_for_a_new_line_are_told_apart_from_enter(sent: str, key: str) -> None:
+def test_newline_keys_differ_from_enter(sent: str, key: str) -> None:
     assert Parsed().feed(sent) == [key]
     assert Parsed().feed(*sent) == [key]

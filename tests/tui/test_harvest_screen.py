@@ -47,9 +47,7 @@ async def held_at(driven: Harvesting, path: str) -> threading.Event:
     return still
 
 
-async def test_the_first_step_shows_what_there_is_at_what_price(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_survey_shows_conversations_and_cost(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async with harvesting(run) as driven:
         for size in SIZES.values():
             await driven.resize(*size)
@@ -91,7 +89,7 @@ async def test_the_first_step_shows_what_there_is_at_what_price(
         assert not driven.wishes()
 
 
-async def test_choosing_confirming_and_back_again_harvests_nothing(run: Run) -> None:
+async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) -> None:
     async with harvesting(run) as driven:
         await driven.press("enter")
         assert driven.step == "pick" and driven.chosen() == CHOSEN
@@ -136,7 +134,7 @@ async def test_choosing_confirming_and_back_again_harvests_nothing(run: Run) -> 
         assert not driven.is_open() and not driven.wishes()
 
 
-async def test_options_become_what_the_engine_is_asked(run: Run) -> None:
+async def test_options_are_passed_to_the_engine(run: Run) -> None:
     async with harvesting(run) as driven:
         for keys, consent, harvest, reclaim, number in (
             ("", Consent(), True, True, 4),
@@ -153,7 +151,7 @@ async def test_options_become_what_the_engine_is_asked(run: Run) -> None:
             await driven.press("H")  # it begins anew; the options stay as they are
 
 
-async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run) -> None:
+async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
     async with harvesting(run) as driven:
         await to_confirm(driven)
         assert not driven.wishes()
@@ -205,7 +203,7 @@ async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run
         assert driven.step == "pick" and driven.chosen() == CHOSEN[:1]
 
 
-async def test_a_run_shows_how_far_it_is_and_stops_after_the_present_conversation(run: Run) -> None:
+async def test_run_shows_progress_and_stops_after_the_current_conversation(run: Run) -> None:
     async with harvesting(run) as driven:
         assert not counts_seconds(driven)
         still = await held_at(driven, DEPLOY)
@@ -234,7 +232,7 @@ async def test_a_run_shows_how_far_it_is_and_stops_after_the_present_conversatio
         assert driven.step == "result"
 
 
-async def test_a_run_goes_on_when_the_screen_is_left(run: Run) -> None:
+async def test_run_continues_after_the_screen_is_closed(run: Run) -> None:
     async with harvesting(run) as driven:
         still = await held_at(driven, DEPLOY)
         await driven.send("b")
@@ -267,7 +265,7 @@ async def test_a_run_goes_on_when_the_screen_is_left(run: Run) -> None:
         await driven.until(lambda: "harvest: the ledger is damaged" in driven.said)
 
 
-async def test_what_goes_only_by_its_number_moves_for_exactly_that(run: Run) -> None:
+async def test_large_move_needs_exactly_the_right_number(run: Run) -> None:
     async with harvesting(run) as driven:
         driven.ledger.reported.extend(BRAKED)
         await to_confirm(driven)
@@ -312,7 +310,7 @@ async def test_what_goes_only_by_its_number_moves_for_exactly_that(run: Run) -> 
         assert not driven.wishes()[1].harvest and driven.step == "result"
 
 
-async def test_read_only_looks_and_does_not_start(run: Run, engine: FakeEngine) -> None:
+async def test_read_only_scans_but_does_not_start(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with harvesting(run) as driven:
         await to_confirm(driven)
@@ -320,7 +318,7 @@ async def test_read_only_looks_and_does_not_start(run: Run, engine: FakeEngine) 
         assert "the workspace is read-only" in driven.said and not driven.wishes()
 
 
-async def test_on_a_low_screen_tab_brings_the_options(run: Run) -> None:
+async def test_on_a_low_screen_tab_shows_the_options(run: Run) -> None:
     async with harvesting(run, (60, 16)) as driven:
         await driven.press("enter")
         assert driven.shows("pick") and not driven.shows("switches")

@@ -1,4 +1,4 @@
-"""Every step of a guided harvest as a picture: ``pytest --snapshot-update`` draws them anew."""
+"""Pictures of every step of a guided harvest; update them with ``pytest --snapshot-update``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history screen over the real engine and a small real repository, from opening it to an undo."""
+"""The history screen with the real engine and a small repository."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def root(_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return Path(shutil.copytree(_memory, tmp_path / "memory"))
 
 
-async def test_the_time_line_the_commit_and_its_diff(root: Path, picture: Picture) -> None:
+async def test_timeline_commit_and_diff(root: Path, picture: Picture) -> None:
     async with opened(root) as driven:
         assert len(driven.titles()) == 5 and driven.titles()[0] == "by hand, without a type"
         assert "topics/mail.md" in driven.text and "D  knowledge/people/odile.md" in driven.text
@@ -147,7 +147,7 @@ async def test_the_time_line_the_commit_and_its_diff(root: Path, picture: Pictur
         assert not driven.is_open()
 
 
-async def test_when_it_was_learned_blame_and_the_file_as_it_was(root: Path, picture: Picture) -> None:
+async def test_when_learned_blame_and_file_at_a_commit(root: Path, picture: Picture) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         picture(driven, "history/full-80x24")
         await driven.press("b")  # of a file that this commit deleted
@@ -197,7 +197,7 @@ async def test_when_it_was_learned_blame_and_the_file_as_it_was(root: Path, pict
         assert "is not committed yet; found in topics/mail.md:3" in driven.said
 
 
-async def test_a_snapshot_and_an_undo_that_asks_first(root: Path, picture: Picture) -> None:
+async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture) -> None:
     head = git(root, "rev-parse", "HEAD")
     async with opened(root) as driven:
         await driven.press("s")
@@ -239,7 +239,7 @@ async def test_a_snapshot_and_an_undo_that_asks_first(root: Path, picture: Pictu
         assert len(driven.titles()) == 6
 
 
-async def test_pages_come_as_one_goes_down_and_a_far_commit_is_found(
+async def test_older_pages_are_loaded_and_a_distant_commit_is_found(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = "".join(f"line {number}\n" for number in range(30))
@@ -279,7 +279,7 @@ async def test_pages_come_as_one_goes_down_and_a_far_commit_is_found(
         assert "10 of 31 lines shown" in driven.flat()
 
 
-async def test_without_a_past_it_says_why(run: Run, tmp_path: Path) -> None:
+async def test_missing_history_is_explained(run: Run, tmp_path: Path) -> None:
     async with run((80, 24)) as workbench:
         driven = Dated(workbench.app, workbench.pilot, workbench.engine)
         await driven.press("h")

@@ -1,4 +1,4 @@
-"""The injections screen: what agents were told, why, what was of use, and how it looks."""
+"""The injections screen: what was injected, why, and what was used."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def told(run: Run, size: tuple[int, int] = (120, 40), **changes: object) -
         yield opened
 
 
-async def test_what_was_told_with_why_its_text_and_its_source(
+async def test_injection_with_reasons_text_and_source(
     run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, picture: Callable[[Driven, str], None]
 ) -> None:
     write(engine)
@@ -116,7 +116,7 @@ async def test_what_was_told_with_why_its_text_and_its_source(
         assert not driven.is_open()
 
 
-async def test_every_run_what_failed_a_filter_and_the_week(
+async def test_all_runs_failures_filter_and_week(
     run: Run, engine: FakeEngine, picture: Callable[[Driven, str], None]
 ) -> None:
     write(engine)
@@ -138,7 +138,7 @@ async def test_every_run_what_failed_a_filter_and_the_week(
         )
 
 
-async def test_a_section_is_judged_and_a_whole_prompt(run: Run, engine: FakeEngine) -> None:
+async def test_section_and_whole_prompt_are_rated(run: Run, engine: FakeEngine) -> None:
     write(engine)
     async with told(run) as driven:
         await driven.press("n", "j", "2", "n")
@@ -153,7 +153,7 @@ async def test_a_section_is_judged_and_a_whole_prompt(run: Run, engine: FakeEngi
         assert "the workspace is read-only" in driven.said
 
 
-async def test_a_line_of_the_feed_leads_to_its_run(run: Run, engine: FakeEngine) -> None:
+async def test_feed_row_opens_its_run(run: Run, engine: FakeEngine) -> None:
     write(engine)
     quiet = RUNS[3]
     entries = [
@@ -176,9 +176,7 @@ async def test_a_line_of_the_feed_leads_to_its_run(run: Run, engine: FakeEngine)
         assert selected is not None and selected.run == quiet and opened.screen.kept == "all"
 
 
-async def test_where_nothing_was_told_it_says_how_to_begin_and_others_words_are_harmless(
-    run: Run, engine: FakeEngine
-) -> None:
+async def test_empty_list_explains_setup_and_hostile_text_is_harmless(run: Run, engine: FakeEngine) -> None:
     async with told(run, SIZES["80x24"]) as driven:
         assert "autopoiesis install claude-code" in driven.text
         await driven.press("w")

@@ -1,4 +1,4 @@
-"""Hostile text in lines, notes, entries, digest and errors: the knowledge screen shows it as text only."""
+"""Hostile text in lines, notes, entries, digest and errors: shown as plain text by the knowledge screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of the knowledge screen: each does what help and footer say, and says why where it cannot."""
+"""The keys of the knowledge screen: each does what help and footer say, or gives the reason it cannot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tui.test_cache_live import written
 from tui.kit.confirm import ConfirmScreen
 
 
-async def test_each_group_shows_what_is_in_it(run: Run) -> None:
+async def test_each_group_shows_its_items(run: Run) -> None:
     async with knowing(run) as driven:
         assert driven.counts() == {
             "facts": "3", "decisions": "3", "questions": "1", "playbooks": "0", "open": "1", "done": "2",
@@ -57,7 +57,7 @@ async def test_each_group_shows_what_is_in_it(run: Run) -> None:
         assert "knowledge/deploying/KNOWLEDGE.md" in driven.line("links to")
 
 
-async def test_moving_about_narrowing_and_coming_back(run: Run) -> None:
+async def test_navigation_filter_and_back(run: Run) -> None:
     async with knowing(run) as driven:
         await driven.press("enter")
         assert driven.in_use() == "pieces"
@@ -101,7 +101,7 @@ async def test_moving_about_narrowing_and_coming_back(run: Run) -> None:
         assert not driven.is_open()
 
 
-async def test_unclear_notes_come_first_and_are_bound_after_a_question(run: Run) -> None:
+async def test_unclear_notes_come_first_and_are_assigned_after_confirmation(run: Run) -> None:
     async with knowing(run) as driven:
         await driven.press("b", "space")
         assert driven.said.count("no notes of a missing file are selected") == 2
@@ -141,7 +141,7 @@ async def test_the_digest_is_turned_off_after_confirmation_and_regenerated(run: 
         assert driven.listed()[0][0] == "●"
 
 
-async def test_changes_are_made_in_order_also_where_one_is_refused_or_the_screen_is_left(run: Run) -> None:
+async def test_changes_run_in_order_despite_errors_and_after_closing(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("is full", where="the disk", hint="make room")
     async with knowing(run, gates={"regenerate": still}, failing={"regenerate": broken}) as driven:
@@ -173,9 +173,7 @@ async def test_changes_are_made_in_order_also_where_one_is_refused_or_the_screen
         await driven.until(lambda: len(driven.engine.asked("turn off")) == 2)
 
 
-async def test_e_opens_the_line_and_y_copies_it_as_it_stands(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_e_opens_the_line_and_y_copies_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async with knowing(run) as driven:
         opened: list[tuple[str, int]] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
@@ -196,7 +194,7 @@ async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine)
         assert not any(driven.engine.asked(name) for name in ("rebind", "turn off", "regenerate"))
 
 
-async def test_what_changes_in_the_files_is_shown(run: Run) -> None:
+async def test_file_changes_are_shown(run: Run) -> None:
     async with knowing(run) as driven:
         changed = FileChanged(NOW, "knowledge/facts.md", "changed")
         await driven.press("2", "j")
@@ -223,7 +221,7 @@ async def test_what_changes_in_the_files_is_shown(run: Run) -> None:
         assert driven.counts()["decisions"] == "3"
 
 
-async def test_keys_do_not_wait_for_a_look_and_one_part_fails_alone(run: Run) -> None:
+async def test_keys_do_not_wait_for_reads_and_parts_fail_alone(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("cannot be read", where="scratch/file-sightings.json", hint="delete it")
     async with knowing(run, settle=False, gates={"scan": still}, failing={"questions": broken}) as driven:

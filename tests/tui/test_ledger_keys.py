@@ -1,4 +1,4 @@
-"""What each key does on the ledger screen."""
+"""The keys of the ledger screen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def listed(driven: Audited) -> list[str]:
     return [each.sha256 for each in driven.screen.entries.items]
 
 
-async def test_entries_newest_first_and_the_selected_one_against_the_files(
+async def test_entries_are_newest_first_and_the_selected_one_is_checked(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with auditing(run) as driven:
@@ -79,7 +79,7 @@ async def test_the_entry_selected_in_the_workbench_is_selected(run: Run, engine:
         await driven.until(lambda: ("check", sha256) in engine.calls)
 
 
-async def test_a_line_is_opened_where_it_stands_and_copied(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_line_is_opened_in_place_and_copied(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[str, int]] = []
     copied: list[str] = []
     async with auditing(run) as driven:
@@ -102,7 +102,7 @@ async def test_a_line_is_opened_where_it_stands_and_copied(run: Run, monkeypatch
         assert "3 lines written" in copied[2] and HARVESTED in copied[2]
 
 
-async def test_statuses_and_words_narrow_the_list_and_esc_shows_all(run: Run) -> None:
+async def test_list_is_filtered_by_status_and_words_and_esc_shows_all(run: Run) -> None:
     async with auditing(run) as driven:
         shown = []
         for _step in range(5):
@@ -129,7 +129,7 @@ async def test_statuses_and_words_narrow_the_list_and_esc_shows_all(run: Run) ->
         assert not driven.is_open()
 
 
-async def test_restore_asks_says_where_from_and_does_it_once(run: Run) -> None:
+async def test_restore_asks_names_the_place_and_runs_once(run: Run) -> None:
     refused = AutopoiesisError("another conversation has its name", hint="move that one away first")
     async with auditing(run, failing={"restore": refused}) as driven:
         await driven.press("r")
@@ -150,7 +150,7 @@ async def test_restore_asks_says_where_from_and_does_it_once(run: Run) -> None:
         assert "neither in the trash nor in the history" in driven.said
 
 
-async def test_verify_counts_lines_marks_what_is_lost_and_holds_up_no_key(run: Run) -> None:
+async def test_verify_counts_lines_marks_lost_entries_and_blocks_no_key(run: Run) -> None:
     still = threading.Event()
     async with auditing(run, gates={"verify": still}) as driven:
         await driven.send("v")
@@ -166,7 +166,7 @@ async def test_verify_counts_lines_marks_what_is_lost_and_holds_up_no_key(run: R
         assert driven.line("2026-06-01-old.md").split()[1:3] == ["✗", "lost"]
 
 
-async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
+async def test_unreadable_ledger_shows_reason_and_remedy(run: Run) -> None:
     async with auditing(run, failing={"entries": BROKEN}) as driven:
         assert "cannot be read as a ledger" in driven.text and "rebuilds it" in driven.text
         await driven.press("H", "v")
@@ -198,7 +198,7 @@ async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
         assert "no harvest has failed" in driven.said
 
 
-async def test_what_threads_ask_for_without_values_is_done_once(run: Run) -> None:
+async def test_repeated_calls_without_values_are_merged(run: Run) -> None:
     async with auditing(run) as driven:
         looks: list[int] = []
 
@@ -214,7 +214,7 @@ async def test_what_threads_ask_for_without_values_is_done_once(run: Run) -> Non
         assert looks == [0, 1, 1, 0, 1, 1]
 
 
-async def test_read_only_refuses_what_writes(run: Run, engine: FakeEngine) -> None:
+async def test_read_only_refuses_writes(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("j", "r")
@@ -222,7 +222,7 @@ async def test_read_only_refuses_what_writes(run: Run, engine: FakeEngine) -> No
         assert "read-only" in driven.text
 
 
-async def test_on_a_low_screen_one_panel_has_the_place(run: Run) -> None:
+async def test_low_screen_shows_one_panel(run: Run) -> None:
     async with auditing(run, (60, 16)) as driven:
         assert driven.shows("entries") and not driven.shows("record")
         await driven.press("enter")

@@ -1,4 +1,4 @@
-"""What ledger and harvest draw keeps to its width, whatever it holds, and says what is known."""
+"""Drawing of ledger and harvest: widths and wording."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WIDTHS = st.integers(24, 200)
 
 
 @given(st.text(max_size=60), WIDTHS)
-def test_rows_keep_to_their_width(text: str, width: int) -> None:
+def test_rows_fit_their_width(text: str, width: int) -> None:
     line = LedgerLine("x", text, text)
     entry = LedgerEntry(
         text, "harvested", text, {text: 3}, lines=(line,), held=(text,), provider=text, size=9, error=text
@@ -57,7 +57,7 @@ def test_rows_keep_to_their_width(text: str, width: int) -> None:
     assert draw_trail("pick", width, PLAIN).cells <= width
 
 
-def test_a_tally_says_how_many_lines_are_where_and_what_is_lost() -> None:
+def test_tally_counts_lines_and_lost_entries() -> None:
     entry = entries()[HARVESTED]
     states = ("there", "edited", "gone")
     lines = tuple(CheckedLine(line, state) for line, state in zip(entry.lines, states, strict=True))  # type: ignore[arg-type]
@@ -74,7 +74,7 @@ def test_price_is_proportional_to_the_selection() -> None:
     assert "price unknown" in str(Price.of(survey, None))
 
 
-def test_the_number_is_read_out_of_a_refusal_and_out_of_nothing_else() -> None:
+def test_number_is_parsed_from_refusals_only() -> None:
     assert brake_of(BRAKE) == 2 and brake_of("nothing was found in it") == 0
     assert Progress({}, ended=True, problem=BRAKE).brake == 2
 
@@ -90,7 +90,7 @@ def test_second_run_keeps_the_results_of_the_first() -> None:
     assert summary(Progress({}, ended=True, problem="the disk is full")) == "harvest: the disk is full"
 
 
-def test_a_wish_never_means_all_there_are() -> None:
+def test_request_never_means_all_conversations() -> None:
     state = HarvestState()
     state.take(SurveyRead(Survey(CANDIDATES, "markers", "")))
     assert len(state.request.paths) == len(state.chosen) == 4
@@ -100,5 +100,5 @@ def test_a_wish_never_means_all_there_are() -> None:
     assert state.chosen == []
 
 
-def test_time_and_number_of_a_run() -> None:
+def test_elapsed() -> None:
     assert elapsed(3, 17, 42.9) == "3 of 17 · 0:42"

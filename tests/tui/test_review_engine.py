@@ -1,4 +1,4 @@
-"""The review screen with the real engine: what keys decide reaches the files, the queue and the history."""
+"""The review screen with the real engine: decisions reach files, queue and history."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def subjects(root: Path) -> str:
     return done.stdout
 
 
-async def test_what_is_accepted_rejected_and_edited_reaches_files_queue_and_history(held: Path) -> None:
+async def test_decisions_reach_files_queue_and_history(held: Path) -> None:
     async with opened(held) as driven:
         assert SAID[:30] in driven.line("▸3") and "3 pending" in driven.text
         await driven.press("a")
@@ -106,7 +106,7 @@ async def test_what_is_accepted_rejected_and_edited_reaches_files_queue_and_hist
         assert not engine.knowledge.review.queue.waiting()
 
 
-async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_shown(held: Path) -> None:
+async def test_pending_session_note_is_listed_and_written_to_the_file_shown(held: Path) -> None:
     journal, note = "knowledge/journal/2026-06-12.md", "The tide was read twice."
     with Engine.open(held, clock=lambda: NOW) as engine:
         reason = "may rest on what was read from outside"
@@ -121,7 +121,7 @@ async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_s
     assert f"- 2026-06-12: {note} (session 2026-06-12-morning-inbox)" in text.splitlines()
 
 
-async def test_a_change_of_files_is_shown_as_a_difference_and_made(held: Path) -> None:
+async def test_change_of_files_is_shown_as_a_diff_and_applied(held: Path) -> None:
     path = "knowledge/people/lee-okafor.md"
     change = FileChange(
         (Step("add", path, "- Asks for a [/] date", section="Context"),), ("one line on Lee",)

@@ -1,4 +1,4 @@
-"""Hostile text in items, reasons, conversations and errors: the review screen shows it as text only."""
+"""Hostile text in items, reasons, conversations and errors: shown as plain text by the review screen."""
 
 from __future__ import annotations
 

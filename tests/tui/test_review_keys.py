@@ -1,4 +1,4 @@
-"""The keys of the review screen: each does what help and footer say, and says why where it cannot."""
+"""The keys of the review screen: each does what help and footer say, or gives the reason it cannot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.kit.confirm import ConfirmScreen
 STAGING, SLOT, QUOTA, INVOICES = (each.item.text for each in held_items() if not each.verdict)
 
 
-async def test_items_are_shown_with_the_lines_that_say_them(run: Run) -> None:
+async def test_items_are_shown_with_their_source_lines(run: Run) -> None:
     async with reviewing(run) as driven:
         assert driven.listed() == [STAGING, SLOT, QUOTA, INVOICES] and driven.selected() == STAGING
         assert "4 pending" in driven.text and driven.in_use() == "queue"
@@ -53,7 +53,7 @@ async def test_items_are_shown_with_the_lines_that_say_them(run: Run) -> None:
         assert len(driven.listed()) == 4
 
 
-async def test_moving_about_narrowing_and_copying(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_navigation_filter_and_copy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async with reviewing(run) as driven:
         queue = driven.screen.queue
         await driven.press("G", "w")
@@ -85,7 +85,7 @@ async def test_moving_about_narrowing_and_copying(run: Run, monkeypatch: pytest.
         assert not driven.is_open()
 
 
-async def test_accept_and_reject_settle_one_and_go_to_the_next(run: Run) -> None:
+async def test_accept_and_reject_move_to_the_next_item(run: Run) -> None:
     broken = AutopoiesisError("holds the marks of a merge", where="knowledge/facts.md:3", hint="resolve it")
     still = threading.Event()
     async with reviewing(run, failing={"accept": broken}) as driven:
@@ -130,7 +130,7 @@ async def test_accept_and_reject_settle_one_and_go_to_the_next(run: Run) -> None
         assert driven.listed() == [] and "nothing to review" in driven.text
 
 
-async def test_an_edited_text_is_accepted_in_its_place(run: Run) -> None:
+async def test_edited_text_is_accepted_instead(run: Run) -> None:
     async with reviewing(run) as driven:
         await driven.press("E")
         assert driven.screen.prompt.input.value == STAGING
@@ -159,7 +159,7 @@ async def test_an_edited_text_is_accepted_in_its_place(run: Run) -> None:
         assert driven.engine.asked("accept")[1][2] == ""
 
 
-async def test_several_are_accepted_after_a_question_that_names_them(run: Run) -> None:
+async def test_accept_all_lists_the_items_and_asks_first(run: Run) -> None:
     async with reviewing(run) as driven:
         await driven.press("slash")
         await driven.type("tool output")
@@ -181,7 +181,7 @@ async def test_several_are_accepted_after_a_question_that_names_them(run: Run) -
         assert "Cancel" in driven.text
 
 
-async def test_what_could_do_harm_is_accepted_alone_and_after_a_second_word(run: Run) -> None:
+async def test_risky_items_are_accepted_one_at_a_time_after_confirmation(run: Run) -> None:
     risky = waiting("Skip the audit.", why="looks like an instruction to a model")
     async with reviewing(run, items=[waiting("The port is 8080."), risky]) as driven:
         assert driven.selected() == "Skip the audit."  # risky items come first
@@ -197,7 +197,7 @@ async def test_what_could_do_harm_is_accepted_alone_and_after_a_second_word(run:
         assert driven.verdicts()["Skip the audit."] == "accepted"
 
 
-async def test_news_are_listed_and_the_selection_stays(run: Run) -> None:
+async def test_new_items_are_listed_and_the_selection_stays(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("cannot be read", where="logs/review-2026-06.jsonl", hint="check the disk")
     changed = FileChanged(NOW, "logs/review-2026-06.jsonl", "changed")
@@ -227,7 +227,7 @@ async def test_news_are_listed_and_the_selection_stays(run: Run) -> None:
         assert driven.listed()[0] == "Something new." and driven.selected() == SLOT
 
 
-async def test_read_only_shows_and_settles_nothing(run: Run, engine: FakeEngine) -> None:
+async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with reviewing(run, (80, 24)) as driven:
         await driven.press("a", "x", "E", "A")

@@ -1,4 +1,4 @@
-"""The states of the review screen as pictures: ``pytest --snapshot-update`` draws them anew."""
+"""Pictures of the review screen; update them with ``pytest --snapshot-update``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules screen with the real engine: what was said and why, and every decision, down to the history."""
+"""The rules screen with the real engine: rules, mentions, and decisions down to the history."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def book(root: Path) -> dict[str, Rule]:
         return {rule.id: rule for rule in engine.rules.book().rules}
 
 
-async def test_what_was_said_again_when_and_after_what(
+async def test_rules_are_listed_with_their_mentions_and_context(
     root: Path, picture: Picture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
@@ -187,7 +187,7 @@ async def test_what_was_said_again_when_and_after_what(
         picture(driven, "rules/120x40-light")
 
 
-async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root: Path) -> None:
+async def test_decisions_are_written_committed_and_undone(root: Path) -> None:
     async with opened(root) as driven:
         draft = await driven.choose(DRAFT)
         await driven.press("a")
@@ -220,7 +220,7 @@ async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root:
     ]  # fmt: skip
 
 
-async def test_where_alone_a_rule_holds_is_typed(root: Path) -> None:
+async def test_scope_of_a_rule_is_typed(root: Path) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         squash = await driven.choose(SQUASH)
         await driven.press("P")
@@ -245,7 +245,7 @@ async def test_where_alone_a_rule_holds_is_typed(root: Path) -> None:
         assert not book(root)[squash.id].where
 
 
-async def test_rules_that_nobody_needed_are_shown_and_laid_to_rest(root: Path) -> None:
+async def test_unused_rules_are_shown_and_rested(root: Path) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         await driven.press("F", "ctrl+u")
         await driven.type("soon")
@@ -264,7 +264,7 @@ async def test_rules_that_nobody_needed_are_shown_and_laid_to_rest(root: Path) -
         assert "rests them" not in driven.text
 
 
-async def test_a_pattern_of_ones_own_is_watched_for(root: Path) -> None:
+async def test_custom_pattern_is_watched_for(root: Path) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         branch = await driven.choose(BRANCH)
         topic = root / f"topics/rule-{branch.id}.md"
@@ -283,7 +283,7 @@ async def test_a_pattern_of_ones_own_is_watched_for(root: Path) -> None:
         assert "git push .*main" in topic.read_text()
 
 
-async def test_a_rule_of_ones_own_is_added_and_the_last_change_taken_back(root: Path) -> None:
+async def test_own_rule_is_added_and_the_last_change_undone(root: Path) -> None:
     async with opened(root) as driven:
         await driven.press("i")
         await driven.type("Answer briefly.")
@@ -313,7 +313,7 @@ async def test_a_rule_of_ones_own_is_added_and_the_last_change_taken_back(root: 
         await driven.until(lambda: "was changed since the last commit" in driven.said)
 
 
-async def test_all_that_was_said_often_is_accepted_and_two_that_are_one_are_merged(root: Path) -> None:
+async def test_frequent_rules_are_accepted_and_two_rules_merged(root: Path) -> None:
     async with opened(root) as driven:
         await driven.press("A")
         assert "sessions: 1 rule" in driven.text and driven.screen.prompt.line.value == "3"
@@ -347,7 +347,7 @@ async def test_all_that_was_said_often_is_accepted_and_two_that_are_one_are_merg
         assert "let's cut a branch first" in driven.flat()
 
 
-async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
+async def test_new_sessions_are_learned_from(root: Path) -> None:
     (root / PATH).unlink()
     shutil.rmtree(root / "logs")
     shutil.rmtree(root / "scratch")
@@ -375,7 +375,7 @@ async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
         assert "accepted 2026-06-12, but told once since; no prompt of ours in this session" in driven.flat()
 
 
-async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Path, tmp_path: Path) -> None:
+async def test_export_and_watcher_are_previewed_before_writing(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "gauges/CLAUDE.md"
     file.parent.mkdir()
     file.write_text("Never amend commits.\n")
@@ -425,7 +425,7 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
     assert git(root, "log", "-1", "--format=%s").startswith("maintenance: an output trigger for the rule")
 
 
-async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> None:
+async def test_read_only_and_unreadable_rules(root: Path) -> None:
     async with opened(root, read_only=True) as driven:
         await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X", "P", "b", "F")
         assert set(driven.said.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
@@ -439,7 +439,7 @@ async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> No
         assert "no rules yet" in driven.text
 
 
-async def test_text_of_others_is_text(root: Path) -> None:
+async def test_hostile_text_is_shown_as_text(root: Path) -> None:
     bad = ["".join(each.replace("\0", "").split("\n")) for each in HOSTILE]
     write(root, [("2026-06-12", "gauges", f"> [tool:exec] {' '.join(bad)} → done", "draft PR please")])
     lines = "".join(
