@@ -68,7 +68,7 @@ class Need(Generic[AnySituation]):
     """A precondition of a command."""
 
     met: Callable[[AnySituation], object]
-    otherwise: str
+    reason: str
     """The reason shown if it is not met, as one clause."""
 
 
@@ -103,7 +103,7 @@ class Command:
 
     def refusal(self, situation: Situation) -> str:
         """Why it is unavailable, as one clause; empty if it is available."""
-        return next((need.otherwise for need in self.needs if not need.met(situation)), "")
+        return next((need.reason for need in self.needs if not need.met(situation)), "")
 
     @property
     def shown_keys(self) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
         items.update(result.items)
     done = plural(len(written), "conversation")
     if outcomes["unharvested"]:
-        done += f", {count(outcomes['unharvested'])} discarded without a harvest"
+        done += f", {count(outcomes['unharvested'])} discarded without harvesting"
     each = by_category(items)
     held, known = sum(each.held for each in new), sum(entry.known for entry in written)
     gone = [each for each in results if each.reclaimed]

@@ -51,25 +51,25 @@ class Price:
     """Estimated input tokens."""
     dollars: float | None
     """``None`` if no price is known."""
-    why: str = ""
+    reason: str = ""
     """Why no price is known."""
 
     @classmethod
     def of(
-        cls, survey: Survey, whole: float | None, chosen: Iterable[Candidate] | None = None, why: str = ""
+        cls, survey: Survey, whole: float | None, chosen: Iterable[Candidate] | None = None, reason: str = ""
     ) -> Price:
         """The price of everything, or a proportional share for the selected conversations.
 
         Args:
             whole: Cost of everything in dollars.
             chosen: The conversations to harvest; everything by default.
-            why: Why the cost is unknown.
+            reason: Why the cost is unknown.
         """
         tokens = survey.tokens
         if chosen is not None:
             tokens = sum(each.tokens for each in chosen if each.kind == "harvest")
         share = tokens / survey.tokens if survey.tokens else 0.0
-        return cls(survey.provider, survey.model, tokens, None if whole is None else whole * share, why)
+        return cls(survey.provider, survey.model, tokens, None if whole is None else whole * share, reason)
 
     def __str__(self) -> str:
         if self.provider == "markers":
@@ -77,7 +77,7 @@ class Price:
         who = " ".join(filter(None, (self.provider, self.model)))
         if not self.tokens:
             return f"{who}: nothing to send, $0"
-        price = self.why or "price unknown"
+        price = self.reason or "price unknown"
         if self.dollars is not None:
             price = f"about {dollars(self.dollars)} plus output"
         return f"{who}: ~{count(self.tokens)} input tokens, {price}"

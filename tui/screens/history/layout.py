@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 BROAD = 110
 """Minimum columns for the commit next to the timeline."""
-_TITLES = {
-    "diff": "diff", "file": "as it was", "blame": "blame", "conversation": "conversation", "undo": "undo",
-}  # fmt: skip
 
 
 class HistoryLayout(ListDetail):
@@ -181,12 +178,13 @@ class HistoryLayout(ListDetail):
             text = (
                 plan_text(state.plan, "enter") if state.plan is not None else note_text("planning the undo …")
             )
-            self._set_text(text, _TITLES["undo"])
+            self._set_text(text, "undo")
         elif self._content is not None and self._content.blamed and state.view == "blame":
             as_of = "before" if self._content.deleted else "as of"
             self.blame.show_blame(self._content.blamed, state.pinned, f"{as_of} {minute(item.entry.at)}")
         elif self._content is not None:
-            self._set_text(self._content.text, _TITLES[state.view])
+            title = "at this commit" if state.view == "file" else state.view
+            self._set_text(self._content.text, title)
 
     _last_text: tuple[Text | None, str] | None = None
 

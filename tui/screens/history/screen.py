@@ -187,7 +187,7 @@ class HistoryScreen(HistoryLayout, panels=("commits", "commit", "text", "blame")
         """
         self._pin("blame")
 
-    @command("p", title="Show the file at this commit", footer="as of then", rank=5, needs=[A_COMMIT, A_FILE])
+    @command("p", title="Show the file at this commit", footer="at commit", rank=5, needs=[A_COMMIT, A_FILE])
     def at_that_time(self) -> None:
         """Show the selected file as it was at this commit. The view stays on the file as you move through
         commits.
