@@ -9,7 +9,7 @@ import yaml
 from engine.store.user_folder import settings_folder, write_own
 
 MAX_BYTES = 64 * 1024
-_HEAD = "# How the workbench looks for you. Safe to edit or delete.\n"
+_HEAD = "# Workbench preferences. Safe to edit or delete.\n"
 
 
 class Preferences:

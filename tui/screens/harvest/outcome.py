@@ -77,7 +77,7 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
         for path in report.recovered:
             rows += _fact("recovered", f"{path}: interrupted run completed", roles.normal, width, roles)
         if report.purged:
-            purged = f"{plural(len(report.purged), 'conversation')} permanently deleted"
+            purged = f"{plural(len(report.purged), 'conversation')} purged"
             rows += _fact("trash", purged, roles.muted, width, roles)
     failures = [each for each in results if each.outcome in _HINTS]
     if failures:

@@ -168,7 +168,7 @@ class HarvestState:
             if not on["reclaim"]:
                 idle[name] = "no effect: reclaim is off"
             elif on["no-harvest"]:
-                idle[name] = "no effect: no harvest is on"
+                idle[name] = "no effect: 'no harvest' is on"
         if on["no-harvest"] and not on["reclaim"]:
             idle["no-harvest"] = "nothing to do: reclaim is off"
         return [SwitchItem(name, *_TITLES[name], on[name], idle[name]) for name in _TITLES]

@@ -16,7 +16,7 @@ from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, clip, labelled, wrap
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.review.queue import KINDS, SETTLING, ReviewItem, why_of
+from tui.screens.review.queue import KINDS, SAVING, ReviewItem, why_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
@@ -115,7 +115,7 @@ def draw_whole(
         by = f"{proposer(each.origin.name)} · {model}{kind}"
         rows += _line("by", by, width, roles.normal, roles)
     pending = f"pending for {item.age}" if item.age else "pending"
-    state = "saving" if item.sign == SETTLING else each.verdict or pending
+    state = "saving" if item.sign == SAVING else each.verdict or pending
     origin = " · ".join(part for part in (each.origin.name, each.origin.day, state) if part)
     rows += _line("from", origin, width, roles.normal, roles)
     rows += [] if low else [Row()]

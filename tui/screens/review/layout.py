@@ -63,7 +63,7 @@ class ReviewLayout(ListDetail):
     def show(self) -> None:
         state = self.state
         items = state.items(self.bench.clock.now())
-        self.queue.show_items(items, self._note, (state.phase, state.problem, state.settled, state.query))
+        self.queue.show_items(items, self._note, (state.phase, state.problem, state.reviewed, state.query))
         self.queue.filter(state.query)
         self.show_item()
 
@@ -86,7 +86,7 @@ class ReviewLayout(ListDetail):
             return unreadable("the review queue", state.problem, width, roles)
         if state.query:
             return [Row(("no item matches; esc shows all", roles.muted))]
-        return draw_none(0 if state.with_settled else state.settled, width, roles)
+        return draw_none(0 if state.with_reviewed else state.reviewed, width, roles)
 
     # Results
 

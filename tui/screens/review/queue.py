@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
 
 
-PENDING, ACCEPTED, REJECTED, REPLACED, SETTLING = "?", "✓", "✗", "↻", "…"
+PENDING, ACCEPTED, REJECTED, REPLACED, SAVING = "?", "✓", "✗", "↻", "…"
 """Signs in front of items."""
 KINDS: dict[Category, str] = {
     "facts": "fact",
@@ -56,9 +56,9 @@ class ReviewItem:
         return self.sign == PENDING
 
 
-def item_of(waiting: Waiting, now: datetime, *, settling: bool = False) -> ReviewItem:
+def item_of(waiting: Waiting, now: datetime, *, saving: bool = False) -> ReviewItem:
     signs = {"": PENDING, "accepted": ACCEPTED, "rejected": REJECTED, "replaced": REPLACED}
-    return ReviewItem(waiting, SETTLING if settling else signs[waiting.verdict], age(waiting.at, now))
+    return ReviewItem(waiting, SAVING if saving else signs[waiting.verdict], age(waiting.at, now))
 
 
 def age(at: str, now: datetime) -> str:
@@ -92,14 +92,14 @@ def why_of(waiting: Waiting) -> str:
 def tally(items: Sequence[ReviewItem]) -> str:
     """``4 pending · 2 accepted · 1 rejected``."""
     counts = {
-        "pending": sum(item.sign in (PENDING, SETTLING) for item in items),
+        "pending": sum(item.sign in (PENDING, SAVING) for item in items),
         "accepted": sum(item.sign == ACCEPTED for item in items),
         "rejected": sum(item.sign == REJECTED for item in items),
     }
     return " · ".join(f"{number:,} {words}" for words, number in counts.items() if number)
 
 
-def draw_none(settled: int, width: int, roles: Roles) -> list[Row]:
+def draw_none(reviewed: int, width: int, roles: Roles) -> list[Row]:
     """Explains the review queue when it is empty."""
     about = (
         "A harvest queues items here that need your decision: text that may come from outsiders, text that "
@@ -107,8 +107,8 @@ def draw_none(settled: int, width: int, roles: Roles) -> list[Row]:
         "successful commands."
     )
     rows = [Row(("nothing to review", roles.strong)), *wrap([(about, roles.muted)], width)]
-    if settled:
-        shows = f" shows {plural(settled, 'reviewed item')}"
+    if reviewed:
+        shows = f" shows {plural(reviewed, 'reviewed item')}"
         rows.append(Row(("s", roles.accent), (shows, roles.muted)))
     return rows
 
@@ -125,7 +125,7 @@ class QueuePanel(KeyedRows[ReviewItem]):
         (ACCEPTED, "accepted and written to its file"),
         (REJECTED, "rejected; it will not come back"),
         (REPLACED, "replaced by a newer change"),
-        (SETTLING, "being saved"),
+        (SAVING, "being saved"),
     )
 
     def key(self, item: ReviewItem) -> str:

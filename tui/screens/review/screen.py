@@ -17,9 +17,9 @@ from tui.kit.prompt import PromptLine
 from tui.render.draw import clip
 from tui.render.figures import plural
 from tui.render.safe import first_line
+from tui.screens.review.decisions import Decision, Verb
 from tui.screens.review.layout import ReviewLayout
 from tui.screens.review.queue import KINDS, text_of
-from tui.screens.review.settling import Settling, Verb
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
@@ -48,11 +48,11 @@ STILL_PENDING: Need[ReviewSituation] = Need(lambda here: here.is_pending, "the i
 class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        self._settlings: Lane[Settling, None] = self.lane(
-            lambda settling: settling.settle(
+        self._decisions: Lane[Decision, None] = self.lane(
+            lambda decision: decision.apply(
                 bench.engine.knowledge.review, partial(self.later, self._ended), self.tell
             ),
-            lambda _settling, _none: self.look(),
+            lambda _decision, _none: self.look(),
             in_turn=True,
             finish=True,
         )
@@ -88,9 +88,9 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     # The list
 
     @command("s", title="Show or hide reviewed items", footer="reviewed", rank=12)
-    def show_settled(self) -> None:
+    def show_reviewed(self) -> None:
         """Also list items accepted or rejected before; press again to list only pending ones."""
-        self.state.with_settled = not self.state.with_settled
+        self.state.with_reviewed = not self.state.with_reviewed
         self.show()
 
     @command("slash", title="Filter the list", footer="filter", rank=14)
@@ -150,7 +150,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     def _accept(self, item: Waiting, text: str = "") -> None:
         """Accepts an item; asks for confirmation if it is risky."""
         if not is_risky(item, text):
-            self._settle((item,), "accept", text)
+            self._decide((item,), "accept", text)
             return
         reason = "Your wording reads like an instruction or hides text." if text else f"It {item.why}."
         reworded = replace(item, item=replace(item.item, text=text or item.item.text))
@@ -162,7 +162,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             "accept a risky item",
             question,
             "Accept anyway",
-            partial(self._settle, (item,), "accept", text, sure=True),
+            partial(self._decide, (item,), "accept", text, sure=True),
         )
 
     @command(
@@ -193,7 +193,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             f"{_named(item, 2 * NAMED)}\n"
             "It will not be added and will not come back. This is committed and cannot be undone here."
         )
-        self.ask("reject the item", question, "Reject", partial(self._settle, (item,), "reject"))
+        self.ask("reject the item", question, "Reject", partial(self._decide, (item,), "reject"))
 
     @command(
         "A",
@@ -221,15 +221,15 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
                 "Each is committed separately and cannot be undone here.",
             )
         )
-        self.ask("accept all", question, f"Accept {len(items):,}", partial(self._settle, items, "accept"))
+        self.ask("accept all", question, f"Accept {len(items):,}", partial(self._decide, items, "accept"))
 
-    def _settle(self, items: tuple[Waiting, ...], verb: Verb, text: str = "", *, sure: bool = False) -> None:
+    def _decide(self, items: tuple[Waiting, ...], verb: Verb, text: str = "", *, sure: bool = False) -> None:
         after = self.queue.next_pending(frozenset(each.id for each in items))
         fresh = self.state.begin(items)
         if not fresh:
             self.say("it is already being saved")
             return
-        self._settlings.ask(Settling(fresh, verb, text, sure))
+        self._decisions.ask(Decision(fresh, verb, text, sure))
         self.show()
         if after:
             self.queue.select_key(after)

@@ -19,11 +19,11 @@ class ReviewState:
     def __init__(self) -> None:
         self.all: tuple[Waiting, ...] | None = None
         self.problem = ""
-        self.with_settled = False
+        self.with_reviewed = False
         self.query = ""
         self.rewording: Waiting | None = None
-        self._settling: set[str] = set()
-        self._settled: set[str] = set()
+        self._saving: set[str] = set()
+        self._saved: set[str] = set()
         self.sources: dict[str, SourceLines] = {}
         """The source of the item shown last, by its id."""
 
@@ -34,7 +34,7 @@ class ReviewState:
         return "found" if self.listed() else "empty"
 
     @property
-    def settled(self) -> int:
+    def reviewed(self) -> int:
         """Number of items already reviewed."""
         return sum(bool(each.verdict) for each in self.all or ())
 
@@ -44,8 +44,8 @@ class ReviewState:
             self.problem = problem
             return self.all is None
         self.problem, self.all = "", items
-        self._settling -= self._settled  # the queue just read includes them
-        self._settled.clear()
+        self._saving -= self._saved  # the queue just read includes them
+        self._saved.clear()
         return True
 
     def listed(self) -> list[Waiting]:
@@ -53,22 +53,22 @@ class ReviewState:
         shown = [
             each
             for each in self.all or ()
-            if (self.with_settled or not each.verdict) and is_shown(each.why, each.times)
+            if (self.with_reviewed or not each.verdict) and is_shown(each.why, each.times)
         ]
         return sorted(shown, key=lambda each: (GROUPS.index(group_of(each.why)), -each.times))
 
     def items(self, now: datetime) -> list[ReviewItem]:
-        return [item_of(each, now, settling=each.id in self._settling) for each in self.listed()]
+        return [item_of(each, now, saving=each.id in self._saving) for each in self.listed()]
 
     def begin(self, items: tuple[Waiting, ...]) -> tuple[Waiting, ...]:
         """Marks items as being saved; returns those that were still pending."""
-        fresh = tuple(each for each in items if not each.verdict and each.id not in self._settling)
-        self._settling.update(each.id for each in fresh)
+        fresh = tuple(each for each in items if not each.verdict and each.id not in self._saving)
+        self._saving.update(each.id for each in fresh)
         return fresh
 
     def ended(self, name: str, *, done: bool) -> None:
         """Records that an item was saved, or that it stays pending."""
         if done:
-            self._settled.add(name)
+            self._saved.add(name)
         else:
-            self._settling.discard(name)
+            self._saving.discard(name)

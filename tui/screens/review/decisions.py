@@ -23,7 +23,7 @@ NAMED = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
+class Decision:
     """Items to accept or reject."""
 
     items: tuple[Waiting, ...]
@@ -33,7 +33,7 @@ class Settling:
     sure: bool = False
     """The user confirmed a risky item."""
 
-    def settle(
+    def apply(
         self,
         review: Reviewing,
         ended: Callable[[str, bool], None],
