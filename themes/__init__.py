@@ -1,1 +1,1 @@
-"""The workbench's colours: theme files and what reads them. Knows neither the workbench nor the engine."""
+"""The workbench's themes: colour files and their loader, independent of workbench and engine."""

@@ -1,4 +1,4 @@
-"""Reads theme files: every colour named, checked, and reported with file, line and hint when it is wrong."""
+"""Reads and validates theme files; errors name file, line and hint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from textual.theme import Theme
 
 BUNDLED = Path(__file__).parent
-"""Where the themes that come with the product are."""
+"""The folder of the bundled themes."""
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "surfaces": ("background", "bar", "raised", "line", "selection"),
@@ -23,7 +23,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "roles": ("accent", "tier1", "tier2", "gate", "active", "dropped", "error"),
     "slots": ("p0", "p1", "p2", "p3", "p4"),
 }
-"""The colours of a theme by group; each name is also the name of a variable in the stylesheet."""
+"""The colours of a theme by group; each name is also a variable in the stylesheet."""
 
 MAX_BYTES = 64 * 1024
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -33,13 +33,7 @@ _SIMPLE = ("name", "title", "mode")
 
 
 class ThemeError(Exception):
-    """A theme file that cannot be used.
-
-    Args:
-        what: What is wrong, in one clause.
-        where: ``file:line``.
-        hint: What to do about it, in one clause.
-    """
+    """A theme file is invalid; ``where`` is ``file:line``."""
 
     def __init__(self, what: str, *, where: str, hint: str = "") -> None:
         super().__init__(what)
@@ -56,10 +50,9 @@ class ThemeFile:
     """One theme.
 
     Attributes:
-        name: What preferences call it; lower case, words joined by hyphens.
-        title: What a person reads.
-        mode: ``dark`` or ``light``: what the terminal's own defaults should be closest to.
-        colours: Variable name to ``#rrggbb``, every name of ``GROUPS``.
+        name: Its name in preferences, in lower case with hyphens.
+        title: Its display name.
+        colours: ``#rrggbb`` by variable name, for every name in ``GROUPS``.
     """
 
     name: str
@@ -68,8 +61,8 @@ class ThemeFile:
     colours: dict[str, str]
 
     def to_textual(self) -> Theme:
-        """The theme as textual takes it, with the role colours as extra variables."""
-        from textual.theme import Theme  # noqa: PLC0415 — theme files can be checked without textual
+        """Converts it to a Textual theme, with the role colours as extra variables."""
+        from textual.theme import Theme  # noqa: PLC0415 — theme files can be validated without textual
 
         colour = self.colours
         return Theme(
@@ -102,13 +95,13 @@ class ThemeFile:
 
 
 def load_themes(folders: Iterable[Path] = (BUNDLED,)) -> tuple[dict[str, ThemeFile], tuple[ThemeError, ...]]:
-    """Reads every ``*.yaml`` of the folders.
+    """Reads every ``*.yaml`` in the folders.
 
     Args:
-        folders: Later folders override themes of the same name; a missing folder is an empty one.
+        folders: Later folders override themes of the same name; missing folders are ignored.
 
     Returns:
-        The themes by name, in reading order, and what is wrong with the files that were left out.
+        The themes by name, in reading order, and the errors of invalid files.
     """
     themes: dict[str, ThemeFile] = {}
     errors: list[ThemeError] = []
@@ -126,19 +119,17 @@ def load_themes(folders: Iterable[Path] = (BUNDLED,)) -> tuple[dict[str, ThemeFi
 
 
 def load_theme(path: Path) -> ThemeFile:
-    """Reads and checks one theme file.
+    """Reads and validates a theme file.
 
     Raises:
-        ThemeError: The first thing that is wrong with it.
+        ThemeError: The first error found.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ThemeError(f"cannot be read: {error.strerror}", where=path.name) from error
     if len(data) > MAX_BYTES:
-        raise ThemeError(
-            f"is larger than {MAX_BYTES // 1024} KB", where=path.name, hint="is it a theme file?"
-        )
+        raise ThemeError(f"larger than {MAX_BYTES // 1024} KB", where=path.name, hint="is it a theme file?")
     return parse_theme(data, path.name)
 
 
@@ -146,35 +137,35 @@ def parse_theme(data: bytes, where: str) -> ThemeFile:
     """As ``load_theme``, from bytes; ``where`` is the file's name for messages.
 
     Raises:
-        ThemeError: The first thing that is wrong with it.
+        ThemeError: The first error found.
     """
     try:
         node = yaml.compose(data.decode("utf-8"), Loader=_LOADER)
     except UnicodeDecodeError as error:
-        raise ThemeError("is not UTF-8 text", where=where, hint="save it as UTF-8") from error
+        raise ThemeError("not UTF-8", where=where, hint="save it as UTF-8") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ThemeError(f"is not YAML: {error.problem}", where=f"{where}:{line}") from error
+        raise ThemeError(f"invalid YAML: {error.problem}", where=f"{where}:{line}") from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise ThemeError(f"is not YAML: {error}", where=f"{where}:1") from error
+        raise ThemeError(f"invalid YAML: {error}", where=f"{where}:1") from error
     fields = _mapping(node, where, (*_SIMPLE, *GROUPS), "the theme")
     name = _word(fields["name"], where, "name")
     if not _NAME.fullmatch(name):
         raise ThemeError(
-            f"name {name!r} cannot be used", where=_at(fields["name"], where), hint="use a-z, 0-9 and hyphens"
+            f"invalid name {name!r}", where=_at(fields["name"], where), hint="use a-z, 0-9 and hyphens"
         )
     mode = _word(fields["mode"], where, "mode")
     if mode not in ("dark", "light"):
-        raise ThemeError(f"mode is {mode!r}", where=_at(fields["mode"], where), hint="write dark or light")
+        raise ThemeError(f"invalid mode {mode!r}", where=_at(fields["mode"], where), hint="use dark or light")
     colours: dict[str, str] = {}
     for group, names in GROUPS.items():
         for key, value in _mapping(fields[group], where, names, group).items():
             colour = _word(value, where, f"{group}.{key}")
             if not _COLOUR.fullmatch(colour):
                 raise ThemeError(
-                    f"{group}.{key} is {colour!r}, not a colour",
+                    f"{group}.{key}: invalid colour {colour!r}",
                     where=_at(value, where),
-                    hint='write it as "#rrggbb", with the quotes',
+                    hint='use "#rrggbb", including the quotes',
                 )
             colours[key] = colour.lower()
     return ThemeFile(
@@ -186,25 +177,25 @@ def parse_theme(data: bytes, where: str) -> ThemeFile:
 
 
 def _mapping(node: yaml.Node | None, where: str, names: tuple[str, ...], what: str) -> dict[str, yaml.Node]:
-    """The entries of a mapping that must have exactly the given keys, in the order of ``names``."""
+    """The entries of a mapping with exactly the keys ``names``, in that order."""
     if not isinstance(node, yaml.MappingNode):
         raise ThemeError(
-            f"{what} is no mapping", where=_at(node, where), hint="write it as: " + ", ".join(names)
+            f"{what} is not a mapping", where=_at(node, where), hint="expected keys: " + ", ".join(names)
         )
     entries: dict[str, yaml.Node] = {}
     for key_node, value in node.value:
         key = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
         if key not in names:
             near = difflib.get_close_matches(key, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else "remove it; known are " + ", ".join(names)
-            raise ThemeError(f"{what} knows no {key!r}", where=_at(key_node, where), hint=hint)
+            hint = f"did you mean {near[0]}?" if near else "remove it; valid keys are " + ", ".join(names)
+            raise ThemeError(f"unknown key {key!r} in {what}", where=_at(key_node, where), hint=hint)
         if key in entries:
-            raise ThemeError(f"{key} stands twice", where=_at(key_node, where), hint="remove one")
+            raise ThemeError(f"duplicate key {key}", where=_at(key_node, where), hint="remove one")
         entries[key] = value
     missing = [name for name in names if name not in entries]
     if missing:
         raise ThemeError(
-            f"{what} lacks {', '.join(missing)}", where=_at(node, where), hint="copy it from dark.yaml"
+            f"{what} is missing {', '.join(missing)}", where=_at(node, where), hint="copy from dark.yaml"
         )
     return {name: entries[name] for name in names}
 
@@ -212,7 +203,7 @@ def _mapping(node: yaml.Node | None, where: str, names: tuple[str, ...], what: s
 def _word(node: yaml.Node, where: str, what: str) -> str:
     if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
         hint = ' (an unquoted "#" starts a comment)' if isinstance(node, yaml.ScalarNode) else ""
-        raise ThemeError(f"{what} has no value{hint}", where=_at(node, where), hint="give it one, in quotes")
+        raise ThemeError(f"{what} has no value{hint}", where=_at(node, where), hint="add one, in quotes")
     return str(node.value).strip()
 
 

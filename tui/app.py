@@ -20,6 +20,7 @@ from textual.types import CSSPathType
 
 from engine.agents.listener import listening
 from engine.errors import AutopoiesisError
+from engine.store.user_folder import settings_folder
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui.kit.clock import Clock
 from tui.kit.conductor import RunLine
@@ -27,7 +28,7 @@ from tui.kit.confirm import ConfirmScreen
 from tui.kit.control_filter import ControlFilter
 from tui.kit.messages import NextTheme
 from tui.kit.palette import CommandPalette
-from tui.kit.preferences import Preferences, folder
+from tui.kit.preferences import Preferences
 from tui.kit.terminal_input import PasteDriver
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
@@ -80,7 +81,7 @@ class WorkbenchApp(App[int]):
         self.preferences = preferences or Preferences()
         self.clock = clock or Clock()
         self.run_line = run_line or partial(commandline.run_line, engine.workspace.root)
-        self.theme_files, self.theme_errors = load_themes((BUNDLED, folder() / "themes"))
+        self.theme_files, self.theme_errors = load_themes((BUNDLED, settings_folder() / "themes"))
         for file in self.theme_files.values():
             self.register_theme(file.to_textual())
         wanted = theme or self.preferences.theme

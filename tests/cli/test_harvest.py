@@ -241,7 +241,7 @@ def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
     assert [each["item"]["category"] for each in apo("-C", root, "review", "list", "--json").json] == [
         "decisions"
     ]
-    assert apo("-C", root, "harvest", "--apply").out == "2 left as they are\nnothing to harvest\n"
+    assert apo("-C", root, "harvest", "--apply").out == "2 skipped\nnothing to harvest\n"
     assert apo("-C", root, "review", "accept").code == 2
     assert apo("-C", root, "review", "list", "--from", "nobody").out == "nothing waits\n"
     assert apo("-C", root, "review", "reject", "abc", "--group", "plan").code == 2

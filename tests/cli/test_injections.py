@@ -50,7 +50,7 @@ def test_prompts_are_listed_newest_first(apo: Command, used: Path) -> None:
 
 def test_every_section_can_be_shown(apo: Command, used: Path) -> None:
     out = apo("-C", used, "injections", "list", "--sections").out
-    assert out.count("prompt here  prompt · ") == 2
+    assert out.count("autopoiesis  prompt · ") == 2
     marks = {line[3] for line in out.splitlines() if line[:1].isdigit() and line[1:3] == "  "}
     assert marks == {"●", "○", "·"}
     assert any(f"  ● {ODILE}:" in line for line in out.splitlines())
@@ -116,15 +116,13 @@ def test_what_an_agent_was_told_is_shown_judged_and_summed_up(apo: Command, told
         "noted as noise: section 1, 2",
         "labelled as noise: topic github-pr-review; see autopoiesis tune github-pr-review",
     ]
-    assert apo("-C", told, "injections", "show", name).out.count("noise, you said") == 2
+    assert apo("-C", told, "injections", "show", name).out.count("rated noise") == 2
     assert apo("-C", told, "injections", "useful", name, "99").code == 1
     (decision,) = apo("-C", told, "decisions", "list", "--topic", "github-pr-review", "--json").json[-1:]
     assert decision["useful"] is False
 
     week = apo("-C", told, "injections", "week", "--since", "2020-01-01").out
-    assert week.startswith("2 prompts since 2020-01-01, 1 told something: ")
-    assert "  github-pr-review: told 1×, " in week and "none failed" in week
-    assert apo("-C", told, "injections", "week", "--since", "2999-01-01").out.startswith(
-        "no agent's hook has run"
-    )
+    assert week.startswith("2 prompts since 2020-01-01, 1 with injections: ")
+    assert "  github-pr-review: injected 1×, " in week and "none failed" in week
+    assert apo("-C", told, "injections", "week", "--since", "2999-01-01").out.startswith("no hooks have run")
     assert apo("-C", told, "injections", "week", "--json").json["answered"] == 1

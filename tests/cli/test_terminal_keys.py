@@ -65,10 +65,10 @@ def test_an_editor_that_cannot_be_started_is_named_and_the_session_goes_on(
 ) -> None:
     editor = tmp_path / "editor"
     terminal = bench(300, EDITOR=str(editor), VISUAL="")
-    # Single words, for a message is broken into lines as the length of the path has it.
+    # Single words, as the message is wrapped depending on the length of the path.
     for case, words in (
-        ("it is not there", ("started:", "$EDITOR", "such")),
-        ("it is no program", ("started:", "$EDITOR", "Exec")),
+        ("it is not there", ("start", "$EDITOR", "such")),
+        ("it is no program", ("start", "$EDITOR", "Exec")),
     ):
         terminal.process.send("3e")
         terminal.until(partial(_holds, words), f"why not, where {case}")

@@ -1,4 +1,4 @@
-"""Items that wait for a person, in memory."""
+"""Pending items, in memory."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_the_explanation_has_every_tier_the_rule_and_the_flip() -> None:
     assert "below .34 it would have been dropped" in text
     assert "pattern “review” at 8–14 · keywords “PR” at 19–21" in text
     assert ".81" in text and ".66" in text and ".74" in text
-    assert "high ≥.62" in text and "asks from .34" in text
+    assert "high ≥.62" in text and "gate from .34" in text
     assert "topics/github-pr-review.md 198 tok" in text
     assert "knowledge/procedures/code-review.md 402 tok" in text
 
@@ -180,9 +180,9 @@ def test_the_long_explanation_draws_the_score_between_its_thresholds() -> None:
 
 def test_a_rule_that_never_asks_or_never_activates_says_so() -> None:
     never = replace(review_trace(), rows=(row("deploy", gate_at=None, activate_at=None),))
-    assert "never asks · never without the gate" in " ".join(explained(never, "deploy").split())
+    assert "gate never asked · active only through the gate" in " ".join(explained(never, "deploy").split())
     text = explained(never, "deploy", "full")
-    assert TICK not in text and "never asks · never without the gate" in text
+    assert TICK not in text and "gate never asked · active only through the gate" in " ".join(text.split())
     assert line_with(text, "dropped").split() == ["dropped"]
 
 
@@ -275,7 +275,7 @@ def test_signs_are_below_what_they_mark() -> None:
         at = words.index(word)
         assert signs[at : at + len(word)] == sign * len(word)
     assert len(signs.replace(" ", "")) == len("reviewPRchangescame")
-    assert "matched by a trigger" in legend and "word that speaks for it" in legend
+    assert "matched by a trigger" in legend and "supporting word" in legend
     (alone,) = message_block(TEXT, row("deploy"), 90, 3, PLAIN)
     assert alone.text == TEXT
 

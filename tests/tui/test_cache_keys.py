@@ -200,7 +200,7 @@ async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> No
             assert driven.screen.situation.file.endswith(file) and driven.screen.situation.file, key
         looks = len(driven.engine.asked("overview"))
         await driven.press("e")
-        assert "this terminal cannot be handed to an editor" in driven.said  # there is none in a test
+        assert "this terminal cannot run an editor" in driven.said  # there is none in a test
         assert len(driven.engine.asked("overview")) == looks + 1
         (driven.engine.root / MEMORY).unlink()
         await driven.press("4", "e")

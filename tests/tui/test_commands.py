@@ -62,7 +62,7 @@ ENTRY = LedgerSituation(
 )
 PICK = HarvestSituation(panel="pick", rows=6, chosen=3, selectable=True)
 ITEM = ReviewSituation(
-    panel="queue", rows=3, held=True, waits=True, listed_waiting=3, file="conversations/a.md"
+    panel="queue", rows=3, item=True, is_pending=True, listed_pending=3, file="conversations/a.md"
 )
 RULE = RulesSituation(panel="rules", rows=3, rule="3f2a91c", standing="said", project="gauges", acceptable=3)
 JOB = JobsSituation(panel="jobs", rows=6, job="index", file="topics/a.md")
@@ -237,10 +237,10 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (BENCH, "label_noise", replace(ACTIVATION, trying=True), "not in the decision log"),
         (BENCH, "edit", FEED, "not a file"),
         (BENCH, "next_match", FEED, "no filter"),
-        (BENCH, "zoom", replace(FEED, zoomed=True), "enlarged already"),
+        (BENCH, "zoom", replace(FEED, zoomed=True), "already enlarged"),
         (BENCH, "unzoom", FEED, "no panel is enlarged"),
         (BENCH, "open", replace(FEED, rows=0), "nothing here"),
-        (BENCH, "problems", FEED, "nothing is wrong"),
+        (BENCH, "problems", FEED, "there are no problems"),
         (BENCH, "back", FEED, "top level"),
         (TUNE, "threshold_left", replace(SCORES, loading=True), "being read"),
         (TUNE, "threshold_right", replace(SCORES, topic=""), "no topic"),
@@ -275,29 +275,29 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (CACHE, "copy_id", replace(CACHED, discussion=""), "no discussion is selected"),
         (CACHE, "details", replace(CACHED, rows=0), "nothing here"),
         (CACHE, "step", replace(SETTING, read_only=True), "read-only"),
-        (LEDGER, "restore", replace(ENTRY, kept_in="there"), "is where it was"),
+        (LEDGER, "restore", replace(ENTRY, kept_in="there"), "already in place"),
         (LEDGER, "restore", replace(ENTRY, kept_in="lost"), "neither in the trash"),
         (LEDGER, "restore", replace(ENTRY, kept_in="changed"), "neither in the trash"),
         (LEDGER, "restore", replace(ENTRY, read_only=True), "read-only"),
         (LEDGER, "restore", replace(ENTRY, record=""), "no entry"),
-        (LEDGER, "rebuild", ENTRY, "the ledger is whole"),
+        (LEDGER, "rebuild", ENTRY, "the ledger is intact"),
         (LEDGER, "rebuild", replace(ENTRY, broken=True, read_only=True), "read-only"),
         (LEDGER, "verify", replace(ENTRY, broken=True), "R rebuilds it"),
         (LEDGER, "harvest", replace(ENTRY, broken=True), "R rebuilds it"),
         (LEDGER, "retry", ENTRY, "no harvest has failed"),
-        (LEDGER, "edit_there", replace(ENTRY, file=""), "not in a file"),
-        (HARVEST, "toggle", replace(PICK, selectable=False), "left alone"),
-        (HARVEST, "to_confirm", replace(PICK, chosen=0), "nothing is chosen"),
+        (LEDGER, "edit_there", replace(ENTRY, file=""), "no longer exists"),
+        (HARVEST, "toggle", replace(PICK, selectable=False), "is skipped"),
+        (HARVEST, "to_confirm", replace(PICK, chosen=0), "no conversations to harvest"),
         (HARVEST, "start", replace(PICK, panel="progress", read_only=True), "read-only"),
         (HARVEST, "start", replace(PICK, panel="progress", harvesting=True), "x stops it"),
-        (HARVEST, "stop", replace(PICK, panel="progress"), "no harvest is under way"),
-        (HARVEST, "ask_number", replace(PICK, panel="outcome"), "no number"),
-        (HARVEST, "retry", replace(PICK, panel="outcome"), "nothing failed"),
-        (REVIEW, "accept", replace(ITEM, held=False), "no item"),
-        (REVIEW, "accept", replace(ITEM, waits=False), "settled"),
-        (REVIEW, "accept_all", replace(ITEM, listed_waiting=0), "no listed item waits"),
-        (REVIEW, "edit", replace(ITEM, file=""), "not here any more"),
-        (KNOWLEDGE, "bind", PIECE, "no notes of an unclear file"),
+        (HARVEST, "stop", replace(PICK, panel="progress"), "no harvest is running"),
+        (HARVEST, "ask_number", replace(PICK, panel="outcome"), "nothing to confirm"),
+        (HARVEST, "retry", replace(PICK, panel="outcome"), "no harvest failed"),
+        (REVIEW, "accept", replace(ITEM, item=False), "no item"),
+        (REVIEW, "accept", replace(ITEM, is_pending=False), "no longer pending"),
+        (REVIEW, "accept_all", replace(ITEM, listed_pending=0), "no pending items are listed"),
+        (REVIEW, "edit", replace(ITEM, file=""), "no longer exists"),
+        (KNOWLEDGE, "bind", PIECE, "no notes of a missing file"),
     ],
 )
 def test_what_cannot_be_done_says_why(catalog: Catalog, name: str, situation: Situation, reason: str) -> None:
@@ -399,10 +399,10 @@ def test_the_footer_of_the_ledger_and_of_harvest() -> None:
     assert ("f", "retry failed") in LEDGER.footer(replace(ENTRY, failures=1))
     broken = LEDGER.footer(replace(ENTRY, broken=True, rows=0, record=""))
     assert broken[0] == ("R", "rebuild") and ("H", "harvest") not in broken
-    assert HARVEST.footer(PICK)[:3] == [("enter", "go on"), ("space", "choose"), ("a", "all")]
+    assert HARVEST.footer(PICK)[:3] == [("enter", "continue"), ("space", "select"), ("a", "all")]
     running = HARVEST.footer(replace(PICK, panel="progress", harvesting=True))
     assert running[:2] == [("x", "stop"), ("b", "leave it running")]
-    assert HARVEST.footer(replace(PICK, panel="outcome", brake=4))[0] == ("m", "type the number")
+    assert HARVEST.footer(replace(PICK, panel="outcome", brake=4))[0] == ("m", "confirm")
 
 
 # On the screens
@@ -421,7 +421,7 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         driven.bench.do(BENCH["label_useful"])
         await driven.settle()
         assert not driven.engine.asked("label"), step
-        assert "belongs to another panel: activation" in driven.text, step
+        assert "only available in: activation" in driven.text, step
 
         step = "the palette finds and runs a command"
         await driven.press("ctrl+p")
@@ -437,7 +437,7 @@ async def test_a_command_chosen_by_name_runs_only_where_it_applies(run: Run) -> 
         driven.screen.do(CONTEXT["open"])
         await driven.settle()
         assert driven.zoomed() is None and driven.in_use() == "text", step
-        assert "belongs to another panel: left-out, sections" in driven.said, step
+        assert "only available in: left-out, sections" in driven.said, step
 
         step = "it leaves a line that it does not apply to"
         await driven.press("1", "slash")

@@ -205,7 +205,7 @@ async def test_without_history_or_branches_it_says_why(run: Run, root: Path) -> 
     async with run((80, 24)) as workbench:
         driven = Compared(workbench.app, workbench.pilot, workbench.engine)
         await driven.press("B")
-        assert "The branches cannot be read." in driven.text and "run: git init, and commit" in driven.flat()
+        assert "cannot read the branches" in driven.text and "run: git init, and commit" in driven.flat()
         await driven.press("m", "p", "l", "r", "w", "enter")
         assert "there is nothing to compare with" in driven.said and driven.is_open()
     for name in ("explore/tone", "extract/clash"):

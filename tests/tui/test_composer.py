@@ -1,4 +1,4 @@
-"""The composer: several lines, inert pastes, and message history."""
+"""The message input: several lines, pastes, and history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.screens.workbench.reply import ReplyScreen
 
 
 async def paste(driven: Driven, text: str) -> None:
-    """The input of a bracketed paste."""
+    """What the driver sends for a bracketed paste."""
     driver = driven.app._driver
     assert driver is not None
     driver.send_message(events.Paste(text))
@@ -21,11 +21,11 @@ async def paste(driven: Driven, text: str) -> None:
 
 
 def value(driven: Driven) -> str:
-    """The text in the line."""
+    """What stands in the line."""
     return driven.bench.prompt.input.value
 
 
-async def test_a_multiline_paste_stays_together_and_is_not_sent(run: Run) -> None:
+async def test_multi_line_paste_is_kept_and_not_sent(run: Run) -> None:
     async with run() as driven:
         await driven.press("i")
         await paste(driven, "review this:\r\n\tif x:\rdone\n")
@@ -36,7 +36,7 @@ async def test_a_multiline_paste_stays_together_and_is_not_sent(run: Run) -> Non
         assert driven.engine.asked("try_message")[-1][1] == "review this:\n\tif x:\ndone\n"
 
 
-async def test_a_key_starts_a_new_line_and_enter_ends_the_message(run: Run) -> None:
+async def test_key_inserts_a_newline_and_enter_submits(run: Run) -> None:
     async with run() as driven:
         for key in ("ctrl+j", "alt+enter", "shift+enter"):
             await driven.press("i")
@@ -50,7 +50,7 @@ async def test_a_key_starts_a_new_line_and_enter_ends_the_message(run: Run) -> N
             assert driven.source() == "feed"
 
 
-async def test_fast_typing_keeps_its_order(run: Run) -> None:
+async def test_keys_typed_faster_than_they_are_drawn_keep_their_order(run: Run) -> None:
     async with run() as driven:
         await driven.press("i")
         await driven.send(*"first line", "ctrl+j", *"second line")
@@ -61,16 +61,16 @@ async def test_fast_typing_keeps_its_order(run: Run) -> None:
         assert value(driven) == "" and driven.panel() != "try" and driven.app.theme == "light"
 
 
-async def test_only_messages_can_have_several_lines(run: Run) -> None:
+async def test_only_a_message_has_several_lines(run: Run) -> None:
     async with run() as driven:
         await driven.press("colon")
         await paste(driven, "topics\n  check\x1b[31m\n")
         await driven.press("ctrl+j")
         assert value(driven) == "topics check[31m"
-        assert "only messages can have several lines" in driven.text
+        assert "only a message has several lines" in driven.text
 
 
-async def test_the_composer_grows_and_then_scrolls_at_every_size(run: Run) -> None:
+async def test_composer_grows_and_then_scrolls(run: Run) -> None:
     async with run() as driven:
         for size, most in (((120, 40), 10), ((80, 24), 5), ((60, 16), 2)):
             await driven.resize(*size)
@@ -86,7 +86,7 @@ async def test_the_composer_grows_and_then_scrolls_at_every_size(run: Run) -> No
             assert composer.size.height == 1
 
 
-async def test_a_paste_on_a_panel_is_not_treated_as_keys(run: Run) -> None:
+async def test_paste_on_a_panel_presses_no_keys(run: Run) -> None:
     async with run() as driven:
         theme = driven.app.theme
         await driven.press("2")
@@ -95,7 +95,7 @@ async def test_a_paste_on_a_panel_is_not_treated_as_keys(run: Run) -> None:
         assert not driven.engine.asked("label")
 
 
-async def test_up_recalls_earlier_messages_and_down_returns_to_the_draft(run: Run) -> None:
+async def test_up_and_down_browse_the_input_history(run: Run) -> None:
     async with run() as driven:
         await driven.press("i")
         await driven.type("first")
@@ -109,12 +109,12 @@ async def test_up_recalls_earlier_messages_and_down_returns_to_the_draft(run: Ru
         assert value(driven) == "second\nthird"
 
 
-def test_pasted_text_loses_only_terminal_control_sequences() -> None:
+def test_pasted_text_loses_only_control_characters() -> None:
     assert pasted_text("a\x1b]52;c;x\x07\r\nb\x00\x9b\tö\u200d") == "a]52;c;x\nb\tö\u200d"
 
 
 class Parsed:
-    """An input reader with a manual clock."""
+    """The reader of input, fed by hand, with a clock that stands still until it is moved."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -122,7 +122,7 @@ class Parsed:
         self.seen: list[str] = []
 
     def feed(self, *pieces: str) -> list[str]:
-        """The parsed keys, and pastes between angle quotes."""
+        """What came of it: names of keys, and pastes between angle quotes."""
         for piece in pieces:
             for message in (*self.reader.feed(piece), *self.reader.tick()):
                 assert isinstance(message, events.Key | events.Paste)
@@ -130,7 +130,7 @@ class Parsed:
         return self.seen
 
     def later(self, seconds: float) -> list[str]:
-        """Advances the clock and returns new events."""
+        """What time brings."""
         self.now += seconds
         return self.feed("")
 
@@ -150,7 +150,7 @@ def test_nothing_inside_a_paste_is_a_key(inside: str, size: int) -> None:
     assert Parsed().feed(*pieces) == ["k", f"«{inside}»", "j", "«b»"]
 
 
-def test_a_lone_escape_is_a_key_after_a_delay_and_a_slow_paste_marker_still_counts() -> None:
+def test_lone_escape_is_a_key_and_a_slow_paste_marker_is_recognised() -> None:
     parsed = Parsed()
     assert parsed.feed("\x1b") == []
     assert parsed.later(0.2) == ["escape"]
@@ -164,6 +164,6 @@ def test_a_lone_escape_is_a_key_after_a_delay_and_a_slow_paste_marker_still_coun
     ("sent", "key"),
     [("\x1b\r", "alt+enter"), ("\n", "ctrl+j"), ("\x1b[13;2u", "shift+enter"), ("\r", "enter")],
 )
-def test_the_new_line_keys_differ_from_enter(sent: str, key: str) -> None:
+def test_newline_keys_differ_from_enter(sent: str, key: str) -> None:
     assert Parsed().feed(sent) == [key]
     assert Parsed().feed(*sent) == [key]

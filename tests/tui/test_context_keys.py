@@ -361,7 +361,7 @@ async def test_copying_writing_and_what_cannot_be_edited(run: Run, editor: Path)
         assert "the selection does not come from a file" in driven.said
         await driven.press("g")
         await driven.press("e")
-        assert "this terminal cannot be handed to an editor" in driven.said
+        assert "this terminal cannot run an editor" in driven.said
         await select(driven, "memory:MEMORY.md")
         await driven.press("y")
         assert driven.state.chosen is not None
@@ -385,7 +385,7 @@ async def test_e_does_not_run_an_editor_from_the_current_folder(
         for named in ("nano", "./nano", "../home/nano"):
             monkeypatch.setenv("EDITOR", named)
             await driven.press("e")
-            assert f"{named} cannot be started: it is not on PATH; give its full path" in driven.said
+            assert f"cannot start {named}: not on PATH; use its full path" in driven.said
             assert not editor.exists(), named
 
 
@@ -437,7 +437,7 @@ async def test_messages_gate_questions_and_help_work_here(run: Run) -> None:
         await driven.press("question_mark")
         assert "Toggle between the whole prompt" in " ".join(driven.text.split())
         await driven.press("escape", "exclamation_mark")
-        assert "nothing is wrong" in driven.said
+        assert "there are no problems" in driven.said
         theme = driven.app.theme
         await driven.press("T")
         assert driven.app.theme != theme

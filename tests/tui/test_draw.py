@@ -1,4 +1,4 @@
-"""Lines measure what they claim to, whatever is written into them."""
+"""Lines have the width they claim, whatever they contain."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_a_strip_is_exactly_as_wide_as_asked(parts: list[str], width: int) -> No
 
 @given(st.lists(texts, max_size=4), st.integers(8, 40), st.integers(0, 3))
 @settings(max_examples=80, deadline=None)
-def test_wrapped_lines_fit_and_lose_no_letter(parts: list[str], width: int, indent: int) -> None:
+def test_wrapped_lines_fit_and_lose_nothing(parts: list[str], width: int, indent: int) -> None:
     rows = wrap([(part, PLAIN) for part in parts], width, indent=indent)
     assert all(row.cells <= width for row in rows)
     letters = [letter for row in rows for letter in row.text if letter in "ab日本🙂-"]
     assert letters == [letter for part in parts for letter in part if letter in "ab日本🙂-"]
 
 
-def test_wrapping_keeps_the_blank_between_words() -> None:
+def test_wrapping_keeps_spaces_between_words() -> None:
     rows = wrap([("it is not ", PLAIN), ("a ledger", BOLD)], 11)
     assert [row.text for row in rows] == ["it is not a", "ledger"]
 
@@ -54,7 +54,7 @@ def test_a_long_word_starts_on_the_line_it_is_on() -> None:
     assert [row.text for row in rows] == ["! raw/conversations/", "  2026/06/12.md"]
 
 
-def test_a_gauge_shows_little_as_something_and_thresholds_on_top() -> None:
+def test_gauge_shows_small_values_and_thresholds() -> None:
     assert bar(0.0, 5, PLAIN, PLAIN).text == TRACK * 5
     assert bar(0.001, 5, PLAIN, PLAIN).text == FILL + TRACK * 4
     assert bar(1.0, 5, PLAIN, BOLD, [(0.4, BOLD), (1.0, BOLD)]).text == FILL * 2 + TICK + FILL + TICK
@@ -62,23 +62,23 @@ def test_a_gauge_shows_little_as_something_and_thresholds_on_top() -> None:
 
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=6), st.integers(6, 60))
 @settings(max_examples=80, deadline=None)
-def test_shares_fit_and_forget_nobody(parts: list[int], width: int) -> None:
+def test_shares_fit_and_skip_no_part(parts: list[int], width: int) -> None:
     cells = shares(parts, max(sum(parts), 1), width)
     assert sum(cells) <= max(width, sum(1 for part in parts if part))
     assert all((cell > 0) == (part > 0) for cell, part in zip(cells, parts, strict=True))
 
 
-def test_marked_splits_at_spans_and_takes_bad_ones() -> None:
+def test_marked_splits_at_spans_and_tolerates_bad_ones() -> None:
     pieces = marked("review the PR", [(11, 99), (0, 6), (3, 5), (-1, -1)], PLAIN, BOLD)
     assert pieces == [("review", BOLD), (" the ", PLAIN), ("PR", BOLD)]
 
 
-def test_found_takes_its_words_literally() -> None:
+def test_found_matches_literally() -> None:
     assert found("a.b A.B axb", "a.b") == [(0, 3), (4, 7)]
     assert found("anything", "") == []
 
 
-def test_a_line_gives_way_on_the_right_where_there_is_no_room() -> None:
+def test_right_part_is_dropped_without_room() -> None:
     assert Row(("left", PLAIN)).right(Row(("right", PLAIN)), 10).text == "left right"
     assert Row(("left", PLAIN)).right(Row(("right", PLAIN)), 9).text == "left"
 

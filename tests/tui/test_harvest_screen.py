@@ -47,16 +47,14 @@ async def held_at(driven: Harvesting, path: str) -> threading.Event:
     return still
 
 
-async def test_the_first_step_shows_what_there_is_at_what_price(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_survey_shows_conversations_and_cost(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async with harvesting(run) as driven:
         for size in SIZES.values():
             await driven.resize(*size)
             text = flat(driven)
-            assert "3 to harvest (23.3 KB) · 1 harvested before (9.2 KB)" in text
-            assert "1 still being written · 1 kept by you · 1 left as they are" in text
-            assert "~8,675 tokens to send, about $0.0087 and the replies" in text
+            assert "3 to harvest (23.3 KB) · 1 already harvested (9.2 KB)" in text
+            assert "1 still being written · 1 kept by you · 1 skipped" in text
+            assert "~8,675 input tokens, about $0.0087 plus output" in text
             for each in CANDIDATES:
                 assert each.path.rpartition("/")[2][:16] in driven.text
 
@@ -65,7 +63,7 @@ async def test_the_first_step_shows_what_there_is_at_what_price(
         driven.ledger.surveyed = Survey(CANDIDATES, "markers", "", left=12)
         await driven.press("ctrl+r")
         assert "no model used, $0" in driven.text and "tokens" not in driven.text
-        assert "12 transcripts in raw/ are not harvested yet: :harvest --transcripts" in flat(driven)
+        assert "12 transcripts in raw/ not harvested yet: :harvest --transcripts" in flat(driven)
 
         def no_price(_survey: Survey) -> float:
             raise AutopoiesisError("no key is set", hint="set ANTHROPIC_API_KEY")
@@ -80,52 +78,52 @@ async def test_the_first_step_shows_what_there_is_at_what_price(
         await driven.press("ctrl+r")
         assert "the disk is gone" in driven.text
         await driven.press("enter")
-        assert driven.step == "survey" and "there is no conversation" in driven.said
+        assert driven.step == "survey" and "there are no conversations" in driven.said
         driven.engine.failing.clear()
         await driven.press("ctrl+r")
         assert "3 to harvest" in driven.text
 
         driven.ledger.surveyed = Survey((), "markers", "")
         await driven.press("ctrl+r")
-        assert "There is no conversation to harvest." in driven.text
+        assert "No conversations to harvest." in driven.text
         assert not driven.wishes()
 
 
-async def test_choosing_confirming_and_back_again_harvests_nothing(run: Run) -> None:
+async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) -> None:
     async with harvesting(run) as driven:
         await driven.press("enter")
         assert driven.step == "pick" and driven.chosen() == CHOSEN
         assert " · " in driven.line("letters.md") and "a person keeps it" in driven.line("letters.md")
         await driven.press("G", "space")
-        assert "left alone" in driven.said and driven.chosen() == CHOSEN
+        assert "skipped" in driven.said and driven.chosen() == CHOSEN
         await driven.press("g", "space", "space")
         assert driven.chosen() == CHOSEN[2:]
-        assert "2 of 4 chosen" in driven.text
+        assert "2 of 4 selected" in driven.text
         await driven.press("a")
         assert driven.chosen() == CHOSEN
         await driven.press("a")
         assert driven.chosen() == []
         await driven.press("enter")
-        assert driven.step == "pick" and "nothing is chosen" in driven.said
+        assert driven.step == "pick" and "no conversations to harvest are selected" in driven.said
 
         await driven.press("slash")
         await driven.type("deploy")
         assert driven.chosen() == [] and driven.screen.pick.row_count == 1
         await driven.press("enter", "space")
         assert driven.chosen() == CHOSEN[1:2]
-        assert "~4,450 tokens to send, about $0.0044" in flat(driven)
+        assert "~4,450 input tokens, about $0.0044" in flat(driven)
         await driven.press("escape")
         assert driven.screen.pick.row_count == len(CANDIDATES) and driven.step == "pick"
 
         await driven.press("a", "2", "space", "G", "space")
-        assert "nothing would happen at all" in driven.text
+        assert "nothing to do: reclaim is off" in driven.text
         await driven.press("enter")
         assert driven.step == "pick" and not driven.wishes()
         await driven.press("space", "g", "space", "1", "enter")
         assert driven.step == "confirm"
         text = flat(driven)
         assert "3 conversations to harvest" in text and "about $0.0087" in text
-        assert "1 conversation harvested before" in text
+        assert "1 conversation already harvested" in text
         assert "Conversations whose knowledge is committed move to the trash" in text
 
         await driven.press("escape", "g", "space", "enter", "escape")
@@ -136,7 +134,7 @@ async def test_choosing_confirming_and_back_again_harvests_nothing(run: Run) -> 
         assert not driven.is_open() and not driven.wishes()
 
 
-async def test_options_become_what_the_engine_is_asked(run: Run) -> None:
+async def test_options_are_passed_to_the_engine(run: Run) -> None:
     async with harvesting(run) as driven:
         for keys, consent, harvest, reclaim, number in (
             ("", Consent(), True, True, 4),
@@ -153,7 +151,7 @@ async def test_options_become_what_the_engine_is_asked(run: Run) -> None:
             await driven.press("H")  # it begins anew; the options stay as they are
 
 
-async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run) -> None:
+async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
     async with harvesting(run) as driven:
         await to_confirm(driven)
         assert not driven.wishes()
@@ -162,12 +160,12 @@ async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run
         assert driven.step == "result"
         text = flat(driven)
         assert "harvested 2 conversations" in text and "6: 4 facts · 2 decisions" in text
-        assert "known 2 stood there already" in text
+        assert "known 2 already known" in text
         assert "knowledge/facts.md:12 The pool holds 20 connections." in text
-        assert "2 items; v in the workbench settles them" in text
+        assert "2 items; press v in the workbench to review" in text
         assert "anthropic claude-haiku-4-5: 8,000 + 560 tokens, $0.0109" in text
         assert "reclaimed 23.0 KB in 2 conversations" in text
-        assert "not harvested: 1" in text and "f tries those again" in text
+        assert "not harvested: 1" in text and "f retries" in text
         assert "nothing was found in it (option: also empty)" in text
         await driven.press("f")
         assert driven.step == "survey"
@@ -180,7 +178,7 @@ async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run
         await to_confirm(driven)
         await driven.press("enter")
         assert flat(driven).count("there is no key") == 1
-        assert "stopped: there is no key; set it; the rest was not looked at" in flat(driven)
+        assert "stopped: there is no key; set it; the rest was not read" in flat(driven)
         hint = "see: autopoiesis harvest"
         driven.engine.failing["harvest"] = HarvestRefused("no such conversation", where=DEPLOY, hint=hint)
         await driven.press("H")
@@ -195,7 +193,7 @@ async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run
         await driven.press("H")
         assert driven.step == "survey"
         await to_confirm(driven)
-        assert "every conversation stays where it is" in driven.text
+        assert "all conversations stay where they are" in driven.text
         await driven.press("enter")
         assert [wish.transcripts for wish in driven.wishes()] == [True]
 
@@ -205,14 +203,14 @@ async def test_the_result_says_what_it_came_to_and_leads_to_another_run(run: Run
         assert driven.step == "pick" and driven.chosen() == CHOSEN[:1]
 
 
-async def test_a_run_shows_how_far_it_is_and_stops_after_the_present_conversation(run: Run) -> None:
+async def test_run_shows_progress_and_stops_after_the_current_conversation(run: Run) -> None:
     async with harvesting(run) as driven:
         assert not counts_seconds(driven)
         still = await held_at(driven, DEPLOY)
-        await driven.until(lambda: "under way" in driven.text)
-        assert "1 of 4" in driven.text and "under way …" in driven.line("2026-06-12-deploy.md")
+        await driven.until(lambda: "in progress" in driven.text)
+        assert "1 of 4" in driven.text and "in progress …" in driven.line("2026-06-12-deploy.md")
         assert "harvest output invalid" in driven.line("2026-06-10-parser.md")
-        assert "waits" in driven.line("2026-06-12-mails.md")
+        assert "queued" in driven.line("2026-06-12-mails.md")
         assert counts_seconds(driven)
         await driven.send("x")
         await driven.until(lambda: bool(driven.engine.asked("stop harvest")))
@@ -221,7 +219,7 @@ async def test_a_run_shows_how_far_it_is_and_stops_after_the_present_conversatio
         assert driven.is_open() and len(driven.wishes()) == 1
         still.set()
         await driven.settle()
-        assert driven.step == "result" and "the rest was not looked at" in driven.text
+        assert driven.step == "result" and "the rest was not read" in driven.text
         assert not driven.engine.asked(f"harvest {MAILS}") and not counts_seconds(driven)
 
         await driven.press("H")
@@ -234,14 +232,14 @@ async def test_a_run_shows_how_far_it_is_and_stops_after_the_present_conversatio
         assert driven.step == "result"
 
 
-async def test_a_run_goes_on_when_the_screen_is_left(run: Run) -> None:
+async def test_run_continues_after_the_screen_is_closed(run: Run) -> None:
     async with harvesting(run) as driven:
         still = await held_at(driven, DEPLOY)
         await driven.send("b")
         await driven.until(lambda: not driven.is_open())
         await driven.send("H")
         await driven.until(driven.is_open)
-        await driven.until(lambda: "under way" in driven.text)
+        await driven.until(lambda: "in progress" in driven.text)
         assert driven.step == "confirm" and "1 of 4" in driven.text
         still.set()
         await driven.until(lambda: driven.step == "result")
@@ -264,25 +262,25 @@ async def test_a_run_goes_on_when_the_screen_is_left(run: Run) -> None:
         await driven.send("b")
         await driven.until(lambda: not driven.is_open())
         still.set()
-        await driven.until(lambda: "the harvest: the ledger is damaged" in driven.said)
+        await driven.until(lambda: "harvest: the ledger is damaged" in driven.said)
 
 
-async def test_what_goes_only_by_its_number_moves_for_exactly_that(run: Run) -> None:
+async def test_large_move_needs_exactly_the_right_number(run: Run) -> None:
     async with harvesting(run) as driven:
         driven.ledger.reported.extend(BRAKED)
         await to_confirm(driven)
         await driven.press("enter")
-        assert driven.in_use() == "number" and "2 conversations would go to the trash" in driven.text
+        assert driven.in_use() == "number" and "2 conversations would be moved to the trash" in driven.text
         await driven.type("3")
         await driven.press("enter")
-        assert "nothing is moved: 3 is not 2" in driven.said and len(driven.wishes()) == 1
+        assert "nothing was moved: expected 2, got 3" in driven.said and len(driven.wishes()) == 1
         await driven.press("m")
         await driven.type("2")
         await driven.press("enter")
         _first, again = driven.wishes()
         assert again.consent == Consent(number=2) and again.paths == (DEPLOY, SCHEMA)
         text = flat(driven)
-        assert "reclaimed 23.0 KB in 2 conversations" in text and "would go" not in text
+        assert "reclaimed 23.0 KB in 2 conversations" in text and "would be moved" not in text
         assert "6: 4 facts · 2 decisions" in text and "not harvested: 1" in text
 
         # esc moves nothing; the number can still be typed, until another look is taken
@@ -293,11 +291,11 @@ async def test_what_goes_only_by_its_number_moves_for_exactly_that(run: Run) -> 
         await driven.press("enter", "escape")
         assert driven.in_use() == "outcome" and len(driven.wishes()) == 1
         await driven.press("escape", "H")
-        assert driven.step == "result" and "would go to the trash" in driven.text
+        assert driven.step == "result" and "would be moved to the trash" in driven.text
         await driven.press("m")
         assert driven.in_use() == "number"
         await driven.press("escape", "H", "escape", "H")
-        assert driven.step == "survey" and "would go to the trash" not in driven.text
+        assert driven.step == "survey" and "would be moved to the trash" not in driven.text
 
         # a run that is refused as a whole for its number asks for it too
         refused = HarvestRefused("4 would go to the trash, over half of 4", hint="--reclaim 4")
@@ -312,7 +310,7 @@ async def test_what_goes_only_by_its_number_moves_for_exactly_that(run: Run) -> 
         assert not driven.wishes()[1].harvest and driven.step == "result"
 
 
-async def test_read_only_looks_and_does_not_start(run: Run, engine: FakeEngine) -> None:
+async def test_read_only_scans_but_does_not_start(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with harvesting(run) as driven:
         await to_confirm(driven)
@@ -320,7 +318,7 @@ async def test_read_only_looks_and_does_not_start(run: Run, engine: FakeEngine) 
         assert "the workspace is read-only" in driven.said and not driven.wishes()
 
 
-async def test_on_a_low_screen_tab_brings_the_options(run: Run) -> None:
+async def test_on_a_low_screen_tab_shows_the_options(run: Run) -> None:
     async with harvesting(run, (60, 16)) as driven:
         await driven.press("enter")
         assert driven.shows("pick") and not driven.shows("switches")

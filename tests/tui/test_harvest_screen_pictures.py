@@ -1,4 +1,4 @@
-"""Every step of a guided harvest as a picture: ``pytest --snapshot-update`` draws them anew."""
+"""Pictures of every step of a guided harvest; update them with ``pytest --snapshot-update``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
     gates = {"survey": looking, f"harvest {DEPLOY}": still}
     async with harvesting(run, SIZES["80x24"], gates=gates, settle=False) as driven:
         await driven.until(lambda: bool(driven.engine.asked("survey")))
-        await driven.until(lambda: "looking at the conversations" in driven.text)
+        await driven.until(lambda: "scanning conversations" in driven.text)
         driven.engine.failing["survey"] = AutopoiesisError(
             "cannot be read (Input/output error)", where="conversations", hint="check the disk"
         )
@@ -41,7 +41,7 @@ async def test_the_steps_from_loading_to_the_result(run: Run, picture: Picture) 
         assert "in pick" in driven.text
         await driven.press("escape", "enter")
         await driven.send("enter")
-        await driven.until(lambda: "under way …" in driven.text)
+        await driven.until(lambda: "in progress …" in driven.text)
         await driven.until(lambda: "1 of 4" in driven.text)
         await driven.pilot.pause()
         picture(driven, "harvest/under-way-80x24")

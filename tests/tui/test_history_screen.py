@@ -1,4 +1,4 @@
-"""The history screen over the real engine and a small real repository, from opening it to an undo."""
+"""The history screen with the real engine and a small repository."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui.screens.history import state as history_state
 from tui.screens.history.screen import HistoryScreen
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
-TALK = "raw/conversations/2026/06/02/0800-ses_1-port.md"
+CONVERSATION = "raw/conversations/2026/06/02/0800-ses_1-port.md"
 FACTS = "knowledge/facts.md"
 PORT = "- The broker listens on Port 1883. [from: 0800-ses_1-port, 2026-06-02]\n"
 HOUSE = "- The house is red.\n"
@@ -43,7 +43,7 @@ class Dated(ScreenDriven[HistoryScreen]):
         return item.revision if item is not None else ""
 
     def view(self) -> str:
-        """What is shown beside the commit."""
+        """The view next to the commit."""
         return self.screen.state.view
 
     def flat(self) -> str:
@@ -95,11 +95,13 @@ def _memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
         git(root, "init", "-q", "-b", "main")
         commit(root, "maintenance: a new memory", "2026-06-01T08:00:00Z")
         head = "---\ntype: transcript\nsession_id: ses_1\nended: 2026-06-02T09:00:00Z\n---\n"
-        write(root, TALK, f"{head}# Port\n\n## User 08:01\n\nThe broker listens on Port 1883.\n")
-        commit(root, f"conversation: port\n\nSession: {TALK}", "2026-06-02T09:00:00Z")
+        write(root, CONVERSATION, f"{head}# Port\n\n## User 08:01\n\nThe broker listens on Port 1883.\n")
+        commit(root, f"conversation: port\n\nSession: {CONVERSATION}", "2026-06-02T09:00:00Z")
         write(root, FACTS, f"# Facts\n\n{HOUSE}{PORT}- Kvalnes has a modem.\n")
         write(root, "knowledge/people/odile.md", "# Odile\n\nwrites on Fridays\n")
-        commit(root, f"memory: what was learned of the broker\n\nSession: {TALK}", "2026-06-02T10:00:00Z")
+        commit(
+            root, f"memory: what was learned of the broker\n\nSession: {CONVERSATION}", "2026-06-02T10:00:00Z"
+        )
         git(root, "tag", "memory/before/rewrite")
         write(root, FACTS, f"# Facts\n\n{PORT}- Kvalnes has no modem.\n- The pier has two gauges.\n")
         commit(root, "memory: the house is gone, Kvalnes has no modem", "2026-06-10T10:00:00Z")
@@ -117,15 +119,15 @@ def root(_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return Path(shutil.copytree(_memory, tmp_path / "memory"))
 
 
-async def test_the_time_line_the_commit_and_its_diff(root: Path, picture: Picture) -> None:
+async def test_timeline_commit_and_diff(root: Path, picture: Picture) -> None:
     async with opened(root) as driven:
         assert len(driven.titles()) == 5 and driven.titles()[0] == "by hand, without a type"
         assert "topics/mail.md" in driven.text and "D  knowledge/people/odile.md" in driven.text
         await driven.press("j", "j")
         assert driven.revision() == git(root, "rev-parse", "memory/before/rewrite")
-        assert "⚑ before/rewrite" in driven.text and TALK[-20:] in driven.text
+        assert "⚑ before/rewrite" in driven.text and CONVERSATION[-20:] in driven.text
         assert "knowledge/facts.md +2 −0" in driven.flat()
-        assert f"message Session: {TALK}" in " ".join(driven.screen.commit.selected_text().split())
+        assert f"message Session: {CONVERSATION}" in " ".join(driven.screen.commit.selected_text().split())
         picture(driven, "history/diff-120x40")
         await driven.press("2", "j")
         assert "knowledge/people/odile.md +3 −0" in driven.flat()
@@ -145,7 +147,7 @@ async def test_the_time_line_the_commit_and_its_diff(root: Path, picture: Pictur
         assert not driven.is_open()
 
 
-async def test_when_it_was_learned_blame_and_the_file_as_it_was(root: Path, picture: Picture) -> None:
+async def test_when_learned_blame_and_file_at_a_commit(root: Path, picture: Picture) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         picture(driven, "history/full-80x24")
         await driven.press("b")  # of a file that this commit deleted
@@ -163,7 +165,9 @@ async def test_when_it_was_learned_blame_and_the_file_as_it_was(root: Path, pict
         driven.app.clear_notifications()
         await driven.settle()
         assert driven.titles()[driven.screen.commits.cursor] == "a new memory"
-        assert "as of 2026-06-01 08:00" in driven.text and "gone today: taken out 2026-06-10" in driven.flat()
+        assert (
+            "as of 2026-06-01 08:00" in driven.text and "no longer there: removed 2026-06-10" in driven.flat()
+        )
         assert driven.screen.text.page.lit == (2, 3) and driven.in_use() == "text"
         picture(driven, "history/when-80x24")
         await driven.press("1", "k", "k")  # the same file, later
@@ -172,7 +176,11 @@ async def test_when_it_was_learned_blame_and_the_file_as_it_was(root: Path, pict
         await driven.press("k", "b")
         assert "blame" in driven.text and "as of 2026-06-10" in driven.text
         rows = {each.number: each for each in driven.screen.blame.items}
-        assert rows[3].talk == TALK and rows[3].entry and rows[3].entry.title.startswith("what was learned")
+        assert (
+            rows[3].conversation == CONVERSATION
+            and rows[3].entry
+            and rows[3].entry.title.startswith("what was learned")
+        )
         await driven.press("3", "j", "j", "c")
         assert "## User 08:01" in driven.screen.text.selected_text()
         await driven.press("escape", "1", "b", "3", "g", "j", "j", "enter")
@@ -181,15 +189,15 @@ async def test_when_it_was_learned_blame_and_the_file_as_it_was(root: Path, pict
         await driven.press("w")
         await driven.type("nobody ever said this")
         await driven.press("enter")
-        assert "is found nowhere" in driven.said
+        assert "was not found in memory" in driven.said
         (root / "topics/mail.md").write_text("# Mail\n\nbrand new words\n")
         await driven.press("w")
         await driven.type("brand new words")
         await driven.press("enter")
-        assert "in no commit yet; it stands in topics/mail.md:3" in driven.said
+        assert "is not committed yet; found in topics/mail.md:3" in driven.said
 
 
-async def test_a_snapshot_and_an_undo_that_asks_first(root: Path, picture: Picture) -> None:
+async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture) -> None:
     head = git(root, "rev-parse", "HEAD")
     async with opened(root) as driven:
         await driven.press("s")
@@ -205,12 +213,12 @@ async def test_a_snapshot_and_an_undo_that_asks_first(root: Path, picture: Pictu
         facts.write_text(facts.read_text() + "- Not committed.\n")
         await driven.press("j", "z", "enter")
         assert "cannot be undone: knowledge/facts.md has changes that are in no commit" in driven.flat()
-        assert "the reasons stand above" in driven.said
+        assert "see the reasons above" in driven.said
         facts.write_text(facts.read_text().replace("- Not committed.\n", ""))
         await driven.press("escape", "1", "z")
         driven.app.clear_notifications()
         await driven.settle()
-        assert "nothing is changed yet: enter asks for your word" in driven.flat()
+        assert "nothing is changed yet; enter to confirm" in driven.flat()
         assert "+ - The house is red." in driven.text and "- - The pier has two gauges." in driven.text
         picture(driven, "history/undo-120x40")
         await driven.press("enter", "enter")  # Cancel has the focus
@@ -219,11 +227,11 @@ async def test_a_snapshot_and_an_undo_that_asks_first(root: Path, picture: Pictu
         await driven.until(lambda: driven.revision() not in ("", head) and not driven.pending())
         assert driven.revision() == git(root, "rev-parse", "HEAD") != head
         assert driven.titles()[0].startswith("undo memory: the house is gone") and HOUSE in facts.read_text()
-        assert "is undone: commit " in driven.said and len(driven.titles()) == 6
+        assert "undid " in driven.said and len(driven.titles()) == 6
 
         git(root, "checkout", "-q", "--detach")
         await driven.press("ctrl+r", "z")
-        assert "HEAD is on no branch" in driven.said and driven.view() == "diff"
+        assert "HEAD is detached" in driven.said and driven.view() == "diff"
     async with opened(root, read_only=True) as driven:
         await driven.press("z", "s")
         assert "the workspace is read-only" in driven.said and not driven.screen.in_line
@@ -231,7 +239,7 @@ async def test_a_snapshot_and_an_undo_that_asks_first(root: Path, picture: Pictu
         assert len(driven.titles()) == 6
 
 
-async def test_pages_come_as_one_goes_down_and_a_far_commit_is_found(
+async def test_older_pages_are_loaded_and_a_distant_commit_is_found(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = "".join(f"line {number}\n" for number in range(30))
@@ -245,7 +253,7 @@ async def test_pages_come_as_one_goes_down_and_a_far_commit_is_found(
     git(root, "fast-import", "--quiet", "--force", stdin=stream.encode())
     monkeypatch.setattr(history_state, "PAGE", 50)
     monkeypatch.setattr(history_state, "FAR", 100)
-    monkeypatch.setattr("tui.screens.history.shown.MOST", 10)
+    monkeypatch.setattr("tui.screens.history.shown.MAX_DIFF_LINES", 10)
     async with opened(root, SIZES["80x24"]) as driven:
         commits = driven.screen.commits
         assert len(commits.items) == 50 and "50+" in driven.text
@@ -253,7 +261,7 @@ async def test_pages_come_as_one_goes_down_and_a_far_commit_is_found(
         assert len(commits.items) > 50
         await driven.press("slash")
         await driven.type("entry007")
-        assert commits.row_count == 0 and "enter in the filter looks through the older ones" in driven.flat()
+        assert commits.row_count == 0 and "enter in the filter searches older commits" in driven.flat()
         await driven.press("enter")
         await driven.until(lambda: not driven.pending())
         assert driven.titles() == ["entry007"]
@@ -271,13 +279,13 @@ async def test_pages_come_as_one_goes_down_and_a_far_commit_is_found(
         assert "10 of 31 lines shown" in driven.flat()
 
 
-async def test_without_a_past_it_says_why(run: Run, tmp_path: Path) -> None:
+async def test_missing_history_is_explained(run: Run, tmp_path: Path) -> None:
     async with run((80, 24)) as workbench:
         driven = Dated(workbench.app, workbench.pilot, workbench.engine)
         await driven.press("h")
         assert "the workspace is no git repository; run: git init, and commit" in driven.flat()
         await driven.press("z", "s", "w", "b", "p", "c", "enter", "f")
-        assert driven.in_use() == "commits" and set(driven.said.split("\n")) == {"there is no commit"}
+        assert driven.in_use() == "commits" and set(driven.said.split("\n")) == {"no commit is selected"}
     empty = tmp_path / "empty"
     write(empty, "memory-config.yaml", "")
     git(empty, "init", "-q")

@@ -1,4 +1,4 @@
-"""The injections screen: what agents were told, why, what was of use, and how it looks."""
+"""The injections screen: what was injected, why, and what was used."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def told(run: Run, size: tuple[int, int] = (120, 40), **changes: object) -
         yield opened
 
 
-async def test_what_was_told_with_why_its_text_and_its_source(
+async def test_injection_with_reasons_text_and_source(
     run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, picture: Callable[[Driven, str], None]
 ) -> None:
     write(engine)
@@ -111,18 +111,18 @@ async def test_what_was_told_with_why_its_text_and_its_source(
         assert edited[-1] == (PROCEDURE, 1)
         await driven.press("escape", "j", "y")
         assert "▸ 06-12 17:47" in driven.text and "catalog:skills, whose text is not kept" in driven.text
-        assert "only what was chosen for a message can be judged" in driven.said
+        assert "only what was chosen for a message can be rated" in driven.said
         await driven.press("escape")
         assert not driven.is_open()
 
 
-async def test_every_run_what_failed_a_filter_and_the_week(
+async def test_all_runs_failures_filter_and_week(
     run: Run, engine: FakeEngine, picture: Callable[[Driven, str], None]
 ) -> None:
     write(engine)
     async with told(run) as driven:
         await driven.press("s")
-        assert "prompt: nothing relevant" in driven.text and "every run of a hook" in driven.text
+        assert "prompt: nothing relevant" in driven.text and "all hook runs" in driven.text
         await driven.press("j", "j", "j", "j")
         picture(driven, "injections/120x40")
         await driven.press("s")
@@ -132,17 +132,19 @@ async def test_every_run_what_failed_a_filter_and_the_week(
         await driven.press("enter")
         assert driven.screen.told.row_count == 2
         await driven.press("escape", "w")
-        assert "4 prompts since 2026-06-06, 2 told something: 1,429 tokens" in driven.text
-        assert "github-pr-review: told 1×" in driven.text and "codex prompt: too late, 5.1 s" in driven.text
+        assert "4 prompts since 2026-06-06, 2 with injections: 1,429 tokens" in driven.text
+        assert (
+            "github-pr-review: injected 1×" in driven.text and "codex prompt: too late, 5.1 s" in driven.text
+        )
 
 
-async def test_a_section_is_judged_and_a_whole_prompt(run: Run, engine: FakeEngine) -> None:
+async def test_section_and_whole_prompt_are_rated(run: Run, engine: FakeEngine) -> None:
     write(engine)
     async with told(run) as driven:
         await driven.press("n", "j", "2", "n")
         assert engine.asked("label") == [("label", TURN, "github-pr-review", False)]
         assert "topic github-pr-review labelled: noise" in driven.said
-        assert "topic github-pr-review · 249 tokens · noise, you said" in driven.text
+        assert "topic github-pr-review · 249 tokens · rated noise" in driven.text
         await driven.press("1", "y")
         assert engine.asked("label")[1:] == [("label", TURN, "github-pr-review", True)]
         assert "3/3" in driven.line("● 06-12 17:57") and "0/1" in driven.line("18:27  codex")
@@ -151,7 +153,7 @@ async def test_a_section_is_judged_and_a_whole_prompt(run: Run, engine: FakeEngi
         assert "the workspace is read-only" in driven.said
 
 
-async def test_a_line_of_the_feed_leads_to_its_run(run: Run, engine: FakeEngine) -> None:
+async def test_feed_row_opens_its_run(run: Run, engine: FakeEngine) -> None:
     write(engine)
     quiet = RUNS[3]
     entries = [
@@ -174,13 +176,11 @@ async def test_a_line_of_the_feed_leads_to_its_run(run: Run, engine: FakeEngine)
         assert selected is not None and selected.run == quiet and opened.screen.kept == "all"
 
 
-async def test_where_nothing_was_told_it_says_how_to_begin_and_others_words_are_harmless(
-    run: Run, engine: FakeEngine
-) -> None:
+async def test_empty_list_explains_setup_and_hostile_text_is_harmless(run: Run, engine: FakeEngine) -> None:
     async with told(run, SIZES["80x24"]) as driven:
         assert "autopoiesis install claude-code" in driven.text
         await driven.press("w")
-        assert "no agent's hook has run since 2026-06-06" in driven.text
+        assert "no hooks have run since 2026-06-06" in driven.text
     write(engine, TOGETHER[0] + TOGETHER[1])
     async with told(run) as driven:
         await driven.press("t", "s", "j", "j", "j", "j")

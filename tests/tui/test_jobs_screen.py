@@ -1,4 +1,4 @@
-"""The jobs screen: what each key does, and how it looks."""
+"""The jobs screen: keys and pictures."""
 
 from __future__ import annotations
 
@@ -34,33 +34,31 @@ async def scheduled(
         yield opened
 
 
-async def test_every_job_with_its_next_time_its_last_result_and_the_log_of_its_runs(run: Run) -> None:
+async def test_jobs_with_next_run_last_result_and_log(run: Run) -> None:
     async with scheduled(run) as driven:
         for size in SIZES.values():
             await driven.resize(*size)
             assert "✓ index" in driven.line("06-13 03:30") and "up to date" in driven.line("06-13 03:30")
             assert "due now" in driven.line("! probes") and "2 of 17 are lost" in driven.line("! probes")
             assert "off" in driven.line("○ trash") and "running" in driven.line("▸ backup")
-            assert "6 · 1 has failed" in driven.text and "autopoiesis serve runs the schedule" in driven.text
+            assert "6 · 1 failed" in driven.text and "autopoiesis serve runs the schedule" in driven.text
         assert "At 03:30 every day  (30 3 * * *)" in driven.text
         assert "interrupted  workbench, 2.1 s  the program was left" in driven.text
         await driven.press("j", "j")
-        assert "missed: it is caught up once" in driven.text
+        assert "missed: runs once as soon as the schedule is active" in driven.text
         await driven.press("j")
         assert "the workspace is not trusted" in driven.line("refused ")
         await driven.press("j")
         assert "since 18:30, by workbench" in driven.line("running  ")
         await driven.press("r")
-        assert "it runs already" in driven.said
+        assert "the job is already running" in driven.said
 
         driven.engine.schedule.holder = None
         driven.engine.publish(JobStarted(NOW, "index", "serve"))
         await driven.until(lambda: "nothing runs the schedule" in driven.text)
 
 
-async def test_where_not_all_jobs_have_room_it_says_how_many_there_are_below(
-    run: Run, engine: FakeEngine
-) -> None:
+async def test_number_of_jobs_below_is_shown(run: Run, engine: FakeEngine) -> None:
     engine.schedule.table += tuple(
         replace(engine.schedule.table[-1], name=f"topic:tide-{number}") for number in range(6)
     )
@@ -70,7 +68,7 @@ async def test_where_not_all_jobs_have_room_it_says_how_many_there_are_below(
         assert "topic:tide-5" in driven.text and "↓" not in driven.line("serve runs")
 
 
-async def test_a_job_runs_now_and_how_far_it_is_is_said(run: Run, engine: FakeEngine) -> None:
+async def test_job_runs_now_and_shows_progress(run: Run, engine: FakeEngine) -> None:
     engine.gates["run"] = threading.Event()
     async with scheduled(run) as driven:
         await driven.send("enter")
@@ -88,7 +86,7 @@ async def test_a_job_runs_now_and_how_far_it_is_is_said(run: Run, engine: FakeEn
         assert "running" not in driven.line("! probes")
 
 
-async def test_a_job_is_switched_off_and_on_and_a_topic_is_edited_instead(
+async def test_job_is_turned_off_and_on_and_a_topic_is_edited_instead(
     run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with scheduled(run) as driven:
@@ -99,7 +97,9 @@ async def test_a_job_is_switched_off_and_on_and_a_topic_is_edited_instead(
             ("lifecycle.schedule", {"index": "off"}), ("lifecycle.schedule", None),
         ]  # fmt: skip
         await driven.press("e", "G", "o")
-        assert "no trigger of a topic" in driven.said and "its times are in its topic" in driven.said
+        assert (
+            "does not belong to a topic" in driven.said and "its schedule is set in its topic" in driven.said
+        )
         edited: list[str] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append(path))
         (engine.root / "topics/journal-daily.md").write_text("# Journal\n")
@@ -107,7 +107,7 @@ async def test_a_job_is_switched_off_and_on_and_a_topic_is_edited_instead(
         assert edited and edited[0].endswith("topics/journal-daily.md")
 
 
-async def test_the_log_of_a_job_has_the_keys_and_esc_leads_back(run: Run) -> None:
+async def test_log_gets_the_focus_and_esc_returns(run: Run) -> None:
     async with scheduled(run, (80, 18)) as driven:
         await driven.press("l")
         assert driven.in_use() == "runs" and not driven.screen.jobs.display and "2.1 s" in driven.text
@@ -117,15 +117,13 @@ async def test_the_log_of_a_job_has_the_keys_and_esc_leads_back(run: Run) -> Non
         assert not driven.is_open()
 
 
-async def test_a_read_only_workspace_runs_nothing_and_an_error_has_a_way_out(
-    run: Run, engine: FakeEngine
-) -> None:
+async def test_read_only_runs_nothing_and_errors_can_be_retried(run: Run, engine: FakeEngine) -> None:
     async with scheduled(run, status_value=status_view(read_only=True)) as driven:
         await driven.press("r", "o")
         assert "the workspace is read-only" in driven.said and not engine.asked("run")
     engine.failing["rows"] = JobError("the log cannot be read")
     async with scheduled(run) as driven:
-        assert "The schedule cannot be read." in driven.text and "the log cannot be read" in driven.text
+        assert "cannot read the schedule" in driven.text and "the log cannot be read" in driven.text
         await driven.press("r", "l")
         assert "no job is selected" in driven.said
         del engine.failing["rows"]
@@ -133,7 +131,7 @@ async def test_a_read_only_workspace_runs_nothing_and_an_error_has_a_way_out(
         assert "✓ index" in driven.text
 
 
-async def test_text_of_others_is_no_markup_and_no_terminal_sequence(run: Run, engine: FakeEngine) -> None:
+async def test_hostile_text_is_shown_as_text(run: Run, engine: FakeEngine) -> None:
     hostile = "[/] [@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
     first = engine.schedule.table[0]
     assert first.last is not None

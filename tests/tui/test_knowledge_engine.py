@@ -1,4 +1,4 @@
-"""The knowledge screen with the real engine on the sample: what stands in the files is what is shown."""
+"""The knowledge screen with the real engine on the sample workspace."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Knowin
             yield driven
 
 
-async def test_the_groups_hold_what_the_files_say_and_the_switch_reaches_them(sample: Path) -> None:
+async def test_groups_match_the_files_and_the_digest_is_switched(sample: Path) -> None:
     facts = entries((sample / "knowledge/facts.md").read_bytes(), "knowledge/facts.md")
     digest = (sample / "knowledge/digest.md").read_text(encoding="utf-8")
     with Engine.open(sample, clock=lambda: NOW) as engine:
@@ -67,12 +67,12 @@ async def test_the_groups_hold_what_the_files_say_and_the_switch_reaches_them(sa
         assert driven.counts()["digest"] == "off" and not (sample / "knowledge/digest.md").exists()
         assert "memory: digest turned off" in subjects(sample)
         await driven.press("R")
-        await driven.until(lambda: "digest made anew" in driven.said)
+        await driven.until(lambda: "digest regenerated" in driven.said)
         await driven.settle()
         assert (sample / "knowledge/digest.md").is_file() and driven.counts()["digest"] != "off"
 
 
-async def test_unclear_notes_are_bound_in_their_file(sample: Path) -> None:
+async def test_unclear_notes_are_assigned(sample: Path) -> None:
     (sample / "scripts").mkdir(exist_ok=True)
     old = sample / "scripts/rates.py"
     text = "".join(f"rate_{number} = {number} * 17\n" for number in range(40))
@@ -90,7 +90,7 @@ async def test_unclear_notes_are_bound_in_their_file(sample: Path) -> None:
         await driven.until(lambda: "notes of scripts/copy_" in driven.said)
         await driven.settle()
         assert not any(sign == "?" and text == "scripts/rates.py" for sign, text in driven.listed())
-    assert "belong to scripts/copy_" in subjects(sample)
+    assert "moved to scripts/copy_" in subjects(sample)
 
 
 async def test_read_only_shows_and_changes_nothing(sample: Path) -> None:

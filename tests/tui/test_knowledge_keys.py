@@ -1,4 +1,4 @@
-"""The keys of the knowledge screen: each does what help and footer say, and says why where it cannot."""
+"""The keys of the knowledge screen: each does what help and footer say, or gives the reason it cannot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tui.test_cache_live import written
 from tui.kit.confirm import ConfirmScreen
 
 
-async def test_each_group_shows_what_is_in_it(run: Run) -> None:
+async def test_each_group_shows_its_items(run: Run) -> None:
     async with knowing(run) as driven:
         assert driven.counts() == {
             "facts": "3", "decisions": "3", "questions": "1", "playbooks": "0", "open": "1", "done": "2",
@@ -35,7 +35,7 @@ async def test_each_group_shows_what_is_in_it(run: Run) -> None:
             await driven.press("j")
             assert "It takes twenty minutes." in driven.text and "knowledge/facts.md:4-5" in driven.text
             await driven.press("j")
-            assert "no, it is left out" in driven.text
+            assert "no, left out" in driven.text
         await driven.resize(120, 40)
         await driven.group("decisions")
         await driven.press("G")
@@ -51,13 +51,13 @@ async def test_each_group_shows_what_is_in_it(run: Run) -> None:
         ]  # fmt: skip
         assert driven.listed()[0][0] == "!"
         assert "Push, wait, look." in driven.screen.reading.selected_text()
-        assert "knowledge/incidents/KNOWLEDGE.md:" in driven.line("named in")
+        assert "knowledge/incidents/KNOWLEDGE.md:" in driven.line("linked in")
         await driven.press("j")
-        assert "1.2.0" in driven.line("version") and "full-disk" in driven.line("holds")
-        assert "knowledge/deploying/KNOWLEDGE.md" in driven.line("refers to")
+        assert "1.2.0" in driven.line("version") and "full-disk" in driven.line("contains")
+        assert "knowledge/deploying/KNOWLEDGE.md" in driven.line("links to")
 
 
-async def test_moving_about_narrowing_and_coming_back(run: Run) -> None:
+async def test_navigation_filter_and_back(run: Run) -> None:
     async with knowing(run) as driven:
         await driven.press("enter")
         assert driven.in_use() == "pieces"
@@ -73,7 +73,7 @@ async def test_moving_about_narrowing_and_coming_back(run: Run) -> None:
         assert len(driven.listed()) == 3
         await driven.press("slash")
         await driven.type("nowhere at all")
-        assert "nothing here holds these words" in driven.text
+        assert "nothing here matches" in driven.text
         await driven.press("enter", "1", "j")  # the next group is not narrowed
         assert len(driven.listed()) == 3 and driven.screen.state.group == "decisions"
 
@@ -101,10 +101,10 @@ async def test_moving_about_narrowing_and_coming_back(run: Run) -> None:
         assert not driven.is_open()
 
 
-async def test_unclear_notes_come_first_and_are_bound_after_a_question(run: Run) -> None:
+async def test_unclear_notes_come_first_and_are_assigned_after_confirmation(run: Run) -> None:
     async with knowing(run) as driven:
         await driven.press("b", "space")
-        assert driven.said.count("no notes of an unclear file are selected") == 2
+        assert driven.said.count("no notes of a missing file are selected") == 2
         await driven.group("notes")
         assert driven.listed() == [("?", "src/old_name.py"), ("–", "other/laptop.cfg"), ("", "src/client.py")]
         assert "two have its content" in driven.text and "▸ src/new_name.py" in driven.text
@@ -120,10 +120,10 @@ async def test_unclear_notes_come_first_and_are_bound_after_a_question(run: Run)
         assert "commit ccccccc" in driven.said
 
 
-async def test_the_digest_is_turned_off_after_a_question_and_made_anew(run: Run) -> None:
+async def test_the_digest_is_turned_off_after_confirmation_and_regenerated(run: Run) -> None:
     async with knowing(run) as driven:
         await driven.press("D")
-        assert "Delete to turn off" in driven.text
+        assert "Delete and turn off" in driven.text
         await driven.press("enter")
         assert not driven.engine.asked("turn off")
         await driven.press("D", "right", "enter")
@@ -132,22 +132,22 @@ async def test_the_digest_is_turned_off_after_a_question_and_made_anew(run: Run)
         assert "no, the digest is off" in driven.text
         driven.app.clear_notifications()
         await driven.press("D")
-        assert "the digest is off already" in driven.said
+        assert "the digest is already off" in driven.said
         await driven.group("digest")
-        assert "makes it anew and turns it on" in driven.text
+        assert "regenerate and turn on" in driven.text
         await driven.press("R")
         assert driven.counts()["digest"] == "0.7/4.0" and driven.engine.asked("regenerate")[0][1] is True
         await driven.group("facts")
         assert driven.listed()[0][0] == "●"
 
 
-async def test_changes_are_made_in_order_also_where_one_is_refused_or_the_screen_is_left(run: Run) -> None:
+async def test_changes_run_in_order_despite_errors_and_after_closing(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("is full", where="the disk", hint="make room")
     async with knowing(run, gates={"regenerate": still}, failing={"regenerate": broken}) as driven:
 
         async def both() -> None:
-            """Has the digest made anew, which waits, and then turned off."""
+            """Regenerates the digest, which blocks, and then turns it off."""
             asked = len(driven.engine.asked("regenerate"))
             await driven.send("R")
             await driven.until(lambda: len(driven.engine.asked("regenerate")) > asked)
@@ -173,9 +173,7 @@ async def test_changes_are_made_in_order_also_where_one_is_refused_or_the_screen
         await driven.until(lambda: len(driven.engine.asked("turn off")) == 2)
 
 
-async def test_e_opens_the_line_and_y_copies_it_as_it_stands(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_e_opens_the_line_and_y_copies_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async with knowing(run) as driven:
         opened: list[tuple[str, int]] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
@@ -184,7 +182,7 @@ async def test_e_opens_the_line_and_y_copies_it_as_it_stands(
         assert driven.app.clipboard.endswith("\n  - It takes twenty minutes.")
         await driven.group("playbooks")
         await driven.press("e")
-        assert "there is no such file yet" in driven.said
+        assert "the file does not exist yet" in driven.said
 
 
 async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine) -> None:
@@ -196,7 +194,7 @@ async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine)
         assert not any(driven.engine.asked(name) for name in ("rebind", "turn off", "regenerate"))
 
 
-async def test_what_changes_in_the_files_is_shown(run: Run) -> None:
+async def test_file_changes_are_shown(run: Run) -> None:
     async with knowing(run) as driven:
         changed = FileChanged(NOW, "knowledge/facts.md", "changed")
         await driven.press("2", "j")
@@ -219,16 +217,16 @@ async def test_what_changes_in_the_files_is_shown(run: Run) -> None:
         file.unlink()
         file.mkdir()
         await driven.press("ctrl+r")  # breaks its group, and only that
-        assert driven.counts()["facts"] == "! !" and "This cannot be read." in driven.text
+        assert driven.counts()["facts"] == "! !" and "cannot read this group" in driven.text
         assert driven.counts()["decisions"] == "3"
 
 
-async def test_keys_do_not_wait_for_a_look_and_one_part_fails_alone(run: Run) -> None:
+async def test_keys_do_not_wait_for_reads_and_parts_fail_alone(run: Run) -> None:
     still = threading.Event()
     broken = AutopoiesisError("cannot be read", where="scratch/file-sightings.json", hint="delete it")
     async with knowing(run, settle=False, gates={"scan": still}, failing={"questions": broken}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("scan")))
-        assert "looking at what is known" in driven.text
+        assert "loading knowledge" in driven.text
         for key in ("j", "enter", "b", "D", "e", "y", "slash", "escape", "1"):
             await driven.send(key)
         await driven.pilot.pause()
@@ -251,13 +249,13 @@ async def test_references_are_followed_and_esc_goes_back(run: Run) -> None:
         await driven.press("ctrl+r", "2", "g")
         await driven.until(lambda: driven.selected().startswith("Ask [[Ada]]"))
         await driven.press("F")
-        assert "f follows a reference" in driven.said
+        assert "f follows one" in driven.said
         await driven.press("f")
         await driven.until(lambda: "Tea, not coffee." in driven.text)
-        assert "F the next of 2" in driven.text and driven.screen.file() == "knowledge/people/ada.md"
+        assert "F next of 2" in driven.text and driven.screen.file() == "knowledge/people/ada.md"
         await driven.press("F")
         await driven.until(lambda: "Brass." in driven.text)
-        assert "others share it" in driven.line("whose")
+        assert "shared by others" in driven.text
         await driven.press("F", "f")
         await driven.until(lambda: len(driven.screen.state.trail) == 2)
         assert "Brass." in driven.text
@@ -266,4 +264,4 @@ async def test_references_are_followed_and_esc_goes_back(run: Run) -> None:
         await driven.press("escape")
         assert "Tea" not in driven.text and driven.screen.file() == "knowledge/facts.md"
         await driven.press("j", "f")
-        await driven.until(lambda: "refers to nothing" in driven.said)
+        await driven.until(lambda: "has no references" in driven.said)

@@ -1,4 +1,4 @@
-"""The states of the knowledge screen as pictures: ``pytest --snapshot-update`` draws them anew."""
+"""Pictures of the knowledge screen; update them with ``pytest --snapshot-update``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background work: one piece under way, one waiting, and nothing lost that must not be."""
+"""Background work: lanes and the event bridge."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def finish(lane: Lane[str, str]) -> None:
         thread = lane._thread
 
 
-def test_the_newest_wins_and_the_overtaken_is_not_delivered() -> None:
+def test_newest_request_wins_and_replaced_ones_are_not_delivered() -> None:
     worker = Worker()
     lane = worker.lane()
     lane.ask("a")
@@ -73,7 +73,7 @@ def test_the_newest_wins_and_the_overtaken_is_not_delivered() -> None:
     assert worker.delivered == [("d", "D")]
 
 
-def test_merged_work_is_all_done() -> None:
+def test_merged_requests_are_all_processed() -> None:
     worker = Worker()
     lane = worker.lane(merging=True)
     lane.ask("a")
@@ -85,7 +85,7 @@ def test_merged_work_is_all_done() -> None:
     assert worker.delivered == [("a", "A"), ("b+c+d", "B+C+D")]
 
 
-def test_what_is_done_in_turn_is_all_done_and_a_refusal_holds_nothing_up() -> None:
+def test_requests_in_turn_are_all_processed_despite_errors() -> None:
     worker = Worker()
     lane = worker.lane(in_turn=True)
     lane.ask("a")
@@ -98,7 +98,7 @@ def test_what_is_done_in_turn_is_all_done_and_a_refusal_holds_nothing_up() -> No
     assert worker.refused == [("bad", "refused")]
 
 
-def test_what_engines_may_raise_is_refused_with_its_words() -> None:
+def test_engine_errors_are_passed_on() -> None:
     worker = Worker()
     worker.go.set()
     lane = worker.lane()
@@ -107,7 +107,7 @@ def test_what_engines_may_raise_is_refused_with_its_words() -> None:
     assert worker.refused == [("bad", "refused")] and not worker.delivered
 
 
-def test_an_unforeseen_failure_is_reported_and_the_next_question_starts_afresh() -> None:
+def test_unexpected_error_is_reported_and_the_next_request_works() -> None:
     worker = Worker()
     worker.go.set()
     lane = worker.lane()
@@ -127,7 +127,7 @@ def test_an_unforeseen_failure_is_reported_and_the_next_question_starts_afresh()
     assert worker.delivered == [("next", "NEXT")]
 
 
-def test_stopping_forgets_what_waits() -> None:
+def test_stop_drops_waiting_requests() -> None:
     worker = Worker()
     lane = worker.lane()
     lane.ask("a")
@@ -139,7 +139,7 @@ def test_stopping_forgets_what_waits() -> None:
     assert worker.asked == ["a"]
 
 
-def test_a_burst_comes_down_to_what_has_to_be_done() -> None:
+def test_events_are_summarised() -> None:
     asked = GateAsked(NOW, "q1", "t", "m", "d", 5.0)
     burst = condense(
         [
@@ -164,7 +164,7 @@ def test_a_burst_comes_down_to_what_has_to_be_done() -> None:
     assert burst.errors == ["broken"]
 
 
-def test_the_bell_rings_once_a_burst() -> None:
+def test_ring_is_called_once_per_burst() -> None:
     rings: list[int] = []
     bridge = EventBridge(lambda: rings.append(1))
     for _event in range(100):

@@ -1,4 +1,4 @@
-"""Ledger and harvest with the real engine: what keys do reaches the files, and the command line agrees."""
+"""Ledger and harvest screens with the real engine: keys change the files, and the command line agrees."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def harvest_of(driven: Audited) -> Harvesting:
     return Harvesting(driven.app, driven.pilot, driven.engine)
 
 
-async def test_the_entries_are_those_of_the_file_and_a_cut_one_is_rebuilt(rested: Path) -> None:
+async def test_entries_are_read_and_a_truncated_ledger_is_rebuilt(rested: Path) -> None:
     with Engine.open(rested, clock=lambda: NOW) as engine:
         known = engine.knowledge.ledger.entries()
         checked = {each.sha256: each for each in engine.knowledge.verify()}
@@ -86,7 +86,7 @@ async def test_the_entries_are_those_of_the_file_and_a_cut_one_is_rebuilt(rested
         assert engine.knowledge.ledger.entries() == known
 
 
-async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back(rested: Path) -> None:
+async def test_guided_harvest_commits_and_reclaims_and_restore_undoes_it(rested: Path) -> None:
     data = (rested / CALL).read_bytes()
     sha256 = hashlib.sha256(data).hexdigest()
     async with opened(rested) as driven:
@@ -111,16 +111,14 @@ async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back
         await driven.until(lambda: (rested / CALL).exists())
         await driven.settle()
         assert (rested / CALL).read_bytes() == data
-        assert "a person took it back" in driven.text
+        assert "restored by a person" in driven.text
     with Engine.open(rested, clock=lambda: NOW) as engine:
         entry = engine.knowledge.ledger.entries()[sha256]
         assert entry.restored and entry.lines
         assert engine.knowledge.check(sha256).source == "there"
 
 
-async def test_the_brake_holds_until_the_number_is_typed(
-    rested: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_large_move_waits_for_the_number(rested: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.knowledge.harvest.reclaim.FEW", 2)
     before = sorted(path.name for path in (rested / "conversations").iterdir())
     async with opened(rested) as driven:
@@ -142,7 +140,7 @@ async def test_the_brake_holds_until_the_number_is_typed(
     ]
 
 
-async def test_read_only_looks_and_changes_nothing(rested: Path) -> None:
+async def test_read_only_shows_and_changes_nothing(rested: Path) -> None:
     before = {
         path: path.read_bytes() for path in rested.rglob("*") if path.is_file() and ".git" not in path.parts
     }

@@ -1,4 +1,4 @@
-"""Hostile text in paths, errors, lines, reasons and models: ledger and harvest show it as text only."""
+"""Hostile text in paths, errors, lines, reasons and models: shown as plain text by ledger and harvest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each key does on the ledger screen."""
+"""The keys of the ledger screen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def listed(driven: Audited) -> list[str]:
     return [each.sha256 for each in driven.screen.entries.items]
 
 
-async def test_entries_newest_first_and_the_selected_one_against_the_files(
+async def test_entries_are_newest_first_and_the_selected_one_is_checked(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with auditing(run) as driven:
@@ -39,16 +39,16 @@ async def test_entries_newest_first_and_the_selected_one_against_the_files(
             assert listed(driven) == [HARVESTED, RECLAIMED, FAILED, GIVEN_UP, LARGE, LOST]
 
         await driven.resize(*SIZES["120x40"])
-        assert "6: 3 facts · 2 decisions · 1 question; 2 stood there already" in driven.text
+        assert "6: 3 facts · 2 decisions · 1 question; 2 already known" in driven.text
         assert "anthropic claude-haiku-4-5, 2,345 + 410 tokens, $0.0044" in driven.text
-        assert "100% of 9.2 KB" in driven.text and "where it was" in driven.line("conversation ")
-        assert "gave 3 lines: 1 there, 1 edited, 1 gone" in driven.text
+        assert "100% of 9.2 KB" in driven.text and "in place" in driven.line("conversation ")
+        assert "3 lines written: 1 there, 1 edited, 1 gone" in driven.text
         assert "✓ there  knowledge/facts.md:7" in driven.text
         assert "~ edited  knowledge/facts.md:12" in driven.text
         assert "✗ gone  not in knowledge/decisions.md" in driven.text
-        assert "2 held, all settled" in driven.text
+        assert "2 held, all reviewed" in driven.text
         await driven.press("j")
-        assert "in the trash; r brings it back" in driven.text and "by summary" in driven.text
+        assert "in the trash; r restores it" in driven.text and "summarised" in driven.text
         await driven.press("j")
         assert INVALID in driven.text
 
@@ -79,7 +79,7 @@ async def test_the_entry_selected_in_the_workbench_is_selected(run: Run, engine:
         await driven.until(lambda: ("check", sha256) in engine.calls)
 
 
-async def test_a_line_is_opened_where_it_stands_and_copied(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_line_is_opened_in_place_and_copied(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[str, int]] = []
     copied: list[str] = []
     async with auditing(run) as driven:
@@ -96,13 +96,13 @@ async def test_a_line_is_opened_where_it_stands_and_copied(run: Run, monkeypatch
             ("knowledge/facts.md", 12),
         ]
         await driven.press("G", "enter")
-        assert len(opened) == 3 and "not in a file" in driven.said
+        assert len(opened) == 3 and "no longer exists" in driven.said
         await driven.press("y", "Y")
         assert copied[:2] == [HARVESTED, LINES[2].text]
-        assert "gave 3 lines" in copied[2] and HARVESTED in copied[2]
+        assert "3 lines written" in copied[2] and HARVESTED in copied[2]
 
 
-async def test_statuses_and_words_narrow_the_list_and_esc_shows_all(run: Run) -> None:
+async def test_list_is_filtered_by_status_and_words_and_esc_shows_all(run: Run) -> None:
     async with auditing(run) as driven:
         shown = []
         for _step in range(5):
@@ -129,28 +129,28 @@ async def test_statuses_and_words_narrow_the_list_and_esc_shows_all(run: Run) ->
         assert not driven.is_open()
 
 
-async def test_restore_asks_says_where_from_and_does_it_once(run: Run) -> None:
+async def test_restore_asks_names_the_place_and_runs_once(run: Run) -> None:
     refused = AutopoiesisError("another conversation has its name", hint="move that one away first")
     async with auditing(run, failing={"restore": refused}) as driven:
         await driven.press("r")
-        assert "its conversation is where it was" in driven.said
+        assert "already in place" in driven.said
         await driven.press("j", "r", "right", "enter")
         assert "move that one away first" in driven.said and driven.is_open()
         driven.engine.failing.clear()
         driven.engine.calls.clear()
         await driven.press("r")
-        assert "from the trash, byte for byte" in " ".join(driven.text.split())
+        assert "byte for byte from the trash" in " ".join(driven.text.split())
         await driven.press("enter")
         assert not driven.engine.asked("restore")
         await driven.press("r", "right", "enter")
         assert driven.engine.asked("restore") == [("restore", RECLAIMED)]
-        assert "2026-06-11-quota.md is back" in driven.said
+        assert "restored conversations/2026-06-11-quota.md" in driven.said
         assert "restored" in driven.line("2026-06-11-quota.md")
         await driven.press("G", "r")
         assert "neither in the trash nor in the history" in driven.said
 
 
-async def test_verify_counts_lines_marks_what_is_lost_and_holds_up_no_key(run: Run) -> None:
+async def test_verify_counts_lines_marks_lost_entries_and_blocks_no_key(run: Run) -> None:
     still = threading.Event()
     async with auditing(run, gates={"verify": still}) as driven:
         await driven.send("v")
@@ -158,7 +158,7 @@ async def test_verify_counts_lines_marks_what_is_lost_and_holds_up_no_key(run: R
         assert "verifying 0 of 6" in driven.text
         await driven.send("v", "j")
         await driven.until(lambda: driven.selected() == RECLAIMED)
-        assert "being verified already" in driven.said
+        assert "verification is already running" in driven.said
         still.set()
         await driven.settle()
         assert len(driven.engine.asked("verify")) == 1
@@ -166,7 +166,7 @@ async def test_verify_counts_lines_marks_what_is_lost_and_holds_up_no_key(run: R
         assert driven.line("2026-06-01-old.md").split()[1:3] == ["✗", "lost"]
 
 
-async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
+async def test_unreadable_ledger_shows_reason_and_remedy(run: Run) -> None:
     async with auditing(run, failing={"entries": BROKEN}) as driven:
         assert "cannot be read as a ledger" in driven.text and "rebuilds it" in driven.text
         await driven.press("H", "v")
@@ -174,14 +174,14 @@ async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
         await driven.press("R", "enter")
         assert not driven.engine.asked("rebuild")
         await driven.press("R", "right", "enter")
-        assert "6 entries, 2 of them from the history" in driven.said
+        assert "6 entries, 2 from the history" in driven.said
         assert driven.screen.entries.row_count == 6 and driven.selected() == HARVESTED
 
         driven.engine.failing["entries"] = AutopoiesisError("no such disk")
         await driven.press("ctrl+r")
         assert "no such disk" in driven.text and "ctrl+r" in driven.text
         await driven.press("R")
-        assert "the ledger is whole" in driven.said
+        assert "the ledger is intact" in driven.said
 
         driven.engine.failing = {"check": AutopoiesisError("git is gone")}
         await driven.press("ctrl+r")
@@ -198,7 +198,7 @@ async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
         assert "no harvest has failed" in driven.said
 
 
-async def test_what_threads_ask_for_without_values_is_done_once(run: Run) -> None:
+async def test_repeated_calls_without_values_are_merged(run: Run) -> None:
     async with auditing(run) as driven:
         looks: list[int] = []
 
@@ -214,7 +214,7 @@ async def test_what_threads_ask_for_without_values_is_done_once(run: Run) -> Non
         assert looks == [0, 1, 1, 0, 1, 1]
 
 
-async def test_read_only_refuses_what_writes(run: Run, engine: FakeEngine) -> None:
+async def test_read_only_refuses_writes(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("j", "r")
@@ -222,7 +222,7 @@ async def test_read_only_refuses_what_writes(run: Run, engine: FakeEngine) -> No
         assert "read-only" in driven.text
 
 
-async def test_on_a_low_screen_one_panel_has_the_place(run: Run) -> None:
+async def test_low_screen_shows_one_panel(run: Run) -> None:
     async with auditing(run, (60, 16)) as driven:
         assert driven.shows("entries") and not driven.shows("record")
         await driven.press("enter")

@@ -1,4 +1,4 @@
-"""Every state of the ledger screen as a picture: ``pytest --snapshot-update`` draws them anew."""
+"""Pictures of the ledger screen; update them with ``pytest --snapshot-update``."""
 
 from __future__ import annotations
 

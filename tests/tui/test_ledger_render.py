@@ -1,4 +1,4 @@
-"""What ledger and harvest draw keeps to its width, whatever it holds, and says what is known."""
+"""Drawing of ledger and harvest: widths and wording."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.tui.ledger_data import (
 from tui.render.roles import PLAIN
 from tui.screens.harvest.outcome import draw_outcome
 from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
-from tui.screens.harvest.run import HarvestRun, Progress, brake_of, in_passing
-from tui.screens.harvest.state import HarvestState, Price, Surveyed
+from tui.screens.harvest.run import HarvestRun, Progress, brake_of, summary
+from tui.screens.harvest.state import HarvestState, Price, SurveyRead
 from tui.screens.harvest.steps import draw_classes, draw_trail, elapsed
 from tui.screens.ledger.entries import RecordItem, draw_record, newest_first
 from tui.screens.ledger.record import RecordView, draw_record_page
@@ -36,7 +36,7 @@ WIDTHS = st.integers(24, 200)
 
 
 @given(st.text(max_size=60), WIDTHS)
-def test_rows_keep_to_their_width(text: str, width: int) -> None:
+def test_rows_fit_their_width(text: str, width: int) -> None:
     line = LedgerLine("x", text, text)
     entry = LedgerEntry(
         text, "harvested", text, {text: 3}, lines=(line,), held=(text,), provider=text, size=9, error=text
@@ -57,7 +57,7 @@ def test_rows_keep_to_their_width(text: str, width: int) -> None:
     assert draw_trail("pick", width, PLAIN).cells <= width
 
 
-def test_a_tally_says_how_many_lines_are_where_and_what_is_lost() -> None:
+def test_tally_counts_lines_and_lost_entries() -> None:
     entry = entries()[HARVESTED]
     states = ("there", "edited", "gone")
     lines = tuple(CheckedLine(line, state) for line, state in zip(entry.lines, states, strict=True))  # type: ignore[arg-type]
@@ -66,39 +66,39 @@ def test_a_tally_says_how_many_lines_are_where_and_what_is_lost() -> None:
     assert [each.lost for each in newest_first(entries(), tally.lost)] == [False] * 5 + [True]
 
 
-def test_a_price_is_the_share_of_what_is_chosen() -> None:
+def test_price_is_proportional_to_the_selection() -> None:
     survey = Survey(CANDIDATES, "anthropic", "a-model")
     half = Price.of(survey, 1.0, [CANDIDATES[2]])
     assert half.tokens == 4_450 and half.dollars == pytest.approx(4_450 / survey.tokens)
     assert "nothing to send" in str(Price.of(survey, 1.0, []))
-    assert "no price is known" in str(Price.of(survey, None))
+    assert "price unknown" in str(Price.of(survey, None))
 
 
-def test_the_number_is_read_out_of_a_refusal_and_out_of_nothing_else() -> None:
+def test_number_is_parsed_from_refusals_only() -> None:
     assert brake_of(BRAKE) == 2 and brake_of("nothing was found in it") == 0
     assert Progress({}, ended=True, problem=BRAKE).brake == 2
 
 
-def test_what_a_second_run_moves_keeps_what_the_first_one_wrote() -> None:
+def test_second_run_keeps_the_results_of_the_first() -> None:
     first = Progress({each.path: each for each in results(BRAKE)}, ended=True, report=Report(results(BRAKE)))
-    run = HarvestRun(HarvestState().wish, CANDIDATES, 0.0, first)
-    run.came(harvested(DEPLOY, 14_200, commit="", reclaimed=True))
+    run = HarvestRun(HarvestState().request, CANDIDATES, 0.0, first)
+    run.add_result(harvested(DEPLOY, 14_200, commit="", reclaimed=True))
     run.end(Report(()))
     after = run.progress.results
     assert after[DEPLOY].reclaimed and after[DEPLOY].commit == "c" * 40 and not after[DEPLOY].kept
     assert after[PARSER].outcome == "failed"
-    assert in_passing(Progress({}, ended=True, problem="the disk is full")) == "the harvest: the disk is full"
+    assert summary(Progress({}, ended=True, problem="the disk is full")) == "harvest: the disk is full"
 
 
-def test_a_wish_never_means_all_there_are() -> None:
+def test_request_never_means_all_conversations() -> None:
     state = HarvestState()
-    state.take(Surveyed(Survey(CANDIDATES, "markers", "")))
-    assert len(state.wish.paths) == len(state.chosen) == 4
+    state.take(SurveyRead(Survey(CANDIDATES, "markers", "")))
+    assert len(state.request.paths) == len(state.chosen) == 4
     state.switch("reclaim")
     assert len(state.chosen) == 3
     state.switch("no-harvest")
     assert state.chosen == []
 
 
-def test_time_and_number_of_a_run() -> None:
+def test_elapsed() -> None:
     assert elapsed(3, 17, 42.9) == "3 of 17 · 0:42"

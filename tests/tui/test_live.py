@@ -184,7 +184,7 @@ async def test_questions_are_asked_answered_and_time_out(run: Run) -> None:
         engine.publish(ASKED, replace(ASKED, question_id="q2", topic="deploy"))
         await driven.settle()
         assert "does code-style apply to “Is this tidy?”?" in driven.text, step
-        assert "30 s · 1 more wait" in driven.text, step
+        assert "30 s · 1 more pending" in driven.text, step
         await driven.press("3", "y")
         assert "does deploy apply" in driven.text, step
         await driven.press("n")

@@ -1,4 +1,4 @@
-"""What is remembered of a person, which editor they want, and which files a row may open."""
+"""Preferences, the choice of editor, and the files it may open."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.store.user_folder import settings_folder
 from tui.kit.editor import editor_command, file_of
-from tui.kit.preferences import Preferences, folder
+from tui.kit.preferences import Preferences
 
 
-def test_a_choice_is_kept_beside_what_else_is_in_the_file(tmp_path: Path) -> None:
+def test_choice_is_saved_and_other_settings_kept(tmp_path: Path) -> None:
     path = tmp_path / "settings" / "tui.yaml"
     path.parent.mkdir()
     path.write_text("theme: light\nmine: 3\n", encoding="utf-8")
@@ -23,7 +24,7 @@ def test_a_choice_is_kept_beside_what_else_is_in_the_file(tmp_path: Path) -> Non
     assert [entry.name for entry in path.parent.iterdir()] == ["tui.yaml"]
 
 
-def test_the_folder_is_made_when_it_is_needed(tmp_path: Path) -> None:
+def test_folder_is_created_when_needed(tmp_path: Path) -> None:
     preferences = Preferences(tmp_path / "a" / "b" / "tui.yaml")
     assert preferences.theme == "" and preferences.problem == ""
     preferences.choose_theme("light")
@@ -33,7 +34,7 @@ def test_the_folder_is_made_when_it_is_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"theme: [", b"\xff\xfe", b"- a\n- b\n", b"theme: 3\n", b"[" * 5000, b""]
 )
-def test_a_broken_file_counts_as_an_empty_one(tmp_path: Path, content: bytes) -> None:
+def test_broken_file_is_treated_as_empty(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tui.yaml"
     path.write_bytes(content)
     assert Preferences(path).theme == ""
@@ -47,8 +48,8 @@ def test_a_broken_file_is_reported(tmp_path: Path) -> None:
     assert "too large" in Preferences(path).problem
 
 
-def test_it_lies_in_the_users_own_settings(home: Path) -> None:
-    assert folder().is_relative_to(home)
+def test_file_is_in_the_user_settings(home: Path) -> None:
+    assert settings_folder().is_relative_to(home)
     assert Preferences().path.name == "tui.yaml"
 
 
@@ -61,11 +62,11 @@ def test_it_lies_in_the_users_own_settings(home: Path) -> None:
         ({"VISUAL": "'unclosed", "EDITOR": "vi"}, ["vi"]),
     ],
 )
-def test_the_editor_is_the_one_asked_for(environment: dict[str, str], words: list[str]) -> None:
+def test_editor_command(environment: dict[str, str], words: list[str]) -> None:
     assert editor_command(Path("/w/a.md"), environment) == [*words, "/w/a.md"]
 
 
-def test_without_any_editor_there_is_no_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_command_without_an_editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert editor_command(Path("/w/a.md"), {}) == []
 

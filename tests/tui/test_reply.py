@@ -57,7 +57,7 @@ async def test_a_message_is_sent_and_its_whole_reply_is_shown(run: Run) -> None:
                 "Two things before it goes in:",
                 "    connection.execute(QUERY)",
                 "6,912 tokens in",
-                "5,113 of them cached (74%)",
+                "5,113 cached (74%)",
                 "$0.0124",
             ):
                 assert line in text, key

@@ -1,4 +1,4 @@
-"""The review screen with the real engine: what keys decide reaches the files, the queue and the history."""
+"""The review screen with the real engine: decisions reach files, queue and history."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def subjects(root: Path) -> str:
     return done.stdout
 
 
-async def test_what_is_accepted_rejected_and_edited_reaches_files_queue_and_history(held: Path) -> None:
+async def test_decisions_reach_files_queue_and_history(held: Path) -> None:
     async with opened(held) as driven:
-        assert SAID[:30] in driven.line("▸3") and "3 wait" in driven.text
+        assert SAID[:30] in driven.line("▸3") and "3 pending" in driven.text
         await driven.press("a")
         await driven.until(lambda: "accepted: knowledge/facts.md:" in driven.said)
         await driven.settle()
@@ -96,7 +96,7 @@ async def test_what_is_accepted_rejected_and_edited_reaches_files_queue_and_hist
         await driven.press("enter")
         await driven.until(lambda: "accepted:" in driven.said)
         await driven.settle()
-        assert "nothing waits" in driven.text
+        assert "nothing to review" in driven.text
     text = (held / "knowledge/facts.md").read_text(encoding="utf-8").splitlines()
     line = next(each for each in text if TABLE in each)
     assert line.endswith("[from: tide-table, 2026-06-12]")
@@ -106,7 +106,7 @@ async def test_what_is_accepted_rejected_and_edited_reaches_files_queue_and_hist
         assert not engine.knowledge.review.queue.waiting()
 
 
-async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_shown(held: Path) -> None:
+async def test_pending_session_note_is_listed_and_written_to_the_file_shown(held: Path) -> None:
     journal, note = "knowledge/journal/2026-06-12.md", "The tide was read twice."
     with Engine.open(held, clock=lambda: NOW) as engine:
         reason = "may rest on what was read from outside"
@@ -121,7 +121,7 @@ async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_s
     assert f"- 2026-06-12: {note} (session 2026-06-12-morning-inbox)" in text.splitlines()
 
 
-async def test_a_change_of_files_is_shown_as_a_difference_and_made(held: Path) -> None:
+async def test_change_of_files_is_shown_as_a_diff_and_applied(held: Path) -> None:
     path = "knowledge/people/lee-okafor.md"
     change = FileChange(
         (Step("add", path, "- Asks for a [/] date", section="Context"),), ("one line on Lee",)
@@ -132,9 +132,9 @@ async def test_a_change_of_files_is_shown_as_a_difference_and_made(held: Path) -
         await driven.press(*["j"] * driven.listed().index("Lee's page"))
         await driven.until(lambda: "+- Asks for a [/] date" in driven.text)
         assert "one line on Lee" in driven.text
-        assert "condensing · in a model's words · change →" in driven.text
+        assert "condensing · worded by a model · change →" in driven.text
         await driven.press("E")
-        assert "accepted as it is" in driven.said
+        assert "cannot be reworded" in driven.said
         await driven.press("a")
         await driven.until(lambda: f"accepted: {path}" in driven.said)
     assert "- Asks for a [/] date" in (held / path).read_text(encoding="utf-8")

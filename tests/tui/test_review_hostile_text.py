@@ -1,4 +1,4 @@
-"""Hostile text in items, reasons, conversations and errors: the review screen shows it as text only."""
+"""Hostile text in items, reasons, conversations and errors: shown as plain text by the review screen."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
         for text in HOSTILE:
             engine.failing["review all"] = AutopoiesisError(text, where=text, hint=text)
             await driven.press("ctrl+r")
-            assert "What waits cannot be read." in driven.text, repr(text)
+            assert "cannot read the review queue" in driven.text, repr(text)
             assert_harmless(driven)

@@ -1,4 +1,4 @@
-"""The states of the review screen as pictures: ``pytest --snapshot-update`` draws them anew."""
+"""Pictures of the review screen; update them with ``pytest --snapshot-update``."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ async def test_error(run: Run) -> None:
         "cannot be read (Input/output error)", where="logs/review-2026-06.jsonl", hint="check the disk"
     )
     async with reviewing(run, SIZES["80x24"], failing={"review all": broken}) as driven:
-        assert "What waits cannot be read." in driven.text and "ctrl+r tries again" in driven.text
+        assert "cannot read the review queue" in driven.text and "ctrl+r tries again" in driven.text
         assert "Input/output error" in driven.text and "no item is selected" in driven.text

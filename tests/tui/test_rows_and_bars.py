@@ -1,4 +1,4 @@
-"""The footer's keys under the mouse, what is copied, and lines that add up."""
+"""Footer clicks, copying, and sums in explanations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tui.render.roles import PLAIN, Roles
 from tui.screens.workbench.commandline import run_line
 
 
-def test_of_keys_that_share_their_words_the_one_pointed_at_is_meant() -> None:
+def test_click_picks_the_key_under_the_pointer() -> None:
     entries = [("1–5", "panel"), ("y n", "useful / noise")]
     roles = Roles.of({}, coloured=False)
     found = [key_at(entries, 100, roles, x) for x in (0, 2, 8, 13, 15, 20, 60)]
     assert found == ["", "1", "1", "y", "n", "y", ""]
 
 
-async def test_a_copy_is_in_a_private_file_too_and_a_click_on_the_footer_presses_its_key(
+async def test_copy_is_saved_to_a_private_file_and_footer_clicks_press_keys(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
@@ -51,8 +51,8 @@ def test_a_tmux_sequence_carries_the_text() -> None:
     assert past_tmux("ö") == "\x1bPtmux;\x1b\x1b]52;c;w7Y=\x07\x1b\\"
 
 
-def test_a_command_that_never_ends_is_not_begun(tmp_path: Path) -> None:
-    with pytest.raises(AutopoiesisError, match="serve needs its own terminal"):
+def test_interactive_commands_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(AutopoiesisError, match="serve needs a terminal of its own"):
         run_line(tmp_path, "serve --port 0", deadline_s=5)
 
 

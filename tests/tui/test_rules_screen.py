@@ -1,4 +1,4 @@
-"""The rules screen with the real engine: what was said and why, and every decision, down to the history."""
+"""The rules screen with the real engine: rules, mentions, and decisions down to the history."""
 
 from __future__ import annotations
 
@@ -148,13 +148,13 @@ def book(root: Path) -> dict[str, Rule]:
         return {rule.id: rule for rule in engine.rules.book().rules}
 
 
-async def test_what_was_said_again_when_and_after_what(
+async def test_rules_are_listed_with_their_mentions_and_context(
     root: Path, picture: Picture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         counts = [rule.told for rule in driven.listed() if rule.counts]
         assert counts == sorted(counts, reverse=True) and counts[0] == 4
-        assert "you have told your agents 4 things more than once · 3 wait" in driven.text
+        assert "you told your agents 4 things more than once · 3 pending" in driven.text
         assert "? 4×  06-11  everywhere" in driven.line("draft PR")
         await driven.settle()
         picture(driven, "rules/80x24")
@@ -164,12 +164,12 @@ async def test_what_was_said_again_when_and_after_what(
         )
         edited: list[tuple[str, int]] = []
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append((path, line)))
-        await driven.press("e", "2", "G", "e")  # the last saying, then the first
+        await driven.press("e", "2", "G", "e")  # the last mention, then the first
         assert [path.split("/")[-1] for path, _ in edited] == ["1012-harbour-map.md", "1012-gauges.md"]
         said = (root / edited[1][0]).read_text().split("\n")
         assert said[edited[1][1] - 1] == "## 10:15 — user" and "/04/02/" in edited[1][0]
         await driven.press("escape", "s")
-        assert {rule.state for rule in driven.listed()} == {"said"} and "only waiting" in driven.text
+        assert {rule.state for rule in driven.listed()} == {"said"} and "only pending" in driven.text
         await driven.press("s")
         assert {rule.state for rule in driven.listed()} == {"in force"}
         await driven.press("s", "slash")
@@ -187,7 +187,7 @@ async def test_what_was_said_again_when_and_after_what(
         picture(driven, "rules/120x40-light")
 
 
-async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root: Path) -> None:
+async def test_decisions_are_written_committed_and_undone(root: Path) -> None:
     async with opened(root) as driven:
         draft = await driven.choose(DRAFT)
         await driven.press("a")
@@ -196,7 +196,7 @@ async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root:
         following = driven.screen.selected()
         assert following is not None and following.state == "said"  # the next that waits
         await driven.press("1", "g", "a")
-        assert "it is accepted already" in driven.said
+        assert "the rule is already accepted" in driven.said
 
         branch = await driven.choose(BRANCH)
         await driven.press("x")
@@ -209,10 +209,10 @@ async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root:
         await driven.done("in force: Squash before a merge.")
         await driven.choose("Squash")
         await driven.press("p")
-        await driven.done("holds in gauges only")
+        await driven.done("limited to gauges")
         assert (book(root)[squash.id].project, book(root)[squash.id].own) == ("gauges", True)
         await driven.press("p")
-        await driven.done("holds everywhere")
+        await driven.done("applies everywhere")
         assert not book(root)[squash.id].project
     assert [each.split(":")[1].strip() for each in git(root, "log", "--format=%s", "-5").split("\n")] == [
         "rule made to hold everywhere", "rule narrowed to gauges", "rule reworded", "rule turned down",
@@ -220,51 +220,51 @@ async def test_decisions_reach_the_file_and_the_history_and_are_taken_back(root:
     ]  # fmt: skip
 
 
-async def test_where_alone_a_rule_holds_is_typed(root: Path) -> None:
+async def test_scope_of_a_rule_is_typed(root: Path) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         squash = await driven.choose(SQUASH)
         await driven.press("P")
-        assert "where alone the rule holds: everywhere" in driven.text
+        assert "where the rule applies: everywhere" in driven.text
         await driven.type("project=gauges tool=Bash path=tests/,*.tsx for")
-        assert "for: give project=…, agent=…, tool=… or path=…" in driven.text
+        assert "for: expected project=…, agent=…, tool=… or path=…" in driven.text
         await driven.press("enter")
-        assert "nothing is changed" in driven.said and not book(root)[squash.id].where
+        assert "nothing was changed" in driven.said and not book(root)[squash.id].where
         await driven.press("P", "up", *["backspace"] * 4)
-        assert "where alone the rule holds: gauges Bash tests/,*.tsx" in driven.text
+        assert "where the rule applies: gauges Bash tests/,*.tsx" in driven.text
         await driven.press("enter")
-        await driven.done("holds only for gauges Bash tests/,*.tsx")
+        await driven.done("limited to gauges Bash tests/,*.tsx")
         rule = book(root)[squash.id]
         assert (rule.project, rule.agent, rule.tool, rule.path) == ("gauges", "", "Bash", "tests/,*.tsx")
         await driven.choose(SQUASH)
         await driven.press("P", "home", *["delete"] * len("project=gauges "))
         await driven.press("enter")
-        await driven.done("holds only for Bash tests/,*.tsx")
+        await driven.done("limited to Bash tests/,*.tsx")
         await driven.choose(SQUASH)
         await driven.press("P", "ctrl+u", "enter")
-        await driven.done("holds everywhere")
+        await driven.done("applies everywhere")
         assert not book(root)[squash.id].where
 
 
-async def test_rules_that_nobody_needed_are_shown_and_laid_to_rest(root: Path) -> None:
+async def test_unused_rules_are_shown_and_rested(root: Path) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         await driven.press("F", "ctrl+u")
         await driven.type("soon")
         await driven.press("enter")
-        assert "that is no number of days" in driven.said
+        assert "not a number of days" in driven.said
         await driven.press("F", "ctrl+u", "4", "enter")
-        await driven.until(lambda: "not needed for 4 days" in driven.text)
-        assert "2026-05-19  make sure every fix" in driven.text and "a has them rest" in driven.text
+        await driven.until(lambda: "unused for 4 days" in driven.text)
+        assert "2026-05-19  make sure every fix" in driven.text and "a rests them" in driven.text
         assert "draft PR" not in driven.text  # said yesterday
         await driven.press("a")
-        await driven.done("at rest: ")
+        await driven.done("resting: ")
         resting = [rule for rule in book(root).values() if rule.state == "resting"]
         assert "make sure every fix comes with a test" in " ".join(rule.text for rule in resting)
         await driven.press("F", "ctrl+u", "9", "9", "enter")
-        await driven.until(lambda: "0 rules not needed for 99 days" in driven.text)
-        assert "has them rest" not in driven.text
+        await driven.until(lambda: "0 rules unused for 99 days" in driven.text)
+        assert "rests them" not in driven.text
 
 
-async def test_a_pattern_of_ones_own_is_watched_for(root: Path) -> None:
+async def test_custom_pattern_is_watched_for(root: Path) -> None:
     async with opened(root, SIZES["80x24"]) as driven:
         branch = await driven.choose(BRANCH)
         topic = root / f"topics/rule-{branch.id}.md"
@@ -276,63 +276,65 @@ async def test_a_pattern_of_ones_own_is_watched_for(root: Path) -> None:
         await driven.press("b", "ctrl+u")
         await driven.type("git push .*main")
         await driven.press("enter")
-        await driven.until(lambda: "it sees git push .*main" in driven.text)
+        await driven.until(lambda: "watches for git push .*main" in driven.text)
         assert not topic.exists()
         await driven.press("a")
-        await driven.done("watched for: git push .*main")
+        await driven.done("watching for git push .*main")
         assert "git push .*main" in topic.read_text()
 
 
-async def test_a_rule_of_ones_own_is_added_and_the_last_change_taken_back(root: Path) -> None:
+async def test_own_rule_is_added_and_the_last_change_undone(root: Path) -> None:
     async with opened(root) as driven:
         await driven.press("i")
         await driven.type("Answer briefly.")
         await driven.press("enter")
         await driven.done("in force: Answer briefly.")
         assert driven.rule("Answer").accepted == "2026-06-12"
-        await driven.until(lambda: "· said in no session" in driven.text)  # it is the one that is selected
+        await driven.until(
+            lambda: "· not stated in any session" in driven.text
+        )  # it is the one that is selected
         await driven.press("z")
         assert "rule added: 'Answer briefly.'" in driven.flat()
         await driven.press("enter")  # Cancel has the focus
         assert driven.rule("Answer")
         await driven.press("z", "right", "enter")
-        await driven.done("as before: ")
+        await driven.done("undone: ")
         assert not any("Answer" in rule.text for rule in driven.listed())
         await driven.choose(BRANCH)
         await driven.press("r")
-        await driven.done("rests: ")
+        await driven.done("resting: ")
         assert driven.rule(BRANCH).state == "resting" and not driven.listed()[-1].counts
         await driven.press("z", "right", "enter")
-        await driven.done("as before: ")
+        await driven.done("undone: ")
         await driven.press("z")
-        assert "rules learned" in driven.flat() and "is not learned again" in driven.flat()
+        assert "rules learned" in driven.flat() and "not learned again" in driven.flat()
         (root / PATH).write_text((root / PATH).read_text() + "\nA line of mine.\n")
         await driven.press("right", "enter")
         await driven.until(lambda: "was changed since the last commit" in driven.said)
 
 
-async def test_all_that_was_said_often_is_accepted_and_two_that_are_one_are_merged(root: Path) -> None:
+async def test_frequent_rules_are_accepted_and_two_rules_merged(root: Path) -> None:
     async with opened(root) as driven:
         await driven.press("A")
-        assert "or more: 1 rule" in driven.text and driven.screen.prompt.line.value == "3"
+        assert "sessions: 1 rule" in driven.text and driven.screen.prompt.line.value == "3"
         await driven.press("backspace")
         assert "type a number" in driven.text
         await driven.type("2")
-        assert "or more: 4 rules" in driven.text
+        assert "sessions: 4 rules" in driven.text
         await driven.press("enter")
         await driven.done("accepted: 4 rules")
         assert {rule.told >= 2 for rule in book(root).values() if rule.accepted} == {True}
-        assert "wait" not in driven.lines[1]
+        assert "pending" not in driven.lines[1]
         await driven.press("A", "ctrl+u")
         await driven.type("9")
         await driven.press("enter")
-        assert "nothing that waits was said so often" in driven.said
+        assert "no pending rule was stated that often" in driven.said
 
         branch = await driven.choose(BRANCH)
         await driven.press("m")
-        assert "m on the rule whose words stay" in driven.text and "+" in driven.line(BRANCH)
+        assert "m on the rule whose words to keep" in driven.text and "+" in driven.line(BRANCH)
         await driven.press("escape")
-        assert "whose words stay" not in driven.text and driven.is_open()
+        assert "whose words to keep" not in driven.text and driven.is_open()
         await driven.press("m")
         squash = await driven.choose(SQUASH)
         await driven.press("m")
@@ -345,16 +347,16 @@ async def test_all_that_was_said_often_is_accepted_and_two_that_are_one_are_merg
         assert "let's cut a branch first" in driven.flat()
 
 
-async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
+async def test_new_sessions_are_learned_from(root: Path) -> None:
     (root / PATH).unlink()
     shutil.rmtree(root / "logs")
     shutil.rmtree(root / "scratch")
     async with opened(root, SIZES["80x24"]) as driven:
-        assert "no rules are known yet" in driven.text
+        assert "no rules yet" in driven.text
         await driven.press("a", "p")
         assert "no rule is selected" in driven.said
         await driven.press("w")
-        assert "no model is set; autopoiesis config set rules.provider" in driven.said
+        assert "no model is set; run: autopoiesis config set rules.provider" in driven.said
         await driven.press("l")
         await driven.done(f"{len(SESSIONS)} sessions read, 8 rules learned")
         assert len(driven.listed()) == 8
@@ -367,13 +369,13 @@ async def test_new_sessions_are_learned_from_at_a_key(root: Path) -> None:
         await driven.done("accepted: ")
         write(root, [("2026-06-13", "gauges", PUSHED, "open a draft PR please")])
         await driven.press("l")
-        await driven.done("1 session read, 0 rules learned, 1 told again")
+        await driven.done("1 session read, 0 rules learned, 1 repeated")
         await driven.choose(DRAFT)
         assert "! 6×  06-13" in driven.line(DRAFT)
-        assert "accepted 2026-06-12, yet told once since; no prompt recorded in this session" in driven.flat()
+        assert "accepted 2026-06-12, but told once since; no prompt recorded in this session" in driven.flat()
 
 
-async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Path, tmp_path: Path) -> None:
+async def test_export_and_watcher_are_previewed_before_writing(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "gauges/CLAUDE.md"
     file.parent.mkdir()
     file.write_text("Never amend commits.\n")
@@ -381,7 +383,7 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
         path.write_text(path.read_text().replace("/home/robin/gauges", str(file.parent)))
     async with opened(root, SIZES["80x24"]) as driven:
         await driven.press("K")
-        await driven.until(lambda: "1 file read, 1 rule known there" in driven.text)
+        await driven.until(lambda: "1 file read, 1 rule found" in driven.text)
         assert "please don't amend commits" in driven.text and "CLAUDE.md:1" in driven.text
         await driven.press("escape")
         await driven.until(lambda: book(root)[driven.rule("amend").id].known == "CLAUDE.md")
@@ -389,7 +391,7 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
         await driven.press("A", "enter")
         await driven.done("accepted: ")
         await driven.press("W")
-        await driven.until(lambda: "repetitions a week" in driven.text)
+        await driven.until(lambda: "repetitions per week" in driven.text)
         assert "(0 in 0)" in driven.line(DRAFT) and "no accepted rule has enough weeks" in driven.flat()
         await driven.press("a", "escape")  # nothing is offered there
 
@@ -403,27 +405,27 @@ async def test_beyond_the_book_each_thing_is_shown_before_it_is_written(root: Pa
         await driven.press("X", "up", "enter")
         await driven.until(lambda: "a writes it" in driven.text)
         await driven.press("a")
-        await driven.done("written: 1 rule in ~/gauges/CLAUDE.md")
+        await driven.done("wrote 1 rule to ~/gauges/CLAUDE.md")
         assert driven.rule(DRAFT).text in file.read_text()
 
         await driven.choose(BRANCH)
         await driven.settle()
         await driven.press("t")
-        assert "its words do not tell what breaks it; b asks you for a pattern" in driven.said
+        assert "no violation can be derived from its text; b asks for a pattern" in driven.said
         amend = await driven.choose("amend")
-        await driven.until(lambda: "t has agents watched for: git commit --amend" in driven.flat())
+        await driven.until(lambda: "t watches agents for: git commit --amend" in driven.flat())
         await driven.press("t")
         await driven.until(lambda: "a turns it on" in driven.text)
         assert "  match: " in driven.text and not (root / f"topics/rule-{amend.id}.md").exists()
         await driven.press("a")
-        await driven.done("watched for: git commit --amend")
+        await driven.done("watching for git commit --amend")
         await driven.until(lambda: "◉ agents are watched for: git commit --amend" in driven.flat())
         await driven.press("t")
-        assert "it is watched for already" in driven.said
+        assert "agents are already watched for it" in driven.said
     assert git(root, "log", "-1", "--format=%s").startswith("maintenance: an output trigger for the rule")
 
 
-async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> None:
+async def test_read_only_and_unreadable_rules(root: Path) -> None:
     async with opened(root, read_only=True) as driven:
         await driven.press("a", "A", "x", "E", "p", "m", "z", "l", "i", "K", "X", "P", "b", "F")
         assert set(driven.said.split("\n")) == {"the workspace is read-only"} and not driven.screen.in_line
@@ -431,13 +433,13 @@ async def test_read_only_shows_and_what_cannot_be_read_is_said(root: Path) -> No
     (root / PATH).unlink()
     (root / PATH).mkdir()
     async with opened(root) as driven:
-        assert "The rules cannot be read." in driven.text and not driven.listed()
+        assert "cannot read the rules" in driven.text and not driven.listed()
         (root / PATH).rmdir()
         await driven.press("ctrl+r")
-        assert "no rules are known yet" in driven.text
+        assert "no rules yet" in driven.text
 
 
-async def test_text_of_others_is_text(root: Path) -> None:
+async def test_hostile_text_is_shown_as_text(root: Path) -> None:
     bad = ["".join(each.replace("\0", "").split("\n")) for each in HOSTILE]
     write(root, [("2026-06-12", "gauges", f"> [tool:exec] {' '.join(bad)} → done", "draft PR please")])
     lines = "".join(

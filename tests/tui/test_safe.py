@@ -1,4 +1,4 @@
-"""Text from outside: nothing that passes the door steers a terminal, hides, or measures wrong."""
+"""Untrusted text: it cannot control the terminal, hide, or be measured wrongly."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ def test_every_hazard_becomes_visible(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
-def test_emoji_sequences_fall_apart_into_signs_of_known_width() -> None:
+def test_emoji_sequences_are_split_into_characters_of_known_width() -> None:
     shown = visible("👨‍👩‍👧 ⚠️")
     assert "\u200d" not in shown and "\ufe0f" not in shown
     assert cell_len(shown) == 2 + 2 + 2 + 1 + 1
 
 
-def test_joiners_that_shape_letters_stay() -> None:
+def test_joiners_between_letters_are_kept() -> None:
     assert visible("می\u200cخواهم") == "می\u200cخواهم"
 
 
-def test_combining_marks_are_kept_in_reason_and_never_sit_on_the_border() -> None:
+def test_combining_marks_are_limited_and_never_combine_with_the_border() -> None:
     assert visible("Z" + "\u0301" * 50) == "Z" + "\u0301" * MAX_MARKS
     assert visible("\u0301x").startswith("◌")
 
@@ -72,14 +72,14 @@ def test_lines_and_first_line() -> None:
 
 @given(st.text(alphabet=st.characters(), max_size=60))
 @settings(max_examples=80, deadline=None)
-def test_whatever_comes_in_is_harmless_and_can_be_encoded(text: str) -> None:
+def test_any_text_becomes_harmless_and_encodable(text: str) -> None:
     shown = visible(text)
     assert not steers(shown)
     shown.encode("utf-8")
     assert visible(shown) == shown
 
 
-def test_the_filter_cleans_what_missed_the_door_at_its_old_width() -> None:
+def test_filter_cleans_unsafe_text_and_keeps_its_width() -> None:
     segments = [Segment("ab\x1b]52;c;x\x07cd\u202e", Style(bold=True)), Segment("fine")]
     cleaned = ControlFilter().apply(segments, BLACK)
     assert not any(steers(segment.text) for segment in cleaned)
@@ -87,7 +87,7 @@ def test_the_filter_cleans_what_missed_the_door_at_its_old_width() -> None:
     assert cleaned[1].text == "fine"
 
 
-def test_the_filter_takes_links_away() -> None:
+def test_filter_removes_links() -> None:
     (segment,) = ControlFilter().apply([Segment("x", Style(link="javascript:alert(1)"))], BLACK)
     assert segment.style is not None and segment.style.link is None
 
@@ -104,7 +104,7 @@ def test_the_filter_stops_anything(text: str) -> None:
     assert not any(re.search("[\x00-\x1f\x7f-\x9f\ud800-\udfff]", segment.text) for segment in cleaned)
 
 
-def test_json_says_the_same_and_hides_nothing() -> None:
+def test_json_is_equivalent_and_hides_nothing() -> None:
     value = {"text": "a\u202eb\u200b\U000e0041\x9b31m\ufeff\ud800 straße ✓\n"}
     shown = json_text(value, indent=2)
     assert json.loads(shown) == value and "straße ✓" in shown

@@ -120,7 +120,7 @@ async def test_the_selection_moves_and_enter_reads_it(run: Run) -> None:
         assert driven.screen.results.cursor == 2
         assert driven.screen.focused is not None and driven.in_use() in driven.screen.in_view()
         await driven.resize(50, 10)
-        assert "This terminal is 50×10" in driven.text
+        assert "too small: 50×10" in driven.text
         await driven.resize(120, 40)
         assert driven.screen.results.cursor == 2 and driven.screen.focused is not None
 
@@ -247,7 +247,7 @@ async def test_the_selection_is_copied_and_edited_if_its_file_exists(
         await driven.press("3", "Y")
         assert "by words 1" in driven.app.clipboard and "neighbours" in driven.app.clipboard
         await driven.press("e")
-        assert "cannot be handed to an editor" in driven.said
+        assert "cannot run an editor" in driven.said
         searches = len(driven.finding.asked("search"))
         monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: asked.append((path, line)))
         await driven.press("n", "e")
@@ -366,4 +366,4 @@ async def test_common_commands_work_here_too(run: Run) -> None:
         await driven.press("T")
         assert driven.app.theme == "light"
         await driven.press("exclamation_mark")
-        assert "nothing is wrong" in driven.said
+        assert "there are no problems" in driven.said

@@ -126,11 +126,11 @@ def test_very_many_words_are_cut_and_counted() -> None:
 
 def test_only_a_conversation_is_called_a_session() -> None:
     said = draw_why(hit_of(1, RESULTS[0], WORDS), 110, PLAIN)
-    assert "its session as a whole" in text_of(said)
+    assert "the whole session" in text_of(said)
     part = RESULTS[0].shares[0]._replace(name="session")
     note = replace(RESULTS[1], shares=(*RESULTS[1].shares, part))
     rows = text_of(draw_why(hit_of(1, note, WORDS), 110, PLAIN))
-    assert "its file as a whole" in rows and "session" not in rows
+    assert "the whole file" in rows and "session" not in rows
     assert "session" not in plain_shares(note) and " + file " in f" + {plain_shares(note)}"
     assert "session" in plain_shares(RESULTS[0])
 

@@ -1,4 +1,4 @@
-"""Theme files: complete, readable, legible, and wrong ones named with line and hint."""
+"""Theme files: completeness, contrast, and errors with line and hint."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_the_bundled_themes_are_whole() -> None:
+def test_bundled_themes_are_complete() -> None:
     assert not ERRORS
     assert {"dark", "light", "high-contrast", "colour-blind"} <= set(THEMES)
     for theme in THEMES.values():
@@ -41,7 +41,7 @@ def test_the_bundled_themes_are_whole() -> None:
 
 
 @pytest.mark.parametrize("name", THEMES)
-def test_every_ink_can_be_read_on_every_ground(name: str) -> None:
+def test_text_has_enough_contrast(name: str) -> None:
     colours = THEMES[name].colours
     quiet = {"faint", "dropped"}
     strict = name == "high-contrast"
@@ -64,16 +64,16 @@ def test_the_stylesheet_finds_its_variables(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('tier1: "#5cc8bd"', 'tier1: "teal"', "roles.tier1 is 'teal', not a colour"),
+        ('tier1: "#5cc8bd"', 'tier1: "teal"', "roles.tier1: invalid colour 'teal'"),
         ('tier1: "#5cc8bd"', "tier1: #5cc8bd", "roles.tier1 has no value"),
         ('active: "#8fd383"', 'actve: "#8fd383"', "did you mean active?"),
-        ('tier1: "#5cc8bd"', 'accent: "#5cc8bd"', "accent stands twice"),
-        ("mode: dark", "mode: dim", "write dark or light"),
+        ('tier1: "#5cc8bd"', 'accent: "#5cc8bd"', "duplicate key accent"),
+        ("mode: dark", "mode: dim", "use dark or light"),
         ("name: dark", "name: My Theme", "use a-z"),
-        ("text:", "words:", "the theme knows no 'words'"),
+        ("text:", "words:", "unknown key 'words' in the theme"),
     ],
 )
-def test_what_is_wrong_is_named_with_line_and_cure(old: str, new: str, words: str) -> None:
+def test_errors_name_line_and_hint(old: str, new: str, words: str) -> None:
     line = DARK[: DARK.index(old)].count("\n") + 1
     with pytest.raises(ThemeError) as caught:
         parse_theme(DARK.replace(old, new, 1).encode(), "mine.yaml")
@@ -81,10 +81,10 @@ def test_what_is_wrong_is_named_with_line_and_cure(old: str, new: str, words: st
     assert words in str(caught.value)
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ThemeError, match="roles lacks tier1, tier2; copy"):
+def test_missing_keys_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ThemeError, match="roles is missing tier1, tier2; copy"):
         parse_theme(re.sub(r"  tier[12]:.*\n", "", DARK).encode(), "mine.yaml")
-    with pytest.raises(ThemeError, match="is not YAML"):
+    with pytest.raises(ThemeError, match="invalid YAML"):
         parse_theme(DARK.replace("roles:", "roles: [").encode(), "mine.yaml")
 
 
@@ -94,7 +94,7 @@ def test_no_file_breaks_the_loader(data: bytes) -> None:
         parse_theme(data, "mine.yaml")
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_unreadable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ThemeError, match=r"missing\.yaml: cannot be read"):
         load_theme(tmp_path / "missing.yaml")
     (tmp_path / "big.yaml").write_bytes(b"#" * 70_000)
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_theme(tmp_path / "big.yaml")
 
 
-def test_later_folders_win_and_bad_files_do_not_hide_good_ones(tmp_path: Path) -> None:
+def test_later_folders_win_and_bad_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("nonsense", encoding="utf-8")
     (tmp_path / "b.yaml").write_text(DARK.replace("title: Dark", "title: Mine"), encoding="utf-8")
     themes, errors = load_themes((BUNDLED, tmp_path, tmp_path / "missing"))
@@ -110,7 +110,7 @@ def test_later_folders_win_and_bad_files_do_not_hide_good_ones(tmp_path: Path) -
     assert [error.where for error in errors] == ["a.yaml:1"]
 
 
-async def test_a_theme_of_ones_own_is_offered_and_a_bad_one_reported(run: Run, home: Path) -> None:
+async def test_custom_theme_is_offered_and_a_bad_one_reported(run: Run, home: Path) -> None:
     own = home / ".config" / "autopoiesis" / "themes"
     own.mkdir(parents=True)
     (own / "mine.yaml").write_text(DARK.replace("name: dark", "name: mine"), encoding="utf-8")

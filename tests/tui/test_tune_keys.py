@@ -483,7 +483,7 @@ async def test_common_commands_work_here_too(run: Run, monkeypatch: pytest.Monke
         assert first.id in driven.app.clipboard and first.message in driven.app.clipboard
         assert driven.screen.situation.file == "topics/code-style.md"
         await driven.press("e")
-        assert "cannot be handed to an editor" in driven.text
+        assert "cannot run an editor" in driven.text
         await driven.press("ctrl+p")
         await driven.type("other threshold")
         await driven.press("enter")

@@ -102,10 +102,10 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
 
 
 def _print_telling(audit: Audit, telling: Telling, *, text: bool = False) -> None:
+    from tui.render.injections import InjectionView, draw_view  # noqa: PLC0415 — likewise
     from tui.render.roles import PLAIN  # noqa: PLC0415 — what it draws with takes a quarter second
-    from tui.render.told import View, draw_view  # noqa: PLC0415 — likewise
 
-    view = View(telling, audit.pieces(telling), audit.beside(telling), with_text=text)
+    view = InjectionView(telling, audit.pieces(telling), audit.beside(telling), with_text=text)
     for row, _ in draw_view(view, _BROAD, PLAIN):
         emit(row.text.rstrip())
 
@@ -118,7 +118,7 @@ def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> No
     """Sum up what agents were told: how much, where, what of it was of use, what it cost, what failed."""
     from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
     from engine.agents.week import week_of  # noqa: PLC0415 — likewise
-    from tui.render.told import week_lines  # noqa: PLC0415 — likewise
+    from tui.render.injections import week_lines  # noqa: PLC0415 — likewise
 
     first = since.date() if since else engine.clock().date() - timedelta(days=6)
     week = week_of(engine, Audit(engine).tellings(), first.isoformat())

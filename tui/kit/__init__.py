@@ -1,1 +1,1 @@
-"""What screens are built from: commands, the frame, panels, rows, the line to type in, background work."""
+"""Building blocks of screens: commands, frame, panels, rows, prompt, background work."""

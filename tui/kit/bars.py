@@ -1,4 +1,4 @@
-"""The lines that are no panels: header, footer, the gate's question, and the note of a small terminal."""
+"""Lines outside panels: header, footer, the gate's question, and the note shown on small terminals."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ _WATCH = {"live": "●", "polling": "◐", "off": "○"}
 
 @dataclass(frozen=True, slots=True)
 class HeaderView:
-    """What the header says."""
-
     root: Path
     status: StatusView | None = None
     compiled: Compiled | None = None
@@ -36,7 +34,7 @@ class HeaderView:
 
 
 def header(view: HeaderView, width: int, roles: Roles, *, coloured: bool = True) -> Row:
-    """The top line: which workspace, in what state, and how full the prompt is."""
+    """The top line: the workspace, its state, and how full the prompt is."""
     row = Row((" autopoiesis", roles.accent)).gap(2)
     tokens = _tokens(view.compiled, width, roles, coloured=coloured)
     room = width - tokens.cells - 2
@@ -49,7 +47,7 @@ def header(view: HeaderView, width: int, roles: Roles, *, coloured: bool = True)
 
 
 def _header_parts(view: HeaderView, roles: Roles) -> list[Row]:
-    """Parts of the header, the ones that must not be missed first."""
+    """Parts of the header, most important first."""
     status = view.status
     if status is None:
         return [Row(("reading …", roles.faint))]
@@ -87,7 +85,7 @@ def _tokens(compiled: Compiled | None, width: int, roles: Roles, *, coloured: bo
 
 
 def footer(entries: list[tuple[str, str]], width: int, roles: Roles) -> Row:
-    """The bottom line: the keys that matter now, as many as fit, at most eight."""
+    """The bottom line: as many key hints as fit, at most eight."""
     row = Row((" ", roles.normal))
     for keys, words in entries[:8]:
         entry = Row((keys, roles.accent), (f" {words}", roles.muted))
@@ -98,9 +96,9 @@ def footer(entries: list[tuple[str, str]], width: int, roles: Roles) -> Row:
 
 
 def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> str:
-    """The key of the footer that a cell belongs to, as it is shown; empty beside all of them.
+    """The displayed key at a cell of the footer; empty if there is none.
 
-    Of several keys that share their words, the one that is pointed at, else the first.
+    If several keys share a label, it is the one at the cell, or else the first.
     """
     for count_of in range(1, len(entries[:8]) + 1):
         before = footer(entries[: count_of - 1], width, roles).cells
@@ -120,8 +118,8 @@ def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> 
 def question_lines(
     asked: GateAsked, left_s: float, waiting: int, width: int, roles: Roles, *, letters: bool = True
 ) -> list[Row]:
-    """The gate's question: topic, message, what the topic is for, and how long it waits."""
-    left = f"{max(0, round(left_s))} s" + (f" · {waiting} more wait" if waiting else "")
+    """The gate's question: topic, message, the topic's description, and the time left."""
+    left = f"{max(0, round(left_s))} s" + (f" · {waiting} more pending" if waiting else "")
     head = Row(("does ", roles.muted), (first_line(asked.topic), roles.strong), (" apply to ", roles.muted))
     head.add(clip(f"“{first_line(asked.message)}”", width - head.cells - len(left) - 4), roles.normal)
     head.add("?", roles.muted)
@@ -133,9 +131,8 @@ def question_lines(
 
 
 def too_small(width: int, height: int, roles: Roles) -> list[Row]:
-    """What a terminal too small for the workbench says."""
     return [
-        Row((f"This terminal is {width}×{height}.", roles.strong)),
+        Row((f"The terminal is too small: {width}×{height}.", roles.strong)),
         Row(("The workbench needs 60×16.", roles.normal)),
         Row(),
         Row(("q", roles.accent), (" quits", roles.muted)),
@@ -144,19 +141,16 @@ def too_small(width: int, height: int, roles: Roles) -> list[Row]:
 
 
 class Bar(Widget):
-    """A few fixed lines that take no focus."""
+    """Fixed lines without focus."""
 
     @property
     def roles(self) -> Roles:
-        """The styles of the theme in use."""
         return Roles.of(self.app.theme_variables, coloured=not self.app.no_color)
 
     def rows(self, width: int) -> list[Row]:
-        """What it says."""
         return []
 
     def render_line(self, y: int) -> Strip:
-        """One of its lines."""
         rows = self.rows(self.size.width)
         under = self.rich_style
         return rows[y].strip(self.size.width, under) if y < len(rows) else Strip.blank(self.size.width, under)
@@ -175,7 +169,7 @@ class Header(Bar):
     def show(
         self, status: StatusView | None, compiled: Compiled | None, progress: IndexProgress | None
     ) -> None:
-        """Shows another state; draws only when something is different."""
+        """Updates the header; redraws only if it changed."""
         view = HeaderView(self.view.root, status, compiled, progress)
         if view != self.view:
             self.view = view
@@ -193,7 +187,7 @@ class Footer(Bar):
         self.entries: list[tuple[str, str]] = []
 
     def show(self, entries: list[tuple[str, str]]) -> None:
-        """Shows other keys; draws only when something is different."""
+        """Updates the key hints; redraws only if they changed."""
         if entries != self.entries:
             self.entries = entries
             self.refresh()
@@ -209,7 +203,7 @@ class Footer(Bar):
 
 
 class QuestionBar(Bar):
-    """The gate's question, visible until it is answered or its time is up."""
+    """The gate's question, visible until it is answered or expires."""
 
     asked: GateAsked | None = None
     left_s = 0.0
@@ -217,17 +211,16 @@ class QuestionBar(Bar):
     letters = True
 
     def on_mount(self) -> None:
-        """Says who asks."""
         self.border_title = Content("the gate asks")
 
     def show(self, asked: GateAsked | None, left_s: float, waiting: int) -> None:
-        """Shows a question with its time left, or nothing."""
+        """Shows a question with its time left, or hides the bar."""
         self.asked, self.left_s, self.waiting = asked, left_s, waiting
         self.display = asked is not None
         self.refresh()
 
     def answer_by(self, *, letters: bool) -> None:
-        """Says by which keys it is answered: letters, or letters with ctrl where those do something else."""
+        """Sets whether plain letters answer the question, or only ctrl with the letter."""
         if letters != self.letters:
             self.letters = letters
             self.refresh()
@@ -239,7 +232,7 @@ class QuestionBar(Bar):
 
 
 class TooSmall(Bar):
-    """Stands alone where the terminal is too small."""
+    """Replaces everything else if the terminal is too small."""
 
     def rows(self, width: int) -> list[Row]:
         size = self.app.size
@@ -247,6 +240,6 @@ class TooSmall(Bar):
 
 
 def bars(screen: Screen[None], kind: type[AnyBar]) -> list[AnyBar]:
-    """The bars of a kind on a screen and on those over it."""
+    """The bars of a kind on a screen and on the screens above it."""
     screens = dict.fromkeys((screen, *screen.app.screen_stack))
     return [bar for each in screens for bar in each.query(kind)]

@@ -1,4 +1,4 @@
-"""What a screen may ask of the workbench that it lies over."""
+"""The part of the workbench that other screens may use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Bench(Protocol):
-    """The workbench, as far as the screens over it know it."""
+    """The workbench as seen by the screens above it."""
 
     engine: Engine
     clock: Clock
@@ -30,46 +30,42 @@ class Bench(Protocol):
     questions: Questions
     status: StatusView | None
     shown: Shown
-    """The message in view."""
+    """The message shown."""
     followers: list[Callable[[], None]]
-    """Called when another message is shown, or more about it."""
+    """Called when the message shown changes, or more is known about it."""
     searched: str
-    """What was searched for last."""
+    """The last search query."""
     harvesting: HarvestRun | None
-    """The harvest that is under way, or whose end has not been seen yet."""
+    """The running harvest, or a finished one whose result was not seen yet."""
 
     @property
-    def app(self) -> App[int]:
-        """The application."""
-        ...
+    def app(self) -> App[int]: ...
 
     @property
-    def feed(self) -> RowList[FeedEntry]:
-        """What came in."""
-        ...
+    def feed(self) -> RowList[FeedEntry]: ...
 
     @property
     def selected_topic(self) -> str:
-        """The topic that is selected; empty where none is."""
+        """Empty if none is selected."""
         ...
 
     @property
     def selected_sha256(self) -> str:
-        """The SHA-256 by which the ledger knows the selected conversation; empty where none is."""
+        """The ledger's SHA-256 of the selected conversation; empty if none is selected."""
         ...
 
     def key_of(self, name: str) -> str:
-        """The key of one of its commands, as a person reads it."""
+        """The displayed key of a workbench command."""
         ...
 
     def show_bars(self) -> None:
-        """Draws the header, here and on the screens over it."""
+        """Updates the header, here and on the screens above."""
         ...
 
     def say(self, text: str, *, error: bool = False) -> None:
-        """Tells the person something in passing."""
+        """Shows a notification."""
         ...
 
     def post_message(self, message: Message) -> bool:
-        """Takes a message, from any thread."""
+        """Posts a message; thread-safe."""
         ...

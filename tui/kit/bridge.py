@@ -1,4 +1,4 @@
-"""From the engine's threads to the screen: many events in, one message out."""
+"""Passes engine events to the screen: many events in, one message out."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ ALL_PARTS: frozenset[Part] = frozenset({"feed", "digest", "ledger", "status"})
 
 @dataclass(slots=True)
 class Burst:
-    """What a handful of events comes down to."""
+    """A summary of several events."""
 
     parts: set[Part] = field(default_factory=set)
-    """What has to be read again."""
+    """What to read again."""
     keys: set[str] = field(default_factory=set)
-    """Messages whose trace or prompt is new."""
+    """Messages with a new trace or prompt."""
     asked: list[GateAsked] = field(default_factory=list)
-    """Questions the gate opened, in order."""
+    """New questions of the gate, in order."""
     closed: set[str] = field(default_factory=set)
-    """Ids of questions that are settled."""
+    """Ids of questions no longer open."""
     progress: IndexProgress | None = None
-    """The last word on indexing, if there was one."""
+    """The latest indexing progress, if any."""
     indexed: bool = False
-    """Whether search finds other things than before."""
+    """Search results may have changed."""
     jobs: bool = False
-    """Whether a job began or ended."""
+    """A job started or ended."""
     given_up: set[str] = field(default_factory=set)
-    """Discussions whose caches no longer count."""
+    """Discussions whose caches were invalidated."""
     errors: list[str] = field(default_factory=list)
-    """Failures to tell the person about."""
+    """Errors to show."""
 
 
 def condense(events: list[EngineEvent]) -> Burst:
-    """Comes down to what a screen has to do about the events."""
+    """Summarises events as what a screen has to do about them."""
     burst = Burst()
     for event in events:
         match event:
@@ -104,10 +104,10 @@ def condense(events: list[EngineEvent]) -> Burst:
 
 
 class EventBridge:
-    """Collects events from any thread and rings once when the first of a burst arrives.
+    """Collects events from any thread, and calls ``ring`` when the first of a burst arrives.
 
     Args:
-        ring: Called on the engine's thread; must only post a message. The receiver waits a moment and
+        ring: Called on the engine's thread, so it must only post a message. The receiver waits a moment and
             then calls ``take``.
     """
 
@@ -117,7 +117,7 @@ class EventBridge:
         self._events: list[EngineEvent] = []
 
     def handle(self, event: EngineEvent) -> None:
-        """What ``subscribe`` gets."""
+        """The callback for ``subscribe``."""
         with self._lock:
             self._events.append(event)
             first = len(self._events) == 1
@@ -125,7 +125,7 @@ class EventBridge:
             self._ring()
 
     def take(self) -> Burst:
-        """All that was collected since the last call."""
+        """Summarises the events since the last call."""
         with self._lock:
             events, self._events = self._events, []
         return condense(events)

@@ -1,4 +1,4 @@
-"""The time as the workbench sees it, so that tests can stop it."""
+"""The workbench's clock, replaceable in tests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Where times come from."""
-
     now: Callable[[], datetime] = _utc_now
     """Wall-clock time, UTC."""
     monotonic: Callable[[], float] = time.monotonic
     """Seconds that never go back."""
     grace_s: float = 0.4
-    """How long a question that just appeared takes no answer, so that a key meant for something else does not
-    become one."""
+    """How long a new question ignores answers, so that a key meant for something else does not answer it."""

@@ -1,16 +1,15 @@
-"""Commands of a screen: methods that name their keys, so that keys, footer, help and palette agree."""
+"""Commands of a screen: methods that declare their keys, so keys, footer, help and palette agree."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from textual.binding import Binding, BindingType
 
 _LAST = 100
-"""Behind every rank."""
+"""Sorts after every rank."""
 Method = TypeVar("Method", bound=Callable[..., None])
 
 _SHOWN = {
@@ -36,95 +35,79 @@ _SHOWN = {
 
 
 def key_named(shown: str) -> str:
-    """A key as textual spells it, from how a person reads it."""
+    """Textual's name for a key as it is displayed."""
     return next((key for key, sign in _SHOWN.items() if sign == shown), shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What a screen is like when a key is pressed. A screen whose commands depend on more adds its fields."""
+    """The state of a screen when a key is pressed. Screens subclass it to add what their commands need."""
 
     panel: str
-    """What has the focus: a panel, or the line by what is typed in it."""
+    """What has the focus: a panel, or the prompt under its current name."""
     zoomed: bool = False
     filtered: bool = False
     question: bool = False
-    """The gate waits for an answer."""
+    """The gate is waiting for an answer."""
     read_only: bool = False
     rows: int = 0
     """Rows of the focused list."""
     problems: int = 0
-    """How many problems were found in files."""
+    """Problems found in files."""
     file: str = ""
-    """What the editor would open, relative to the workspace; empty where nothing."""
+    """The file the editor would open, relative to the workspace; empty if none."""
 
 
 Scope = Literal["panel", "screen", "everywhere"]
-"""Where a command means the same: in some panels, in all of a screen, on every screen."""
+"""Where a command applies: in some panels, on one screen, or on every screen."""
 AnySituation = TypeVar("AnySituation", bound=Situation, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Need(Generic[AnySituation]):
-    """Something without which a command can do nothing."""
+    """A precondition of a command."""
 
     met: Callable[[AnySituation], object]
-    otherwise: str
-    """What to say where it is not there, in one clause."""
+    reason: str
+    """The reason shown if it is not met, as one clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something a person can do on a screen."""
-
     name: str
-    """The screen's method that does it."""
+    """The name of the screen's method."""
     keys: tuple[str, ...]
-    """As textual spells them; the first is the one that is shown."""
+    """Textual key names; the first one is displayed."""
     title: str
-    """What the palette calls it."""
+    """Its name in the palette."""
     help: str
     panels: frozenset[str]
-    """Where the focus must be for the keys to mean this."""
+    """Where the focus must be for its keys to work."""
+    in_line: bool
+    """Its keys also work while the prompt has the focus."""
     scope: Scope
     footer: str
-    """The footer's words; empty keeps it out. Commands with the same words share one entry."""
+    """Its label in the footer; empty leaves it out. Commands with the same label share one entry."""
     rank: int
-    """Order in the footer; the highest give way first where there is no room."""
+    """Position in the footer; the highest are dropped first if there is no room."""
     palette: bool
-    """Whether the palette lists it; plain movement is not worth a search."""
+    """Whether the palette lists it; cursor movement is not worth a search."""
     needs: tuple[Need[Any], ...]
-    """What it cannot be done without; the first that is missing is the reason that is given."""
+    """Preconditions; the first unmet one is given as the reason."""
     when: Callable[[Any], object] | None
-    """Whether it is there just now, of one that comes and goes, such as an answer."""
+    """Whether a temporary command, such as the answer to a question, exists now."""
 
     def applies(self, situation: Situation) -> bool:
-        """Whether its keys mean this command here."""
+        """Whether its keys trigger it here."""
         return situation.panel in self.panels and (self.when is None or bool(self.when(situation)))
 
     def refusal(self, situation: Situation) -> str:
-        """Why it cannot be done just now, in one clause; empty when it can."""
-        return next((need.otherwise for need in self.needs if not need.met(situation)), "")
+        """Why it is unavailable, as one clause; empty if it is available."""
+        return next((need.reason for need in self.needs if not need.met(situation)), "")
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
-        """The keys as a person reads them."""
         return tuple(_SHOWN.get(key, key) for key in self.keys)
-
-
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    """A command as its method declares it, before the panels of the screen are known."""
-
-    keys: tuple[str, ...]
-    title: str
-    panels: tuple[str, ...]
-    in_line: bool
-    footer: str
-    rank: int
-    palette: bool
-    needs: tuple[Need[Any], ...]
-    when: Callable[[Any], object] | None
 
 
 def command(
@@ -140,12 +123,12 @@ def command(
 ) -> Callable[[Method], Method]:
     """Makes a method a command; its docstring is its help.
 
-    Args:
-        keys: See ``Command``, as for those left out here.
-        panels: Where its keys mean this; every panel when left out.
-        in_line: In the line to type in as well, whatever is typed.
+    Arguments are as in ``Command``; without ``panels``, the keys work in every panel.
     """
-    declared = _Declared(keys, title, tuple(panels), in_line, footer, rank, palette, tuple(needs), when)
+    declared = Command(
+        "", keys, title, "", frozenset(panels), in_line, "panel" if panels else "screen", footer, rank,
+        palette, tuple(needs), when,
+    )  # fmt: skip
 
     def mark(method: Method) -> Method:
         method.__dict__["declared"] = declared
@@ -157,12 +140,11 @@ def command(
 def command_of(
     does: str, do: Callable[[Any], None], *keys: str, title: str, **declared: Any
 ) -> Callable[[Any], None]:
-    """A method that is a command, for those that differ in little and are listed.
+    """A command from a function of the screen, for commands that differ only in a value.
 
     Args:
-        does: Its help.
-        do: Takes the screen.
-        declared: As ``command`` takes it.
+        does: The help text.
+        declared: Passed to ``command``.
     """
 
     def method(screen: Any) -> None:
@@ -174,58 +156,55 @@ def command_of(
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The commands of one screen. Where two share a key, the first that applies has it.
+    """The commands of one screen. If several share a key, the first that applies wins.
 
-    Those that come and go are first, then the screen's own by rank, then those of every screen: the order of
-    help and palette.
+    Temporary commands come first, then the screen's own by rank, then those of every screen; help and palette
+    use the same order.
     """
 
     panels: tuple[str, ...]
     lines: frozenset[str]
-    """What the line is called, by what is typed in it."""
+    """The names the prompt can have."""
     commands: tuple[Command, ...]
 
     @classmethod
     def of(cls, owner: type, base: type, panels: Sequence[str], lines: Sequence[str]) -> Catalog:
-        """The commands that a class declares or inherits, its own first, those of ``base`` last.
+        """Collects the commands that a class declares or inherits; those of ``base`` are on every screen.
 
-        A method that overrides a command without declaring one keeps its keys; its docstring, where it has
-        one, is the help.
+        A method that overrides a command without declaring one keeps its keys, and its help unless it has a
+        docstring of its own.
 
         Raises:
             ValueError: A command names a panel that the screen does not have.
         """
-        declared: dict[str, tuple[_Declared, type]] = {}
+        declared: dict[str, tuple[Command, type]] = {}
         names = dict.fromkeys(name for each in owner.__mro__ for name in vars(each))
         for name in names:
             for kind in owner.__mro__:
                 found = getattr(vars(kind).get(name), "declared", None)
-                if isinstance(found, _Declared):
+                if isinstance(found, Command):
                     declared[name] = (found, kind)
                     break
-        made = []
+        commands = []
         for name, (each, by) in declared.items():
             unknown = set(each.panels) - {*panels, *lines}
             if unknown:
                 raise ValueError(f"{owner.__name__}.{name} is a command of {unknown}, which it does not have")
-            where = each.panels or (*panels, *(lines if each.in_line else ()))
-            made.append(
-                Command(
-                    name,
-                    each.keys,
-                    each.title,
-                    " ".join((inspect.getdoc(getattr(owner, name)) or "").split()),
-                    frozenset(where),
-                    "panel" if each.panels else "everywhere" if by is base else "screen",
-                    each.footer,
-                    each.rank,
-                    each.palette,
-                    each.needs,
-                    each.when,
+            docs = (vars(kind)[name].__doc__ for kind in owner.__mro__ if name in vars(kind))
+            everywhere = frozenset((*panels, *(lines if each.in_line else ())))
+            commands.append(
+                replace(
+                    each,
+                    name=name,
+                    help=" ".join(next((doc for doc in docs if doc), "").split()),
+                    panels=each.panels or everywhere,
+                    scope="everywhere" if by is base and not each.panels else each.scope,
                 )
             )
-        made.sort(key=lambda each: (each.when is None, _LAST if each.scope == "everywhere" else each.rank))
-        return cls(tuple(panels), frozenset(lines), tuple(made))
+        commands.sort(
+            key=lambda each: (each.when is None, _LAST if each.scope == "everywhere" else each.rank)
+        )
+        return cls(tuple(panels), frozenset(lines), tuple(commands))
 
     def __getitem__(self, name: str) -> Command:
         return next(each for each in self.commands if each.name == name)
@@ -235,23 +214,21 @@ class Catalog:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that means something somewhere on the screen."""
         return tuple(dict.fromkeys(key for each in self.commands for key in each.keys))
 
     @property
     def bindings(self) -> list[BindingType]:
-        """The bindings of the screen: each key is looked up when it is pressed."""
+        """Bindings for the screen; each key is resolved when it is pressed."""
         return [Binding(key, f"press('{key}')", show=False, priority=True) for key in self.keys]
 
     def means(self, key: str, situation: Situation) -> bool:
-        """Whether a key means anything here."""
         return any(key in each.keys and each.applies(situation) for each in self.commands)
 
     def resolve(self, key: str, situation: Situation) -> Command | None:
-        """The command a key means here, or ``None``.
+        """The command a key triggers here, or ``None``.
 
-        What comes and goes has its letters only where nothing else can be done with them: a person who goes
-        from result to result, or labels one, has not answered a question that came up meanwhile.
+        Temporary commands get their letters only if no other command can use them: a user who moves between
+        results or labels one must not accidentally answer a question that just came up.
         """
         found = [each for each in self.commands if key in each.keys and each.applies(situation)]
         if len(found) > 1 and found[0].when is not None and len(key) == 1:
@@ -259,12 +236,12 @@ class Catalog:
         return found[0] if found else None
 
     def answers_by_letter(self, situation: Situation) -> bool:
-        """Whether the letters answer the gate here; else only those with ctrl do."""
+        """Whether plain letters answer the gate here; otherwise only ctrl with the letter does."""
         answers = (self["answer_yes"], self["answer_no"])
         return all(self.resolve(each.keys[0], situation) is each for each in answers)
 
     def footer(self, situation: Situation) -> list[tuple[str, str]]:
-        """Keys and words for the footer, most important first: what can be done here and now."""
+        """Keys and labels of the commands available now, most important first."""
         groups: dict[str, tuple[int, list[str]]] = {}
         for each in self.commands:
             if (
@@ -279,7 +256,7 @@ class Catalog:
         return [(_joined(keys), words) for words, (_rank, keys) in ordered]
 
     def scoped(self, scope: Scope, situation: Situation) -> list[Command]:
-        """The commands of a scope that mean something here."""
+        """The commands of a scope that apply here."""
         return [each for each in self.commands if each.scope == scope and each.applies(situation)]
 
 

@@ -1,4 +1,4 @@
-"""What every screen does for the commands that all screens have."""
+"""The commands that all screens share."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _moves(motion: Motion, title: str, where: str) -> Callable[[Any], None]:
 def goes_to(
     panel: str, key: str, title: str, more: str = "", *, does: str = "", **declared: Any
 ) -> Callable[[Any], None]:
-    """The command that goes to a panel.
+    """A command that focuses a panel.
 
     Args:
-        title: What the panel is, behind "Go to".
-        more: What its help says behind that.
-        does: Its help, where that begins otherwise.
-        declared: As ``command`` takes it.
+        title: Completes "Go to …".
+        more: Appended to the help text.
+        does: Replaces the help text.
+        declared: Passed to ``command``.
     """
     return command_of(
         does or f"Go to {title}{more}.", lambda screen: screen.go_to(panel), key,
@@ -49,9 +49,9 @@ def goes_to(
 
 
 class Commanded(Frame):
-    """A screen with the commands that all screens have.
+    """A screen with the commands that all screens share.
 
-    A screen's own are methods of a subclass, which names the panels they are about and the names of its line.
+    A subclass declares its own commands as methods, and names its panels and the names its prompt can have.
     """
 
     def __init_subclass__(cls, panels: Sequence[str] = (), lines: Sequence[str] = (), **rest: Any) -> None:
@@ -67,7 +67,7 @@ class Commanded(Frame):
         title="Answer the gate: yes", footer="answer the gate", rank=0, when=lambda here: here.question,
     )  # fmt: skip
     def answer_yes(self) -> None:
-        """Tell the gate that the topic applies to the message it asks about."""
+        """Answer the gate: the topic applies to the message."""
         self.bench.questions.answer(True)
 
     @command(
@@ -75,23 +75,23 @@ class Commanded(Frame):
         title="Answer the gate: no", footer="answer the gate", rank=0, when=lambda here: here.question,
     )  # fmt: skip
     def answer_no(self) -> None:
-        """Tell the gate that the topic does not apply."""
+        """Answer the gate: the topic does not apply."""
         self.bench.questions.answer(False)
 
-    # Moving about
+    # Navigation
 
     def go_to(self, name: str) -> None:
-        """Focuses a panel; from an enlarged one that panel is enlarged instead."""
+        """Focuses a panel; if another is enlarged, enlarges this one instead."""
         if self.zoomed is not None:
             self.enlarge(name)
         self.focus_panel(name)
 
     def stops(self) -> tuple[str, ...]:
-        """Where tab goes, in order: panels, and the line where it is one of them."""
+        """What tab cycles through: panels, and on some screens the prompt."""
         return self.in_view()
 
     def cycle(self, step: int) -> None:
-        """Goes to the next panel that is in view; from a line that is none of them back to where it was."""
+        """Focuses the next panel; leaves a prompt that is not part of the cycle."""
         names = self.stops()
         if self.in_line and self.panel_in_use not in names:
             self.leave_line()
@@ -104,7 +104,7 @@ class Commanded(Frame):
             self.focus_panel(name)
 
     def to_line(self) -> None:
-        """Gives the line the keys, where tab stops there."""
+        """Focuses the prompt on screens where tab includes it."""
 
     @command("tab", title="Next panel", in_line=True, palette=False)
     def next_panel(self) -> None:
@@ -113,7 +113,7 @@ class Commanded(Frame):
 
     @command("shift+tab", title="Previous panel", in_line=True, palette=False)
     def previous_panel(self) -> None:
-        """Go to the panel before."""
+        """Go to the previous panel."""
         self.cycle(-1)
 
     down = _moves(Motion.DOWN, "Down", "down one line")
@@ -121,20 +121,19 @@ class Commanded(Frame):
     half_down = _moves(Motion.HALF_DOWN, "Half a page down", "down half a page")
     half_up = _moves(Motion.HALF_UP, "Half a page up", "up half a page")
     first = _moves(Motion.FIRST, "To the first line", "to the first line")
-    last = _moves(Motion.LAST, "To the last line", "to the last line; in the feed, follow what comes in")
+    last = _moves(Motion.LAST, "To the last line", "to the last line; in the feed, follow new rows")
 
     def move(self, motion: Motion) -> None:
-        """Moves inside the panel in use."""
         if not self.in_line:
             self.panel_named(self.panel_in_use).move(motion)
 
     @command(
         "plus",
         title="Enlarge the panel", footer="enlarge", rank=40,
-        needs=[Need(lambda here: not here.zoomed, "the panel is enlarged already")],
+        needs=[Need(lambda here: not here.zoomed, "the panel is already enlarged")],
     )  # fmt: skip
     def zoom(self) -> None:
-        """Give the focused panel the whole area."""
+        """Enlarge the focused panel to the whole area."""
         if not self.in_line:
             self.enlarge(self.panel_in_use)
 
@@ -146,30 +145,29 @@ class Commanded(Frame):
         self.enlarge(None)
 
     def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
+        """Enlarges a panel, or shows all again."""
         self.zoomed = name
         self.lay_out()
         self.show()
 
     @command("escape", title="Back", in_line=True, footer="back", rank=30, palette=False)
     def back(self) -> None:
-        """Back out one level; at the last one, return to the workbench."""
-        raise AssertionError(f"{type(self).__name__} cannot be left")
+        """Go back one level; from the top level, return to the workbench."""
+        raise NotImplementedError
 
-    # Acting on the selection
+    # Selection
 
     @command("Y", title="Copy the text", needs=[ROWS])
     def copy(self) -> None:
-        """Copy what is selected, or all that the panel shows; over SSH too, where the terminal allows it."""
+        """Copy the selection, or everything the panel shows; works over SSH if the terminal allows it."""
         if not self.in_line:
             self.copy_text(self.panel_named(self.panel_in_use).selected_text())
 
     def copy_text(self, text: str) -> None:
-        """Puts a text on the clipboard, as much of it as terminals take."""
         self.say(clipboard.copied(self.bench.app, text))
 
     def edit_file(self, relative: str, line: int = 0) -> None:
-        """Hands the terminal to the editor, at a line where one is given, then looks at what changed."""
+        """Opens a file in the editor, optionally at a line, then rescans."""
         bench = self.bench
         words = editor_command(bench.engine.workspace.root / relative, line=line)
         if not words:
@@ -177,40 +175,42 @@ class Commanded(Frame):
             return
         program = programs.find(words[0])
         if program is None:
-            why = "there is no such program" if Path(words[0]).is_absolute() else "it is not on PATH"
-            hint = "set $EDITOR to one that is" if Path(words[0]).is_absolute() else "give its full path"
-            self.say(f"{words[0]} cannot be started: {why}; {hint}", error=True)
+            reason = (
+                "no such program; set $EDITOR"
+                if Path(words[0]).is_absolute()
+                else "not on PATH; use its full path"
+            )
+            self.say(f"cannot start {words[0]}: {reason}", error=True)
             return
         try:
             with self.app.suspend():
                 code, problem = with_terminal([program, *words[1:]])
         except SuspendNotSupported:
-            self.say("this terminal cannot be handed to an editor", error=True)
+            self.say("this terminal cannot run an editor", error=True)
             return
         if problem:
-            hint = "set $EDITOR to another editor"
-            self.say(f"{words[0]} cannot be started: {problem}; {hint}", error=True)
+            self.say(f"cannot start {words[0]}: {problem}; set $EDITOR to another editor", error=True)
             return
         if code:
-            self.say(f"{words[0]} ended with {code}", error=True)
+            self.say(f"{words[0]} exited with code {code}", error=True)
         bench.conductor.rescan(quietly=True)
 
     def page(self, title: str, build: Builder, *, full: bool = False, offer: Offer | None = None) -> None:
-        """Opens a page over the self."""
-        self.app.clear_notifications()  # on a small screen they would lie over it
+        """Opens a page over the screen."""
+        self.app.clear_notifications()  # on a small screen they would cover it
         self.app.push_screen(PageScreen(title, build, full=full, offer=offer))
 
     def ask(self, title: str, question: str, answer: str, then: Callable[[], None]) -> None:
-        """Asks first, and does it only if the person says so."""
+        """Calls ``then`` if the user confirms."""
 
         def answered(yes: bool | None) -> None:
             if yes:
                 then()
 
-        self.app.clear_notifications()  # on a small screen they would lie over the answers
+        self.app.clear_notifications()  # on a small screen they would cover the buttons
         self.app.push_screen(ConfirmScreen(title, question, answer), answered)
 
-    # About the workbench
+    # The workbench
 
     @command("ctrl+p", title="All actions", in_line=True, palette=False)
     def palette(self) -> None:
@@ -219,39 +219,39 @@ class Commanded(Frame):
 
     @command("question_mark", title="Help", footer="help", rank=14)
     def help(self) -> None:
-        """Show what every key does here."""
+        """Show what each key does here."""
         catalog, situation = self.catalog, self.situation
         signs = self.panel_named(situation.panel).signs
         self.page("help", lambda width, roles: help_lines(catalog, situation, signs, width, roles), full=True)
 
     @command(
         "exclamation_mark",
-        title="Show the problems", needs=[Need(lambda here: here.problems, "nothing is wrong")],
+        title="Show problems", needs=[Need(lambda here: here.problems, "there are no problems")],
     )  # fmt: skip
     def problems(self) -> None:
-        """List what was found wrong in settings, topics and files, with line and hint."""
+        """List the problems found in settings, topics and files, with line and hint."""
         status = self.bench.status
         lines = [str(problem) for problem in status.problems] if status is not None else []
         self.page("problems", lambda width, roles: _bullets(lines, width, roles))
 
     @command("T", title="Next theme")
     def theme(self) -> None:
-        """Use the next theme; the choice is kept in tui.yaml of your user settings."""
+        """Switch to the next theme; the choice is saved in tui.yaml in your user settings."""
         self.bench.post_message(NextTheme())
 
     @command("ctrl+r", title="Rescan the workspace", in_line=True)
     def rescan(self) -> None:
-        """Look at every file again; only needed where changes are not noticed by themselves."""
+        """Rescan all files; only needed if changes are not detected automatically."""
         self.bench.conductor.rescan(quietly=False)
 
     @command("ctrl+z", title="Suspend", in_line=True)
     def suspend(self) -> None:
-        """Put the workbench aside and return to the shell; fg brings it back."""
+        """Suspend the workbench and return to the shell; fg resumes it."""
         self.app.action_suspend_process()
 
     @command("q", title="Quit")
     def quit(self) -> None:
-        """Quit; from inside something it first backs out, as esc does."""
+        """Quit, or go back one level, as esc does."""
         self.back()
 
 

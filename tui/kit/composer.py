@@ -1,4 +1,4 @@
-"""Where a message is written: several lines, which grow as far as there is room and then scroll."""
+"""Text inputs of the prompt: a single line, and a multi-line message."""
 
 from __future__ import annotations
 
@@ -13,49 +13,46 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def pasted_text(text: str) -> str:
-    """A pasted text with line ends of one kind and without what steers terminals; tabs stay."""
+    """Pasted text with normalised line ends and without control characters other than tabs."""
     return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 class LineInput(Input):
-    """One line, without a blinking cursor: nothing is drawn while nothing changes."""
+    """A single line, without a blinking cursor, so that an idle screen draws nothing."""
 
     def on_mount(self) -> None:
-        """Stops the blinking."""
         self.cursor_blink = False
 
     def put(self, text: str) -> None:
-        """Holds this from now on; typing goes on behind it."""
+        """Replaces the text and puts the cursor at its end."""
         self.value = text
         self.cursor_position = len(text)
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Several lines become one, with nothing left out."""
+        """Joins pasted lines into one."""
         event.prevent_default()
         event.stop()
         self.replace(" ".join(pasted_text(event.text).split()), *self.selection)
 
 
 class Composer(TextArea):
-    """Several lines. Enter is done with them; a key of the catalogue begins another."""
+    """A multi-line message. Enter submits it; a command inserts a newline."""
 
     class Entered(Message):
         """Enter was pressed."""
 
     class Beyond(Message):
-        """The cursor was to leave the text: upwards (-1) or downwards (1)."""
+        """The cursor would leave the text upwards (-1) or downwards (1)."""
 
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
 
     def on_mount(self) -> None:
-        """Nothing is drawn while nothing changes."""
         self.cursor_blink = False
 
     @property
     def value(self) -> str:
-        """What stands in it."""
         return self.text
 
     @value.setter
@@ -63,16 +60,15 @@ class Composer(TextArea):
         self.text = text
 
     def put(self, text: str) -> None:
-        """Holds this from now on; typing goes on behind it."""
+        """Replaces the text and puts the cursor at its end."""
         self.text = text
         self.move_cursor(self.document.end)
 
     def break_line(self) -> None:
-        """Begins another line where the cursor is."""
         self._replace_via_keyboard("\n", *self.selection)
 
     def render_line(self, y: int) -> Strip:
-        """A line, drawn to its end as every other widget does."""
+        """Draws a line to its full width, as other widgets do."""
         return super().render_line(y).extend_cell_length(self.size.width, self.rich_style)
 
     async def _on_key(self, event: events.Key) -> None:
@@ -88,14 +84,12 @@ class Composer(TextArea):
             self.move_cursor(result.end_location)
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Goes up one line as it is shown."""
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
         else:
             self.post_message(self.Beyond(-1))
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Goes down one line as it is shown."""
         if select or not self.navigator.is_last_wrapped_line(self.cursor_location):
             super().action_cursor_down(select)
         else:

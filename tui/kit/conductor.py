@@ -1,4 +1,4 @@
-"""Asks the engine for what the screen needs, off the screen's thread, and posts what comes back."""
+"""Runs engine calls off the screen's thread and posts the results as messages."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from engine.context.compiled import Compiled
 from engine.errors import AutopoiesisError
 from tui.kit.bridge import Part
 from tui.kit.lanes import Lane
-from tui.kit.messages import CommandRan, PartsRead, Said, TraceRead, Tried
+from tui.kit.messages import CommandRan, Notice, PartsRead, TraceRead, Tried
 
 if TYPE_CHECKING:
     from engine.engine import Engine
 
 FEED_LIMIT = 100_000
-"""Rows of the feed that are asked for."""
+"""Maximum rows of the feed."""
 LEAVE_S = 0.5
-"""How long leaving waits for the engine's answers at most."""
+"""Maximum wait for pending engine calls on exit."""
 LEAVE_COMMAND_S = 3.0
-"""How long it waits for a command that was stopped: longer than one that does not end is left to live."""
+"""Maximum wait for a stopped command on exit; after that, it is abandoned."""
 RunLine = Callable[[str, threading.Event], str]
-"""Runs a command line and returns what it printed; stops it when the event is set."""
+"""Runs a command line and returns its output; setting the event stops it."""
 
 
 class Conductor:
-    """Owns the lanes between screen and engine. Every method returns at once.
+    """Owns the lanes between screen and engine. Every method returns immediately.
 
     Args:
-        post: Takes messages from any thread.
+        post: Posts a message; thread-safe.
     """
 
     def __init__(self, engine: Engine, post: Callable[[Message], object], run_line: RunLine) -> None:
         self._engine = engine
         self._run_line = run_line
         self._send = post
-        self._said: dict[Part, str] = {}
+        self._last_errors: dict[Part, str] = {}
         self._parts: Lane[Set[Part], None] = Lane(
             self._read_parts,
             lambda _parts, _nothing: None,
-            lambda _parts, error: self._post(Said(error, error=True)),
+            lambda _parts, error: self._post(Notice(error, error=True)),
             merge=lambda waiting, new: waiting | new,
         )
         self._traces: Lane[str, tuple[Trace | None, Compiled | None]] = Lane(
@@ -53,30 +53,28 @@ class Conductor:
             lambda key, error: self._post(TraceRead(key, None, None, error)),
         )
         self._tries: Lane[tuple[str, bool], tuple[Trace, Compiled]] = Lane(
-            lambda wish: engine.try_message(wish[0], ask=wish[1]),
-            lambda wish, found: self._post(Tried(wish[0], *found)),
-            lambda wish, error: self._post(Tried(wish[0], None, None, error)),
+            lambda request: engine.try_message(request[0], ask=request[1]),
+            lambda request, found: self._post(Tried(request[0], *found)),
+            lambda request, error: self._post(Tried(request[0], None, None, error)),
         )
         self._commands: dict[threading.Event, Lane[str, str]] = {}
-        self._errands: Lane[tuple[Callable[[], object], str], object] = Lane(
-            lambda errand: errand[0](),
-            lambda errand, _nothing: self._post(Said(errand[1])) if errand[1] else None,
-            lambda _errand, error: self._post(Said(error, error=True)),
+        self._tasks: Lane[tuple[Callable[[], object], str], object] = Lane(
+            lambda task: task[0](),
+            lambda task, _nothing: self._post(Notice(task[1])) if task[1] else None,
+            lambda _task, error: self._post(Notice(error, error=True)),
             in_turn=True,
         )
-        self._lanes: tuple[Lane[Any, Any], ...] = (self._errands, self._parts, self._traces, self._tries)
+        self._lanes: tuple[Lane[Any, Any], ...] = (self._tasks, self._parts, self._traces, self._tries)
 
     @property
     def busy(self) -> bool:
-        """Whether anything is under way."""
         return any(lane.busy for lane in (*self._lanes, *self._commands.values()))
 
     def start(self) -> None:
-        """Starts the engine's background work."""
         self._do(self._engine.start)
 
     def stop(self) -> None:
-        """Ends what is under way, and the engine's background work."""
+        """Stops pending work and the engine's background work."""
         for stop in self._commands:
             stop.set()
         for lane in self._lanes:
@@ -86,20 +84,20 @@ class Conductor:
         self._engine.stop()
 
     def read(self, parts: Set[Part]) -> None:
-        """Reads parts of the workspace: ``PartsRead``."""
+        """Reads parts of the workspace; posts ``PartsRead``."""
         if parts:
             self._parts.ask(parts)
 
     def fetch(self, key: str) -> None:
-        """Fetches trace and prompt of a message, the newest wish first: ``TraceRead``."""
+        """Fetches the trace and prompt of a message; posts ``TraceRead``, for the newest request only."""
         self._traces.ask(key)
 
     def try_text(self, text: str, *, ask: bool) -> None:
-        """Tries a message, the newest wish first: ``Tried``; ``ask`` lets the gate be asked."""
+        """Tries a message; posts ``Tried``. ``ask`` allows asking the gate."""
         self._tries.ask((text, ask))
 
     def run(self, line: str) -> threading.Event:
-        """Runs a command line, beside others that still run: ``CommandRan``; the event stops it."""
+        """Runs a command line concurrently; posts ``CommandRan``. Setting the returned event stops it."""
         stop = threading.Event()
         lane: Lane[str, str] = Lane(
             lambda line: self._run_line(line, stop),
@@ -112,32 +110,29 @@ class Conductor:
         return stop
 
     def label(self, key: str, topic: str, useful: bool) -> None:
-        """Records a label, then says so."""
-        said = f"{topic}: {'useful' if useful else 'noise'}"
-        self._do(lambda: self._engine.labels.label(key, topic, useful), said)
+        message = f"{topic}: {'useful' if useful else 'noise'}"
+        self._do(lambda: self._engine.labels.label(key, topic, useful), message)
 
     def learn(self) -> None:
-        """Lets the engine learn from labels given since, and says so where it did."""
+        """Lets the engine learn from new labels."""
         self._do(self._learn)
 
     def answer(self, question_id: str, yes: bool) -> None:
-        """Answers the gate."""
         self._do(lambda: self._engine.answer(question_id, yes))
 
     def rescan(self, *, quietly: bool) -> None:
-        """Looks at every file again."""
-        self._do(self._engine.rescan, "" if quietly else "every file was looked at again")
+        self._do(self._engine.rescan, "" if quietly else "rescanned all files")
 
-    def _do(self, errand: Callable[[], object], said: str = "") -> None:
-        """Has a small thing done in its turn, and says so afterwards."""
-        self._errands.ask((errand, said))
+    def _do(self, work: Callable[[], object], message: str = "") -> None:
+        """Queues a small task; shows a message when it is done."""
+        self._tasks.ask((work, message))
 
     def _learn(self) -> None:
         if self._engine.labels.learn():
-            self._post(Said("learned from the labels"))
+            self._post(Notice("learned from the labels"))
 
     def _read_parts(self, parts: Set[Part]) -> None:
-        """Reads one part after the other and posts each at once: a slow or broken one holds up no other."""
+        """Reads the parts one by one and posts each at once, so a slow or broken one holds up no other."""
         readers: dict[Part, Callable[[], PartsRead]] = {
             "feed": lambda: PartsRead(feed=self._engine.feed(FEED_LIMIT)),
             "digest": lambda: PartsRead(digest=self._engine.digest()),
@@ -149,12 +144,12 @@ class Conductor:
                 continue
             try:
                 self._post(read())
-                self._said.pop(part, None)
+                self._last_errors.pop(part, None)
             except (AutopoiesisError, OSError) as error:
-                if self._said.get(part) != str(error):
-                    self._said[part] = str(error)
-                    self._post(Said(str(error), error=True))
+                if self._last_errors.get(part) != str(error):
+                    self._last_errors[part] = str(error)
+                    self._post(Notice(str(error), error=True))
 
     def _post(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # the screen is gone: nothing is left to tell
+        with contextlib.suppress(RuntimeError):  # the screen is gone
             self._send(message)

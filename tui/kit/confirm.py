@@ -1,4 +1,4 @@
-"""A question before something is undone or destroyed; the focus is on Cancel."""
+"""A confirmation dialog; Cancel is selected first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.render.draw import Row, wrap
 
 
 class QuestionPanel(LinesPanel):
-    """The question with its two answers; the one that enter gives is marked."""
+    """The question with its two answers, one of them selected."""
 
     name_of = "feed"
 
@@ -28,7 +28,6 @@ class QuestionPanel(LinesPanel):
         self.set_frame(self._title, "← → choose · enter · esc cancels")
 
     def choose(self, yes: bool) -> None:
-        """Marks an answer."""
         self.yes = yes
         self.changed()
 
@@ -43,11 +42,10 @@ class QuestionPanel(LinesPanel):
 
 
 class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
-    """Asks, and gives back whether the answer was yes.
+    """Asks for confirmation and returns whether the user confirmed.
 
     Args:
-        title: Plain text for the frame.
-        answer: The word that lets it happen.
+        answer: The label of the confirming button.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -66,17 +64,13 @@ class ConfirmScreen(ModalScreen[bool], inherit_bindings=False):
         yield self.panel
 
     def action_choose(self, yes: bool) -> None:
-        """Marks an answer."""
         self.panel.choose(yes)
 
     def action_other(self) -> None:
-        """Marks the other one."""
         self.panel.choose(not self.panel.yes)
 
     def action_cancel(self) -> None:
-        """Nothing happens."""
         self.dismiss(False)
 
     def action_answer(self) -> None:
-        """Gives the marked answer."""
         self.dismiss(self.panel.yes)

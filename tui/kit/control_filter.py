@@ -1,4 +1,4 @@
-"""The second net behind ``tui.render.safe``, behind every widget: text that missed the door is harmless."""
+"""A second line of defence after ``tui.render.safe``, for all widgets: control characters never get drawn."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 
 class ControlFilter(LineFilter):
-    """Takes whatever could steer the terminal out of every line the application draws, and every link."""
+    """Removes control characters and links from every line the application draws."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Returns the segments with each such character replaced, at their old width."""
+        """Replaces control characters, keeping each segment's width."""
         if all(_harmless(segment) for segment in segments):
             return segments
         return [_cleaned(segment) for segment in segments]

@@ -1,4 +1,4 @@
-"""Which editor a person wants, how it is run, and which file a row stands for."""
+"""The user's editor: which one, how it is run, and which file it opens."""
 
 from __future__ import annotations
 
@@ -12,28 +12,25 @@ from pathlib import Path
 from engine.store import programs
 
 FALLBACKS = ("nano", "vim", "vi", "emacs")
-
-
 PLUS_LINE = frozenset(
     {"nano", "pico", "vim", "vi", "nvim", "view", "gvim", "emacs", "emacsclient", "micro", "kak", "joe",
      "jed", "ne", "mg", "gedit"}
 )  # fmt: skip
-"""Editors that take ``+12`` before a file."""
+"""Editors that accept ``+12 file``."""
 COLON_LINE = frozenset({"hx", "helix", "subl", "zed"})
-"""Editors that take ``file:12``."""
+"""Editors that accept ``file:12``."""
 GOTO_LINE = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
-"""Editors that take ``--goto file:12``."""
+"""Editors that accept ``--goto file:12``."""
 
 
 def editor_command(path: Path, environment: Mapping[str, str] | None = None, *, line: int = 0) -> list[str]:
-    """The command that opens a file: ``$VISUAL``, ``$EDITOR``, or the first usual editor that is there.
+    """The command that opens a file in ``$VISUAL``, ``$EDITOR``, or the first common editor found.
 
     Args:
-        environment: Where the variables are looked up; the process's own by default.
-        line: The line to go to, from 1; editors that are not known to take one open the file as always.
+        line: The line to go to, from 1; ignored if the editor is not known to accept one.
 
     Returns:
-        Program and arguments; empty where there is no editor at all.
+        Program and arguments; empty if there is no editor.
     """
     environment = os.environ if environment is None else environment
     for name in ("VISUAL", "EDITOR"):
@@ -59,18 +56,18 @@ def _at(path: Path, program: str, line: int) -> list[str]:
 
 
 def with_terminal(command: list[str]) -> tuple[int, str]:
-    """Runs a program that has the terminal meanwhile.
+    """Runs a program in the terminal.
 
     Ctrl+C and ctrl+\\ reach every process of the terminal's foreground group; they are meant for the program.
 
     Args:
-        command: Program, by its full path, and arguments.
+        command: The program's full path, and arguments.
 
     Returns:
-        Its exit code, and why it could not be started; empty where it was. It never raises ``OSError``: one
-        that leaves ``App.suspend`` would leave the application suspended.
+        The exit code, and the error if the program could not be started. It never raises ``OSError``, which
+        would leave the application suspended in ``App.suspend``.
     """
-    # Handlers, not SIG_IGN: the program would inherit that.
+    # Handlers, not SIG_IGN, which the program would inherit.
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         return subprocess.run(command, env=programs.surroundings(), check=False).returncode, ""
@@ -82,10 +79,10 @@ def with_terminal(command: list[str]) -> tuple[int, str]:
 
 
 def file_of(root: Path, *candidates: str) -> str:
-    """The first candidate that names a regular file inside the workspace, relative to it; else empty.
+    """The first candidate that is a regular file in the workspace, or empty.
 
     Args:
-        candidates: Relative paths; a ``#…`` behind one (the key of a turn) is not part of it.
+        candidates: Relative paths; a trailing ``#…`` (the key of a turn) is ignored.
     """
     for candidate in candidates:
         relative = candidate.partition("#")[0]

@@ -1,4 +1,4 @@
-"""A screen whose keys, footer, help and palette come from one catalogue of commands."""
+"""A screen whose keys, footer, help and palette come from one catalog of commands."""
 
 from __future__ import annotations
 
@@ -24,32 +24,30 @@ if TYPE_CHECKING:
 AnySituation = TypeVar("AnySituation", bound=Situation)
 
 LETTERS_S = 1.0
-"""Seconds, at most, that a key waits for the letters typed before it."""
+"""Maximum seconds a key waits for letters typed before it."""
 SMALLEST = (60, 16)
-"""Columns and lines below which a screen only says what size it needs."""
+"""Minimum columns and lines of the terminal."""
 
 
 class Frame(Screen[None], inherit_bindings=False):
-    """What the workbench and the screens over it have in common.
+    """The base of the workbench and the screens above it.
 
-    A screen says in ``body`` what stands on it, in ``in_view`` which panels can be seen, in ``lay_out`` and
-    ``show`` where they are and what is in them, in ``line`` what its line is called, and in ``situation``
-    what its commands need to know. What its commands do is in its ``actions``.
+    A subclass defines its panels in ``body``, which of them are visible in ``in_view``, their places and
+    content in ``lay_out`` and ``show``, the name of its prompt in ``line``, and what its commands depend on
+    in ``situation``.
 
     Args:
-        used: What has the keys to begin with.
+        used: The panel focused first.
     """
 
     area: ClassVar[str]
-    """The id of what holds the panels."""
+    """The id of the panels' container."""
     line_passes: ClassVar[bool] = False
-    """Whether the line is there only while it is typed in."""
+    """Whether the prompt is visible only while focused."""
     bench: Bench
-    """The workbench; its own is itself."""
+    """The workbench, which may be this screen."""
     catalog: ClassVar[Catalog]
-    """What can be done here."""
     prompt: PromptLine
-    """The line to type in."""
 
     def __init__(self, bench: Bench, used: str) -> None:
         super().__init__()
@@ -58,56 +56,56 @@ class Frame(Screen[None], inherit_bindings=False):
         self.panel_before = used
         self.zoomed: str | None = None
 
-    # What a screen says of itself
+    # Defined by screens
 
     def body(self) -> ComposeResult:
-        """What stands between header and gate's question; the line as well, where it has its place there."""
-        raise AssertionError(f"{type(self).__name__} has no panels")
+        """The widgets between the header and the gate's question."""
+        raise NotImplementedError
 
     def below(self) -> ComposeResult:
-        """What stands between the gate's question and the footer."""
+        """The widgets between the gate's question and the footer."""
         yield from ()
 
     @property
     def panels(self) -> tuple[str, ...]:
-        """The panels in the order of their numbers; the line is none of them."""
+        """The panels in the order of their numbers."""
         return self.catalog.panels
 
     @property
     def line(self) -> str:
-        """The name that the line has while it is typed in."""
-        raise AssertionError(f"{type(self).__name__} has no line")
+        """The current name of the focused prompt."""
+        raise NotImplementedError
 
     def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen, in order."""
+        """The visible panels, in order."""
         return self.panels if self.zoomed is None else (self.zoomed,)
 
     def home(self) -> str:
-        """The panel that gets the keys when the one that had them is out of view."""
+        """The panel that gets the focus when the focused one is hidden."""
         return self.in_view()[0]
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        raise AssertionError(f"{type(self).__name__} has no layout")
+        """Places the panels for the current size."""
+        raise NotImplementedError
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
+        """Passes the state to the panels, which redraw only what changed."""
 
     def panel_changed(self) -> None:
-        """Another panel has the keys."""
+        """The focus moved to another panel."""
 
     @property
     def glance(self) -> Situation:
-        """As much of the situation as decides whether a key means anything; it is asked for at every key."""
+        """The part of the situation that decides whether a key is handled; computed for every key press."""
         return Situation(panel=self.panel_in_use, question=bool(self.bench.questions.open))
 
     @property
     def situation(self) -> Situation:
-        """What the keys depend on; a screen whose commands need to know more gives its own kind."""
+        """What the commands depend on; screens override it to return their own kind."""
         return self.situated(Situation)
 
     def situated(self, kind: type[AnySituation], **fields: Any) -> AnySituation:
-        """A situation of a kind: what every screen knows, and fields of its own."""
+        """Builds a situation from the common fields and those of the screen."""
         status = self.bench.status
         known: dict[str, Any] = {
             "panel": self.panel_in_use,
@@ -119,10 +117,9 @@ class Frame(Screen[None], inherit_bindings=False):
         }
         return kind(**known, **fields)
 
-    # What is on it
+    # Layout
 
     def compose(self) -> ComposeResult:
-        """Header, panels, the gate's question, footer."""
         self.prompt = PromptLine(id="prompt")
         yield Header(self.bench.engine.workspace.root, id="header")
         yield from self.body()
@@ -133,15 +130,15 @@ class Frame(Screen[None], inherit_bindings=False):
 
     @property
     def gone(self) -> bool:
-        """Whether it was left, or is being taken down; what comes in after that is ignored."""
+        """Whether the screen was closed or is being closed; late results are ignored."""
         return self not in self.app.screen_stack or not self.query(Footer)
 
     def lay_out_frame(self, classes: Mapping[str, bool], *others: str) -> None:
-        """Sets the classes for the present size. Where it is too small nothing is left but a note.
+        """Sets the classes for the current size; if it is too small, shows only a note.
 
         Args:
-            classes: Those of the screen, and whether each applies.
-            others: What else gives way to the note beside header, panels and footer.
+            classes: The screen's classes, and whether each applies.
+            others: Widgets hidden by the note, besides header, panels and footer.
         """
         size = self.app.size
         small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
@@ -152,13 +149,12 @@ class Frame(Screen[None], inherit_bindings=False):
             self.query_one(name).display = not small
 
     def on_resize(self, _event: Resize) -> None:
-        """Another size may have room for more, or less."""
         self.lay_out()
         self.show()
         self.call_after_refresh(self.keep_focus)
 
     def keep_focus(self) -> None:
-        """Gives the keys to a panel that can be seen."""
+        """Moves the focus to a visible panel if necessary."""
         if not self.query_one(f"#{self.area}").display:
             return
         lost = not self.in_line and self.panel_in_use not in self.in_view()
@@ -166,29 +162,27 @@ class Frame(Screen[None], inherit_bindings=False):
             self.focus_panel(self.home() if lost else self.panel_in_use)
 
     def panel_named(self, name: str) -> Panel:
-        """A panel by its name."""
         return self.query_one(f"#{name}", Panel)
 
     def update_footer(self) -> None:
-        """Shows the keys that matter now."""
         if self.is_mounted and not self.gone:
             situation = self.situation
             self.query_one(Footer).show(self.catalog.footer(situation))
             self.query_one(QuestionBar).answer_by(letters=self.catalog.answers_by_letter(situation))
 
     def say(self, text: str, *, error: bool = False) -> None:
-        """Tells the person something in passing."""
+        """Shows a notification."""
         self.notify(visible(text, 400), severity="error" if error else "information", markup=False)
 
-    # What has the keys
+    # Focus
 
     @property
     def in_line(self) -> bool:
-        """Whether the line has the keys."""
+        """Whether the prompt is focused."""
         return self.panel_in_use in self.catalog.lines
 
     def focus_panel(self, name: str) -> None:
-        """Gives a panel the keys, at once: the next key typed may be there already."""
+        """Focuses a panel immediately, as the next key may be queued already."""
         self._use(name)
         self.set_focus(self.prompt.input if self.in_line else self.panel_named(name))
         self.update_footer()
@@ -200,7 +194,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     @on(DescendantFocus)
     def _focus_moved(self) -> None:
-        # The event may be older than the focus is: keys come faster than it does.
+        # The event may be outdated: keys can move the focus before it arrives.
         holder = self.focused
         if isinstance(holder, Panel):
             self._use(next((name for name in self.panels if name == holder.name_of), self.panel_in_use))
@@ -209,11 +203,10 @@ class Frame(Screen[None], inherit_bindings=False):
         self.update_footer()
 
     def open_line(self, name: str, mode: Mode, value: str = "", about: str = "") -> None:
-        """Gives the line the keys, and a place where it had none.
+        """Shows and focuses the prompt under a name.
 
         Args:
-            name: What the line is called meanwhile.
-            value: What stands in it to begin with.
+            value: The initial text.
         """
         if not self.in_line:
             self.panel_before = self.panel_in_use
@@ -224,26 +217,26 @@ class Frame(Screen[None], inherit_bindings=False):
         self.focus_panel(name)
 
     def leave_line(self) -> None:
-        """Gives the keys back to where they came from."""
+        """Returns the focus to the panel that had it before."""
         self.focus_panel(self.panel_before)
         if self.line_passes:
             self.prompt.display = False
             self.lay_out()
 
-    # What a person does
+    # Keys and commands
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key means something here; if not it goes to the line that is being typed.
+        """Whether a key is handled here; otherwise it goes to the prompt.
 
-        Keys are looked at before any widget gets them. So what is typed fast after the key that opens the
-        line lands in the line, and never acts on the panel that had the keys a moment ago.
+        Keys are checked before any widget gets them, so letters typed quickly after the key that opens the
+        prompt go to the prompt, and never act on the previously focused panel.
         """
         if action != "press":
             return super().check_action(action, parameters)
         return self.catalog.means(str(parameters[0]), self.glance)
 
     async def action_press(self, key: str) -> None:
-        """A key of the catalogue was pressed: does what it means here, or says why not."""
+        """Performs the command of a key, or says why it is unavailable."""
         if self.in_line:
             await self._letters_arrived()
         situation = self.situation
@@ -252,18 +245,18 @@ class Frame(Screen[None], inherit_bindings=False):
             self.perform(command, situation)
 
     async def _letters_arrived(self) -> None:
-        """Waits until the line has what was typed before: a letter goes to its queue, a key is acted on."""
-        there = asyncio.Event()
-        if self.prompt.input.call_later(there.set):
-            with contextlib.suppress(TimeoutError):  # of a line that is taken down meanwhile
-                await asyncio.wait_for(there.wait(), LETTERS_S)
+        """Waits until the prompt has received the letters typed before this key."""
+        arrived = asyncio.Event()
+        if self.prompt.input.call_later(arrived.set):
+            with contextlib.suppress(TimeoutError):  # if the prompt is removed in the meantime
+                await asyncio.wait_for(arrived.wait(), LETTERS_S)
 
     def key_of(self, name: str) -> str:
-        """The key of one of its commands, as a person reads it."""
+        """The displayed key of a command."""
         return self.catalog[name].shown_keys[0]
 
     def perform(self, command: Command, situation: Situation) -> None:
-        """Does what a command says, or says why not."""
+        """Performs a command, or says why it is unavailable."""
         refusal = command.refusal(situation)
         if refusal:
             self.say(refusal)
@@ -271,11 +264,11 @@ class Frame(Screen[None], inherit_bindings=False):
             getattr(self, command.name)()
 
     def do(self, command: Command) -> None:
-        """Does a command that was chosen by name."""
+        """Performs a command chosen in the palette."""
         if self.in_line and not command.applies(self.situation):
             self.leave_line()
         situation = self.situation
         if command.applies(situation):
             self.perform(command, situation)
         else:
-            self.say("this belongs to another panel: " + ", ".join(sorted(command.panels)))
+            self.say("only available in: " + ", ".join(sorted(command.panels)))

@@ -1,4 +1,4 @@
-"""How a screen comes and goes, and what it has done off its thread."""
+"""Screens above the workbench: opening, closing, and background work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.timer import Timer
 from tui.kit.bridge import Burst, EventBridge
 from tui.kit.commands import Commanded
 from tui.kit.lanes import Lane
-from tui.kit.messages import EventsArrived, Said
+from tui.kit.messages import EventsArrived, Notice
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -24,38 +24,37 @@ Ask = TypeVar("Ask")
 Answer = TypeVar("Answer")
 
 LEAVE_S = 0.2
-"""How long leaving a screen waits for each of its lanes at most."""
+"""Maximum wait for each lane when a screen is closed."""
 COMMIT = 7
-"""Characters of a commit's name that are shown."""
+"""Characters shown of a commit hash."""
 
 
 def committed(commit: str, why: str) -> str:
-    """What became of a change in the history: its commit, or why there is none."""
+    """The commit of a change, or why there is none."""
     return f"commit {commit[:COMMIT]}" if commit else why or "not committed"
 
 
 @dataclass
-class Came(Message):
-    """Something came of work in the background; ``take`` hands it to the screen."""
+class Deliver(Message):
+    """Background work has a result; ``take`` passes it to the screen."""
 
     take: Callable[[], object]
 
     def can_replace(self, message: Message) -> bool:
-        """The same without values, twice in a row, is done once."""
-        return isinstance(message, Came) and self.take == message.take
+        return isinstance(message, Deliver) and self.take == message.take
 
 
 class FullScreen(Commanded):
-    """Adds to ``Commanded`` background work and news.
+    """A screen with background work and engine events.
 
-    What may block is done in lanes, which a screen makes with ``lane`` when it is made; keys never wait.
+    Blocking work runs in lanes, which a screen creates with ``lane`` in its constructor; keys never wait.
 
     Args:
-        used: What has the keys to begin with; the first panel when left out.
+        used: The panel focused first; the first one by default.
     """
 
     burst_s: ClassVar[float] = 0.2
-    """How long news may gather before the screen looks at it."""
+    """Seconds to collect events before the screen handles them."""
     line_passes = True
 
     def __init__(self, bench: Bench, used: str = "") -> None:
@@ -64,29 +63,29 @@ class FullScreen(Commanded):
         self._unsubscribe: Callable[[], None] | None = None
         self._burst: Timer | None = None
         self._lanes: list[Lane[Any, Any]] = []
-        self._leaving: list[Lane[Any, Any]] = []
+        self._stopped_on_close: list[Lane[Any, Any]] = []
 
-    # What a screen says of itself
+    # Defined by screens
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
-        """The screen as a command of the workbench opens it; one that begins with a selection takes it."""
+        """The screen as the workbench opens it, with the workbench's selection if it uses that."""
         return cls(bench)
 
     def begin(self) -> None:
-        """What is to be done once it is there."""
+        """Called once the screen is open."""
 
     def end(self) -> None:
-        """What is to be done when it is left, before its work ends."""
+        """Called when the screen is closed, before its lanes stop."""
 
     def heard(self, burst: Burst) -> None:
-        """Files, topics or settings are others than they were, or messages came in."""
+        """Handles engine events."""
 
     def patience(self) -> float:
-        """Seconds in which news may gather from now on."""
+        """Seconds to collect events from now on."""
         return self.burst_s
 
-    # Work in the background
+    # Background work
 
     def lane(
         self,
@@ -98,14 +97,14 @@ class FullScreen(Commanded):
         in_turn: bool = False,
         finish: bool = False,
     ) -> Lane[Ask, Answer]:
-        """A lane of its own for one kind of work.
+        """Creates a lane for one kind of work.
 
         Args:
-            then: Takes what was asked and what came of it, on the screen's thread.
-            refused: Takes why nothing did; the default says it in passing.
-            merge: Makes one piece of a waiting and a new one; the default keeps the newest.
-            in_turn: All that is asked is done, in order.
-            finish: What waits is still done when the screen is left: for what is written.
+            then: Receives request and result, on the screen's thread.
+            refused: Receives request and error; by default, the error is shown as a notification.
+            merge: Combines a waiting and a new request; by default, the newer one replaces the waiting one.
+            in_turn: Process every request, in order.
+            finish: Complete waiting requests even after the screen is closed; for writes.
         """
 
         def failed(asked: Ask, problem: str) -> None:
@@ -114,39 +113,38 @@ class FullScreen(Commanded):
             else:
                 self.tell(problem, error=True)
 
-        made: Lane[Ask, Answer] = Lane(work, partial(self.later, then), failed, merge, in_turn=in_turn)
-        self._lanes.append(made)
+        lane: Lane[Ask, Answer] = Lane(work, partial(self.later, then), failed, merge, in_turn=in_turn)
+        self._lanes.append(lane)
         if not finish:
-            self._leaving.append(made)
-        return made
+            self._stopped_on_close.append(lane)
+        return lane
 
     def later(self, take: Callable[..., object], *values: object) -> None:
-        """Has something called on the screen's thread, from any thread; not where it was left.
+        """Calls something on the screen's thread, unless the screen was closed; thread-safe.
 
-        Without values it is called once for all the times that it was asked for meanwhile.
+        Without values, repeated pending calls are merged into one.
         """
-        self._post(Came(partial(take, *values) if values else take))
+        self._post(Deliver(partial(take, *values) if values else take))
 
     def tell(self, text: str, *, error: bool = False) -> None:
-        """Tells the person something in passing, from any thread."""
-        self._post(Said(text, error=error))
+        """Shows a notification; thread-safe."""
+        self._post(Notice(text, error=error))
 
     def _post(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # the screen is gone: nothing is left to tell
+        with contextlib.suppress(RuntimeError):  # the screen is gone
             self.post_message(message)
 
-    @on(Came)
-    def _came(self, came: Came) -> None:
-        came.take()
+    @on(Deliver)
+    def _delivered(self, message: Deliver) -> None:
+        message.take()
 
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, error=said.error)
+    @on(Notice)
+    def _noticed(self, notice: Notice) -> None:
+        self.say(notice.text, error=notice.error)
 
-    # Coming and going
+    # Opening and closing
 
     def on_mount(self) -> None:
-        """Shows what is known, and begins to ask for the rest."""
         if self.line_passes:
             self.prompt.display = False
         self.lay_out()
@@ -157,22 +155,22 @@ class FullScreen(Commanded):
         self.begin()
 
     def on_unmount(self) -> None:
-        """Stops listening and reading. What is on its way into a file is still written."""
+        """Stops listening and reading; pending writes are completed."""
         self.end()
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
-        for lane in self._leaving:
+        for lane in self._stopped_on_close:
             lane.stop(LEAVE_S)
 
     @property
     def listening(self) -> bool:
-        """Whether the screen is still there to hear what is found."""
+        """Whether the screen is open and receives events."""
         return self._unsubscribe is not None
 
     @property
     def waiting(self) -> bool:
-        """Whether something is under way that will change the screen."""
+        """Whether pending work will change the screen."""
         return self._burst is not None or any(lane.busy for lane in self._lanes)
 
     @on(EventsArrived)

@@ -1,4 +1,4 @@
-"""The help page: what every key does here, and why some do nothing just now."""
+"""The help page: what each key does here, and why some are unavailable."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tui.render.roles import Roles
 
 _KEYS = 14
 Signs = Sequence[tuple[str, str]]
-"""Signs that a panel draws, and what each means."""
+"""Signs a panel draws, with their meanings."""
 
 
 def help_lines(catalog: Catalog, situation: Situation, signs: Signs, width: int, roles: Roles) -> list[Row]:
-    """Draws the help for what is focused; everything in it comes from the commands themselves."""
+    """Draws the help for the focused panel, generated from the commands."""
     titles: dict[Scope, str] = {
         "panel": f"in {situation.panel}",
         "screen": "on this screen",
@@ -42,7 +42,6 @@ def _command(command: Command, situation: Situation, width: int, roles: Roles) -
 
 
 def _signs(signs: Signs, width: int, roles: Roles) -> list[Row]:
-    """What the signs of the panel mean."""
     lines: list[Row] = []
     for sign, words in signs:
         first, *rest = wrap([(words, roles.muted)], width, indent=5, first=5)

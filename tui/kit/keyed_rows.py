@@ -1,8 +1,8 @@
-"""A list whose items change while each stays the same thing: a task that is done, a cache that runs out."""
+"""A list whose items can change but keep their identity, such as a task that gets done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from tui.kit.rows import Item, RowList
@@ -10,35 +10,50 @@ from tui.render.draw import Row
 from tui.render.roles import Roles
 
 Note = Callable[[int, Roles], list[Row]]
-"""Draws what stands where there are no rows, for a width."""
+"""Draws the text for an empty list at a width."""
 
 
 class KeyedRows(RowList[Item]):
-    """Knows its items by a key (``key``), so that the selection stays with a thing whatever became of it."""
+    """Identifies items by ``key``, so the selection stays on an item when it changes."""
 
     aligned: ClassVar[bool] = False
-    """Whether how a row looks depends on all of them: columns as wide as the longest name."""
+    """Whether a row depends on all items, such as for column widths."""
 
     _note: Note | None = None
     _about: object = None
     _afresh = False
 
     def key(self, item: Item) -> object:
-        """What stays of an item when it changes."""
-        raise AssertionError(f"{type(self).__name__} names no key")
+        """The identity of an item."""
+        raise NotImplementedError
+
+    def searchable(self, item: Item) -> Iterable[str]:
+        """The texts that a filter searches."""
+        return ()
+
+    def finds(self, item: Item, query: str) -> bool:
+        query = query.casefold()
+        return any(query in text.casefold() for text in self.searchable(item))
+
+    @property
+    def filter_label(self) -> str:
+        """``/words  3 of 12``; empty without a filter."""
+        if not self.query_text:
+            return ""
+        return f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}"
 
     def select_key(self, key: object) -> None:
-        """Selects a thing, where it is in view."""
+        """Selects an item if it is listed."""
         at = self.index_of(key)
         if at >= 0:
             self.select(at, by_hand=False)
 
     def index_of(self, key: object) -> int:
-        """The row of a thing; -1 where it is in none."""
+        """The row of an item; -1 if it is not listed."""
         return next((at for at in range(self.row_count) if self.key(self.item_at(at)) == key), -1)
 
     def same_things(self, items: Sequence[Item]) -> bool:
-        """Whether these are the things that are listed now, in the same order."""
+        """Whether these are the items listed now, in the same order."""
         return len(items) == len(self.items) and all(
             old is new or self.key(old) == self.key(new) for old, new in zip(self.items, items, strict=True)
         )
@@ -46,12 +61,12 @@ class KeyedRows(RowList[Item]):
     def show_items(
         self, items: Sequence[Item], note: Note | None = None, about: object = None, *, afresh: bool = False
     ) -> None:
-        """Shows another state; of the same things only the rows that differ are drawn.
+        """Shows items; if they are the same ones, redraws only the rows that changed.
 
         Args:
-            note: Draws what stands where there are none; not needed where ``empty`` does.
-            about: What ``note`` depends on, so that it is drawn again when that changes.
-            afresh: It is another list altogether, which begins with its first row.
+            note: Draws the text for an empty list, unless ``empty`` is overridden.
+            about: What ``note`` depends on; a change redraws it.
+            afresh: It is an unrelated list, shown from its first row.
         """
         if about != self._about and not self.row_count:
             self.refresh()
@@ -70,15 +85,13 @@ class KeyedRows(RowList[Item]):
         self.summarise()
 
     def empty(self, width: int) -> list[Row]:
-        """What the note says."""
         return self._note(width, self.roles) if self._note is not None else []
 
     def _grown(self, items: Sequence[Item]) -> bool:
-        """A row in the middle may be another, so this list never only grows."""
-        return False
+        return False  # a row in the middle may have changed
 
     def _index_of(self, item: Item | None) -> int:
-        """Where a thing is now, else what is in its place."""
+        """The row of the same item, or else the same row."""
         size = self.row_count
         if item is None or not size or self._afresh:
             return 0 if size else -1

@@ -1,4 +1,4 @@
-"""Background work that never piles up: one piece under way, and at most one waiting."""
+"""Background work that does not pile up: one request in progress, and usually at most one waiting."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ Answer = TypeVar("Answer")
 
 
 class Lane(Generic[Ask, Answer]):
-    """Does one thing at a time on its own thread. What is asked meanwhile is merged into one next piece,
-    or waits its turn.
+    """Processes one request at a time on its own thread; requests made meanwhile are merged or queued.
 
-    The thread is a daemon: leaving the workbench never waits for a model or a disk. ``deliver`` and
+    The thread is a daemon, so exiting the workbench never waits for a model or a disk. ``deliver`` and
     ``refuse`` are called on that thread and must only post messages.
 
     Args:
-        deliver: Gets the question and the answer; left out when a newer question came meanwhile and
-            ``merge`` is the default.
-        refuse: Gets the question and the error, where the work fails as engines may.
-        merge: Makes one piece of a waiting and a new one; the default keeps the newest.
-        in_turn: All that is asked is done, in order.
+        deliver: Receives request and result; with the default ``merge``, only if no newer request came.
+        refuse: Receives request and error, for the errors engines raise.
+        merge: Combines a waiting and a new request; by default, the newer one replaces the waiting one.
+        in_turn: Process every request, in order.
     """
 
     def __init__(
@@ -48,12 +46,11 @@ class Lane(Generic[Ask, Answer]):
 
     @property
     def busy(self) -> bool:
-        """Whether something is under way or waiting."""
         with self._lock:
             return self._running
 
     def ask(self, question: Ask) -> None:
-        """Asks for a piece of work and returns at once."""
+        """Submits a request and returns immediately."""
         with self._lock:
             if self._waiting and self._merge is not None:
                 question = self._merge(self._waiting[0], question)
@@ -65,12 +62,12 @@ class Lane(Generic[Ask, Answer]):
             self._thread.start()
 
     def drop(self) -> None:
-        """Forgets what waits; the answer to what is under way is still delivered."""
+        """Drops waiting requests; the current one is still delivered."""
         with self._lock:
             self._waiting = []
 
     def stop(self, deadline_s: float) -> None:
-        """Forgets what waits and gives what is under way a moment to end."""
+        """Drops waiting requests and gives the current one a moment to end."""
         self.drop()
         thread = self._thread
         if thread is not None:
@@ -90,7 +87,7 @@ class Lane(Generic[Ask, Answer]):
                 self._do(taken[0])
             done = True
         finally:
-            if not done:  # the work failed in an unforeseen way; the next question starts afresh
+            if not done:  # unexpected error; the next request starts a new thread
                 with self._lock:
                     self._running = False
 

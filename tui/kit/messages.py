@@ -1,4 +1,4 @@
-"""What background work tells the screen: finished values; the screen's handlers own the state."""
+"""Messages from background work to the screen."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from engine.live.feed import FeedEntry
 
 
 class EventsArrived(Message):
-    """The engine published something; more may follow within moments."""
+    """The engine published an event; more may follow shortly."""
 
     def can_replace(self, message: Message) -> bool:
-        """One is enough."""
         return isinstance(message, EventsArrived)
 
 
 class NextTheme(Message):
-    """The person wants the next theme; the application has them."""
+    """The user wants the next theme."""
 
 
 @dataclass
 class PartsRead(Message):
-    """A part of the workspace was read again; the others are ``None``."""
+    """Parts of the workspace were read; the others are ``None``."""
 
     feed: list[FeedEntry] | None = None
     digest: DigestView | None = None
@@ -37,7 +36,7 @@ class PartsRead(Message):
 
 @dataclass
 class TraceRead(Message):
-    """What activation and the compiler made of a message of the feed."""
+    """The trace and prompt of a message in the feed."""
 
     key: str
     trace: Trace | None
@@ -47,7 +46,7 @@ class TraceRead(Message):
 
 @dataclass
 class Tried(Message):
-    """What they would make of a message that was typed."""
+    """The trace and prompt of a typed message."""
 
     text: str
     trace: Trace | None
@@ -57,18 +56,18 @@ class Tried(Message):
 
 @dataclass
 class CommandRan(Message):
-    """A command line ran; ``failed`` when ``output`` is the reason."""
+    """A command line ended; ``failed`` if ``output`` is an error."""
 
     line: str
     output: str
     run: threading.Event
-    """What would have stopped it, as ``Conductor.run`` returned it."""
+    """Its stop event, as ``Conductor.run`` returned it."""
     failed: bool = False
 
 
 @dataclass
-class Said(Message):
-    """Something small was done, or could not be: one line for the person."""
+class Notice(Message):
+    """A one-line notification."""
 
     text: str
     error: bool = False

@@ -1,4 +1,4 @@
-"""A page over the workbench: help, an explanation in full, a command's output. esc closes it."""
+"""A page over a screen: help, a full explanation, a command's output."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ CLOSING = ("escape", "q", "enter", "question_mark")
 
 
 class Offer(NamedTuple):
-    """What a page shows before it is done."""
+    """An action a page offers after its preview."""
 
     words: str
-    """What the key does, behind it."""
+    """The label behind the key, such as ``writes it``."""
     do: Callable[[], object]
 
 
 class PagePanel(LinesPanel):
-    """The page itself."""
-
     name_of = "feed"
 
     def __init__(self, title: str, build: Builder, keys: str = KEYS) -> None:
@@ -44,7 +42,6 @@ class PagePanel(LinesPanel):
         self.set_frame(self._title, self._keys)
 
     def turn_to(self, title: str, build: Builder, keys: str = KEYS) -> None:
-        """Shows something else."""
         self._title, self._build, self._keys = title, build, keys
         self.set_frame(title, keys)
         self.changed()
@@ -58,10 +55,9 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
     """Shows lines until it is closed.
 
     Args:
-        title: Plain text for the frame.
-        full: Takes nearly the whole screen instead of what a page of text needs.
-        keys: What its frame says of the keys.
-        offer: What a key of its own does, and closes it.
+        full: Use nearly the whole screen instead of fitting the text.
+        keys: Key hints for the frame.
+        offer: An action on a key of its own, which also closes the page.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,19 +88,15 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         yield self.panel
 
     def action_move(self, motion: str) -> None:
-        """Scrolls."""
         self.panel.move(Motion[motion])
 
     def action_close(self) -> None:
-        """Back to the workbench."""
         self.dismiss(None)
 
     def action_accept(self) -> None:
-        """Does what the page offers."""
         if self.offer is not None:
             self.dismiss(None)
             self.offer.do()
 
     def action_copy(self) -> None:
-        """Copies the whole page."""
         self.notify(clipboard.copied(self.app, self.panel.selected_text()), markup=False)

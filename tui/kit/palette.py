@@ -1,4 +1,4 @@
-"""The palette's list: the same commands as keys and help."""
+"""The command palette."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tui.kit.commands import Commanded
 
 
 class CommandPalette(Provider):
-    """Every action a person may search for, with its key, and the reason where it cannot be done now."""
+    """Lists all commands with their keys, and the reason for those unavailable."""
 
     async def discover(self) -> Hits:
-        """All of them, in the order of the help."""
+        """All commands, in the order of the help, unavailable ones last."""
         screen = self.screen
         if isinstance(screen, Commanded):
             situation = screen.situation
@@ -26,7 +26,7 @@ class CommandPalette(Provider):
                 yield DiscoveryHit(Content(text), partial(screen.do, command), text=text, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """Those whose title is like what was typed."""
+        """Commands whose title matches the query."""
         screen = self.screen
         if not isinstance(screen, Commanded):
             return
@@ -45,7 +45,7 @@ class CommandPalette(Provider):
 
 
 def _offered(command: Command, situation: Situation) -> bool:
-    """What answers or discards is offered only while it can; everything else always, with its reason."""
+    """Temporary commands are listed only while they apply, all others always."""
     return command.applies(situation) or command.when is None
 
 
@@ -55,7 +55,6 @@ def _help(screen: Commanded, command: Command, situation: Situation) -> str:
 
 
 def _reason(screen: Commanded, command: Command, situation: Situation) -> str:
-    """Why it cannot be done now; empty when it can."""
     if not command.applies(situation) and not screen.in_line:
-        return "it belongs to another panel: " + ", ".join(sorted(command.panels))
+        return "only available in: " + ", ".join(sorted(command.panels))
     return command.refusal(situation)

@@ -1,4 +1,4 @@
-"""What all panels share: a frame with a number and a title, the keys' movements, and the Line API."""
+"""The base of all panels: a frame with number and title, cursor movement, and line rendering."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from tui.render.safe import visible
 
 
 class Motion(Enum):
-    """A movement inside a panel."""
-
     UP = "up"
     DOWN = "down"
     FIRST = "first"
@@ -37,11 +35,11 @@ KEYS_OF: dict[Motion, tuple[str, ...]] = {
     Motion.FIRST: ("g", "home"),
     Motion.LAST: ("G", "end"),
 }
-"""The keys of each movement, as textual spells them."""
+"""Textual key names of each movement."""
 
 
 def moved(motion: Motion, at: int, last: int, half: int) -> int:
-    """Where a movement leads from ``at``, which may be beyond either end; ``half`` is half a page."""
+    """The target of a movement from ``at``, possibly out of range; ``half`` is half a page."""
     return {
         Motion.UP: at - 1,
         Motion.DOWN: at + 1,
@@ -53,40 +51,34 @@ def moved(motion: Motion, at: int, last: int, half: int) -> int:
 
 
 class Panel(ScrollView, can_focus=True, inherit_bindings=False):
-    """A framed area that draws itself line by line.
-
-    Keys are not bound here: the screen knows what each means and calls ``move``.
-    """
+    """A framed area drawn line by line. It binds no keys; the screen handles them and calls ``move``."""
 
     name_of: ClassVar[str]
     number: ClassVar[str] = ""
     words: ClassVar[str] = ""
     signs: ClassVar[Sequence[tuple[str, str]]] = ()
-    """The signs it draws, and what each means: the end of its help."""
+    """The signs it draws, with their meanings for the help page."""
     _under: RichStyle | None = None
     _frame: tuple[str, str, bool] = ("", "", False)
     _framed: tuple[str, str, bool, int] | None = None
 
     @property
     def roles(self) -> Roles:
-        """The styles of the theme in use."""
         return Roles.of(self.app.theme_variables, coloured=self.coloured)
 
     @property
     def coloured(self) -> bool:
-        """Whether colours may be used."""
         return not self.app.no_color
 
     def on_mount(self) -> None:
-        """Draws the title."""
         self.first_frame()
 
     def first_frame(self) -> None:
-        """Writes the frame before there is anything to show."""
+        """Sets the initial frame."""
         self.set_frame()
 
     def set_frame(self, beside: str = "", below: str = "", *, error: bool = False) -> None:
-        """Writes the frame: number and title, what stands beside them and at the lower edge; plain text."""
+        """Sets the frame: number and title, the text next to them, and the text at the lower edge."""
         rest = self.rest()
         self._frame = (beside, below, error)
         if self._framed == (beside, below, error, rest):
@@ -107,14 +99,14 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
         self.border_subtitle = label if label.plain else None
 
     def summarise(self) -> None:
-        """Writes counts and states into the frame after content, selection or size changed."""
+        """Updates the frame after content, selection or size changed."""
 
     def rest(self) -> int:
-        """How many lines are below what is in view, where the frame should say so."""
+        """The number of lines below the visible ones, if the frame should show it."""
         return 0
 
     def refresh_different(self, before: Sequence[Row], after: Sequence[Row], top: int = 0) -> None:
-        """Draws only the lines that are not what they were; over a slow line that is what counts."""
+        """Redraws only the changed lines, which matters on slow connections."""
         width, height = self.size
         for y in range(height):
             old = before[y + top].pieces if y + top < len(before) else None
@@ -123,47 +115,46 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
                 self.refresh(Region(0, y, width, 1))
 
     def move(self, motion: Motion) -> None:
-        """Scrolls; panels with a selection move that instead."""
+        """Scrolls; panels with a selection move it instead."""
         half = max(1, self.size.height // 2)
         target = moved(motion, self.scroll_offset.y, self.virtual_size.height, half)
         self.scroll_to(y=target, animate=False, force=True)
 
     def selected_text(self) -> str:
-        """What a copy of the selection puts on the clipboard."""
+        """The text to copy to the clipboard."""
         return ""
 
     @property
     def row_count(self) -> int:
-        """Rows that can be chosen, 1 for a panel without rows; 0 when there is nothing to see."""
+        """The number of selectable rows; for panels without rows, 1, or 0 if empty."""
         return 1
 
     @property
     def under(self) -> RichStyle:
-        """The style beneath every line."""
+        """The base style of every line."""
         if self._under is None:
             self._under = self.rich_style
         return self._under
 
     def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
         super().notify_style_update()
         self._under = None
 
 
 class LinesPanel(Panel):
-    """A panel whose lines are drawn all at once and scrolled: for content of a few hundred lines."""
+    """A scrollable panel that draws all its lines at once; for a few hundred lines."""
 
     lit = -1
-    """The line with the selection under it, as ``draw`` last found it."""
+    """The highlighted line, set by ``draw``."""
     _lines: list[Row] | None = None
     _drawn_for: tuple[int, int] = (0, 0)
 
     def draw(self, width: int, height: int) -> list[Row]:
-        """The whole content for a width; ``height`` is what can be seen of it."""
+        """The whole content for a width; ``height`` is the visible part."""
         return []
 
     def changed(self) -> None:
-        """The content changed: draws the lines that are different."""
+        """Redraws the lines that changed."""
         before, self._lines = self._lines, None
         if self.is_mounted and self.size.width:
             if before is None or self._drawn_for != (self.size.width, self.size.height):
@@ -173,7 +164,7 @@ class LinesPanel(Panel):
             self._fit()
 
     def lines(self) -> list[Row]:
-        """The lines as drawn for the present size."""
+        """The lines drawn for the current size."""
         size = (self.size.width, self.size.height)
         if self._lines is None or self._drawn_for != size:
             self._lines = self.draw(*size)
@@ -181,13 +172,11 @@ class LinesPanel(Panel):
         return self._lines
 
     def rest(self) -> int:
-        """The lines that scrolling down would show."""
         if not self.size.height:
             return 0
         return max(0, self.virtual_size.height - self.scroll_offset.y - self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Says how much is left below."""
         super().watch_scroll_y(old_value, new_value)
         self._reframe()
 
@@ -201,19 +190,16 @@ class LinesPanel(Panel):
             self._reframe()
 
     def on_resize(self) -> None:
-        """A new size needs new lines."""
         self._lines = None
         self._fit()
         self.summarise()
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
         super().notify_style_update()
         self._lines = None
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in view."""
         lines = self.lines()
         at = y + self.scroll_offset.y
         width = self.size.width
@@ -222,5 +208,4 @@ class LinesPanel(Panel):
         return lines[at].strip(width, self.under + self.roles.selection if at == self.lit else self.under)
 
     def selected_text(self) -> str:
-        """The whole content."""
         return "\n".join(row.text.rstrip() for row in self.lines())

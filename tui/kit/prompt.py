@@ -1,4 +1,4 @@
-"""Where a person types: a message of several lines to try, or a line: words to filter by, a command."""
+"""The prompt: a multi-line message to try, or a single line such as a filter or a command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HISTORY = 200
 
 
 class _Words(NamedTuple):
-    """What a mode says: in the frame, before the input, in an empty input, and below while typed in."""
+    """A mode's texts: frame title, sign before the input, placeholder, and keys while focused."""
 
     title: str
     sign: str
@@ -53,74 +53,71 @@ _MODES: dict[Mode, _Words] = {
     ),
     "filter": _Words("filter", "/", "words to look for", "enter keeps it · esc shows all"),
     "command": _Words(
-        "command line", ":", "trace TEXT · topics check · doctor · search QUERY", "enter runs it · esc leaves"
+        "command line", ":", "trace TEXT · topics check · doctor · search QUERY",
+        "enter runs it · esc cancels",
     ),
-    "write": _Words("write", "▸", "a file below scratch/", "enter writes it · esc leaves"),
+    "write": _Words("write", "▸", "a file in scratch/", "enter writes it · esc cancels"),
     "search": _Words(
-        "search", "/", "words, names, numbers or whole sentences", "enter goes to the results · esc leaves"
+        "search", "/", "words, names, numbers or whole sentences", "enter goes to the results · esc cancels"
     ),
     "preset": _Words(
-        "add to preset", "+", "its name; a new name makes a new preset", "enter adds it · esc leaves"
+        "add to preset", "+", "its name; a new name creates a preset", "enter adds it · esc cancels"
     ),
     "number": _Words(
-        "type the number", "#", "how many conversations go to the trash", "enter moves them · esc keeps them"
+        "type", "#", "the number of conversations", "enter moves them · esc keeps them"
     ),
     "when": _Words(
-        "when was it learned:", "?", "a name, a number, a few words as they stood",
-        "enter goes to the commit and line · esc leaves",
+        "find when this was learned:", "?", "a name, a number, or a few words",
+        "enter goes to the commit and line · esc cancels",
     ),
     "snapshot": _Words(
-        "snapshot of", "⚑", "its name; before/NAME for one before a great change",
-        "enter names it for good · esc leaves",
+        "snapshot of", "⚑", "its name; before/NAME for one before a major change",
+        "enter creates it · esc cancels",
     ),
     "reword": _Words(
-        "accept as you word it:", "▸", "one line, as it is to stand in the file",
-        "enter accepts it so · esc leaves it waiting",
+        "accept with your wording:", "▸", "one line, as it will appear in the file",
+        "enter accepts it · esc leaves it pending",
     ),
     "wording": _Words(
-        "the rule in your words:", "▸", "one line, as it is to stand in prompts",
-        "enter puts it in force · esc leaves all as it is",
+        "your rule:", "▸", "one line, as it will appear in prompts",
+        "enter puts it in force · esc cancels",
     ),
     "often": _Words(
-        "accept what you said in so many sessions or more:", "≥", "a number",
-        "enter accepts them · esc leaves all as it is",
+        "accept rules stated in at least this many sessions:", "≥", "a number",
+        "enter accepts them · esc cancels",
     ),
     "export": _Words(
-        "export accepted rules to:", "▸", "CLAUDE.md or AGENTS.md of a project, or ~/.claude/CLAUDE.md",
-        "enter shows what changes in it · esc leaves",
+        "export accepted rules to:", "▸", "a project's CLAUDE.md or AGENTS.md, or ~/.claude/CLAUDE.md",
+        "enter shows a preview · esc cancels",
     ),
     "where": _Words(
-        "where alone the rule holds:", "▸", "project=gauges agent=codex tool=Bash path=tests/,*.tsx",
-        "enter has it hold there · nothing typed means everywhere · esc leaves",
+        "where the rule applies:", "▸", "project=gauges agent=codex tool=Bash path=tests/,*.tsx",
+        "enter saves it · empty means everywhere · esc cancels",
     ),
     "pattern": _Words(
-        "what breaks it:", "▸", "a regular expression, such as \\bTODO\\b",
-        "enter shows what watches for it · esc leaves",
+        "pattern of a violation:", "▸", "a regular expression, such as \\bTODO\\b",
+        "enter shows a preview · esc cancels",
     ),
     "days": _Words(
-        "rules that nobody needed for so many days:", "▸", "a number", "enter shows them · esc leaves"
+        "rules unused for this many days:", "▸", "a number", "enter shows them · esc cancels"
     ),
 }  # fmt: skip
 
 
 class PromptLine(Horizontal):
-    """The line, in one of its modes. What was typed in a mode is there again when it comes back."""
+    """The prompt in one of its modes; each mode has its own input history."""
 
-    class Edited(Message):
+    class _Typed(Message):
+        def __init__(self, mode: Mode, value: str) -> None:
+            super().__init__()
+            self.mode = mode
+            self.value = value
+
+    class Edited(_Typed):
         """The text changed."""
 
-        def __init__(self, mode: Mode, value: str) -> None:
-            super().__init__()
-            self.mode = mode
-            self.value = value
-
-    class Entered(Message):
+    class Entered(_Typed):
         """Enter was pressed."""
-
-        def __init__(self, mode: Mode, value: str) -> None:
-            super().__init__()
-            self.mode = mode
-            self.value = value
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -131,30 +128,28 @@ class PromptLine(Horizontal):
         self._reminder: Content | None = None
 
     def compose(self) -> ComposeResult:
-        """A sign, and an input for several lines and one for one; a mode uses one of them."""
+        """A sign, and a multi-line and a single-line input, of which a mode uses one."""
         yield Static(id="prompt-sign", markup=False)
         yield Composer(id="prompt-composer", compact=True, highlight_cursor_line=False)
         yield LineInput(id="prompt-input", compact=True, select_on_focus=False)
 
     def on_mount(self) -> None:
-        """Shows the mode it starts in."""
         self.enter_mode("try")
 
     @property
     def input(self) -> Composer | LineInput:
-        """The input of the mode."""
+        """The input the current mode uses."""
         return self.query_one(Composer) if self.mode == "try" else self.line
 
     @property
     def line(self) -> LineInput:
-        """The input of one line."""
         return self.query_one(LineInput)
 
     def enter_mode(self, mode: Mode, *, value: str = "", about: str = "") -> None:
-        """Becomes a line of another kind.
+        """Switches the mode.
 
         Args:
-            about: What it is about, e.g. the panel that is filtered.
+            about: What the input applies to, such as the panel being filtered.
         """
         self.mode = mode
         self._at = len(self._history[mode])
@@ -169,13 +164,10 @@ class PromptLine(Horizontal):
         self._hint()
 
     def tell(self, about: str) -> None:
-        """Says in the frame what the line is about."""
         self.border_title = Content(f"{_MODES[self.mode].title} {visible(about)}".rstrip())
 
     def remind(self, reminder: str, key: str) -> None:
-        """Says at its lower edge, while nobody types, what else there is to do, and by which key; empty for
-        nothing.
-        """
+        """Shows a reminder and its key at the lower edge while the input is not focused; empty for none."""
         pieces = ((f"{key} ", "$accent"), (visible(reminder), "$muted"))
         found = Content.assemble(*pieces) if reminder else None
         if found != self._reminder:
@@ -187,22 +179,19 @@ class PromptLine(Horizontal):
         self.border_subtitle = Content(_MODES[self.mode].below) if has_focus else self._reminder
 
     def on_descendant_focus(self) -> None:
-        """Says what enter and esc do."""
         self._hint()
 
     def on_descendant_blur(self) -> None:
-        """Is quiet again."""
         self._hint()
 
     def on_key(self, event: Key) -> None:
-        """Up and down in a line go through what was entered before."""
+        """Browses the input history with up and down in a single line."""
         if event.key in ("up", "down") and self.input is self.line:
             event.stop()
             self._recall(-1 if event.key == "up" else 1)
 
     @on(Composer.Beyond)
     def _beyond(self, beyond: Composer.Beyond) -> None:
-        """So do they at the ends of a message."""
         beyond.stop()
         self._recall(beyond.step)
 
@@ -235,7 +224,7 @@ class PromptLine(Horizontal):
         self.post_message(self.Entered(self.mode, value))
 
     def remember(self, value: str) -> None:
-        """Keeps what was entered for the keys that go through it."""
+        """Adds to the input history of the mode."""
         history = self._history[self.mode]
         if value.strip() and (not history or history[-1] != value):
             history.append(value)

@@ -1,4 +1,4 @@
-"""The gate's questions: one in view, counted down, answered with y or n."""
+"""The gate's questions: one shown at a time with a countdown, answered with y or n."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tui.kit.clock import Clock
 
 
 class Questions:
-    """The open questions of one workbench, oldest first.
+    """The open questions of a workbench, oldest first.
 
     Args:
-        screen: The workbench; they are shown on it and on the screens over it.
-        answer: Takes a question's id and the person's answer.
-        changed: Called when another question is in view, or none.
+        screen: The workbench; questions are shown on it and on the screens above it.
+        answer: Receives a question's id and the answer.
+        changed: Called when the question shown changes.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class Questions:
         self.open: list[GateAsked] = []
 
     def heard(self, asked: Sequence[GateAsked], closed: Set[str]) -> None:
-        """Takes in what the engine said: new questions, and those that are settled."""
+        """Adds new questions and removes closed ones."""
         still = [each for each in self.open if each.question_id not in closed]
         if asked or len(still) != len(self.open):
             self._set([*still, *asked])
 
     def answer(self, yes: bool) -> None:
-        """Answers the question in view, unless it came up so lately that the key meant something else."""
+        """Answers the question shown, unless it appeared so recently that the key was not meant for it."""
         if self.open and self._clock.monotonic() - self._shown_at >= self._clock.grace_s:
             asked, *others = self.open
             self._answer(asked.question_id, yes)
@@ -65,7 +65,7 @@ class Questions:
         return asked.deadline_s - (self._clock.now() - asked.at).total_seconds()
 
     def show(self) -> None:
-        """Shows the oldest question wherever there is a bar for it."""
+        """Shows the oldest question on all screens."""
         asked = self.open[0] if self.open else None
         left = self._left(asked) if asked is not None else 0.0
         for bar in bars(self._screen, QuestionBar):

@@ -1,4 +1,4 @@
-"""A list of any length with a selection: only the rows in view are ever drawn, and drawn once."""
+"""A list of any length with a selection; only visible rows are drawn, and cached."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CACHED_ROWS = 2048
 
 
 class RowList(Panel, Generic[Item]):
-    """A panel of rows over the Line API; 100,000 of them cost what a screenful costs.
+    """A panel of rows; 100,000 rows cost as much as a screenful.
 
-    Subclasses say how a row looks (``row``), what a filter finds (``finds``) and what stands where there
-    are no rows (``empty``). Items must be hashable: they are the key of the row cache.
+    Subclasses define how a row looks (``row``), what a filter matches (``finds``) and the text for an empty
+    list (``empty``). Items must be hashable, as they are keys of the row cache.
     """
 
     always_lit: ClassVar[bool] = False
-    """Whether the selection is shown without the focus: where other panels depend on it."""
+    """Whether the selection is shown without the focus, because other panels depend on it."""
 
     class Moved(Message):
-        """The selection moved; ``by_hand`` tells a key from new content."""
+        """The selection moved, by a key if ``by_hand``, or else by new content."""
 
         def __init__(self, panel: Panel, by_hand: bool) -> None:
             super().__init__()
@@ -50,41 +50,40 @@ class RowList(Panel, Generic[Item]):
 
     @property
     def tall(self) -> int:
-        """Lines that an item takes."""
+        """Lines per item."""
         return 1
 
     def row(self, item: Item, width: int, chosen: bool) -> Row:
         """One row, without the selection mark."""
-        raise AssertionError(f"{type(self).__name__} draws no rows")
+        raise NotImplementedError
 
     def rows(self, item: Item, width: int, chosen: bool) -> list[Row]:
-        """The lines of an item, as many as ``tall`` says, without the selection mark."""
+        """The ``tall`` lines of an item, without the selection mark."""
         return [self.row(item, width, chosen)]
 
     def finds(self, item: Item, query: str) -> bool:
-        """Whether the filter keeps an item."""
+        """Whether an item matches the filter."""
         return True
 
     def empty(self, width: int) -> list[Row]:
-        """What stands where there are no rows."""
+        """The text for an empty list."""
         return []
 
     @property
     def row_count(self) -> int:
-        """Rows after filtering."""
+        """The number of rows after filtering."""
         return len(self.items) if self._found is None else len(self._found)
 
     @property
     def selected(self) -> Item | None:
-        """The selected item, ``None`` in an empty list."""
         return self._item(self.cursor) if 0 <= self.cursor < self.row_count else None
 
     def item_at(self, row: int) -> Item:
-        """The item in a row, counted from 0 after filtering."""
+        """The item at a row, from 0, after filtering."""
         return self._item(row)
 
     def show(self, items: Sequence[Item]) -> None:
-        """Replaces the content; what was selected stays selected where it is still there."""
+        """Replaces the items; keeps the selection if the item still exists."""
         if items == self.items and items:
             return
         before, in_view = self.selected, self._in_view()
@@ -97,10 +96,10 @@ class RowList(Panel, Generic[Item]):
         self._settle(before, unseen=self._in_view() == in_view)
 
     def taken(self, start: int) -> None:
-        """The content was replaced; the items before ``start`` are all the old ones, unmoved."""
+        """The items were replaced; those before ``start`` are unchanged."""
 
     def filter(self, query: str) -> None:
-        """Keeps only the rows that hold the words; an empty query shows all."""
+        """Shows only matching rows; an empty query shows all."""
         if query == self.query_text:
             return
         before = self.selected
@@ -109,7 +108,7 @@ class RowList(Panel, Generic[Item]):
         self._settle(before)
 
     def select(self, index: int, *, by_hand: bool = True) -> None:
-        """Moves the selection to a row and brings it into view."""
+        """Selects a row and scrolls to it."""
         index = max(0, min(index, self.row_count - 1)) if self.row_count else -1
         before, self.cursor = self.cursor, index
         self.reveal()
@@ -121,29 +120,27 @@ class RowList(Panel, Generic[Item]):
             self.post_message(self.Moved(self, by_hand))
 
     def move(self, motion: Motion) -> None:
-        """Moves the selection."""
         half = max(1, self.size.height // self.tall // 2)
         self.select(moved(motion, self.cursor, self.row_count - 1, half))
 
     def refresh_row(self, row: int) -> None:
-        """Draws an item anew."""
         for line in range(row * self.tall, (row + 1) * self.tall):
             self.refresh_line(line)
 
     def _grown(self, items: Sequence[Item]) -> bool:
-        """Whether the new content is the old one with more behind it."""
-        # Lists compare identical items without asking them, which a long feed depends on.
+        """Whether the new items are the old ones with more appended."""
+        # Comparing lists is fast for identical items, which long feeds rely on.
         before = len(self.items)
         return before <= len(items) and list(items[:before]) == list(self.items)
 
     def _in_view(self) -> tuple[int, list[Item]]:
-        """The selected row, and the items that are drawn."""
+        """The selected row and the visible items."""
         top, tall = self.scroll_offset.y, self.tall
         rows = range(top // tall, min(-(-(top + self.size.height) // tall), self.row_count))
         return self.cursor, [self._item(row) for row in rows]
 
     def _fit(self) -> None:
-        # A whole number of items stands above the last one where it is at the lower edge.
+        # Pads the height so that scrolling to the end shows only complete items.
         over = self.size.height % self.tall
         self.virtual_size = Size(self.size.width, self.row_count * self.tall + over)
 
@@ -158,7 +155,7 @@ class RowList(Panel, Generic[Item]):
             self.post_message(self.Moved(self, False))
 
     def _index_of(self, item: Item | None) -> int:
-        """Where an item is now; the nearest row to the old place when it is gone."""
+        """The row of an item; if it is gone, the row nearest to its old place."""
         size = self.row_count
         if item is None or not size:
             return size - 1
@@ -171,7 +168,7 @@ class RowList(Panel, Generic[Item]):
         return self.items[row if self._found is None else self._found[row]]
 
     def reveal(self) -> None:
-        """Brings the selection into view."""
+        """Scrolls to the selection."""
         height, tall = self.size.height, self.tall
         if not height or self.cursor < 0:
             return
@@ -182,7 +179,6 @@ class RowList(Panel, Generic[Item]):
             self.scroll_to(y=-(-(bottom - height) // tall) * tall, animate=False, force=True)
 
     def on_resize(self) -> None:
-        """Another width needs other rows; another height must still show the selection."""
         self._cache.clear()
         self._fit()
         self.reveal()
@@ -190,24 +186,22 @@ class RowList(Panel, Generic[Item]):
         self.refresh()
 
     def forget_drawn(self) -> None:
-        """Rows look different from now on."""
+        """Redraws all rows."""
         self._cache.clear()
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
         super().notify_style_update()
         self._cache.clear()
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects, where there is a mouse."""
         offset = event.get_content_offset(self)
         row = (offset.y + self.scroll_offset.y) // self.tall if offset is not None else self.row_count
         if row < self.row_count:
             self.select(row)
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in view, from the cache where it was drawn before."""
+        """Draws one visible line, using the cache."""
         width = self.size.width
         at, line = divmod(y + self.scroll_offset.y, self.tall)
         if at >= self.row_count:

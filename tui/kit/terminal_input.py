@@ -1,7 +1,7 @@
-"""Reads a terminal's input: what is pasted arrives whole, as one event, whatever stands in it.
+"""Reads terminal input so that a paste arrives as one event, whatever it contains.
 
-The parser of textual goes on looking for keys inside a paste: an ESC in pasted text ends what it takes for a
-key, and that and the text behind it arrive as keys. So pastes are cut out here, before it sees the input.
+Textual's parser looks for keys inside a paste: after an ESC in pasted text, the rest arrives as key presses.
+So pastes are separated here, before the parser sees the input.
 """
 
 from __future__ import annotations
@@ -21,20 +21,18 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 READ_BYTES: Final = 64 * 1024
-"""Bytes that are read at once; what a terminal sends of a paste in one go should be seen in one go."""
+"""Bytes read at once, so that a paste sent in one go is seen in one go."""
 ALT_ENTER: Final = "\x1b[13;3u"
-"""How the parser knows this key; what terminals send by old custom it takes for a plain enter."""
+"""The sequence the parser recognises as alt+enter; it takes what older terminals send for a plain enter."""
 START_S: Final = 1.0
-"""Seconds for which the rest of a paste's mark is waited for, over a slow connection, once it is clear
-that it is no ESC typed by hand."""
+"""Seconds to wait for the rest of a paste marker on a slow connection, once it cannot be a typed ESC."""
 
 
 class Pastes:
-    """Feeds keys to a parser and keeps pastes from it.
+    """Passes keys to a parser, and pastes around it.
 
     Args:
-        parser: Reads what is not pasted.
-        clock: Seconds that only grow.
+        clock: Monotonic seconds.
     """
 
     def __init__(self, parser: XTermParser, clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,7 +43,7 @@ class Pastes:
         self._pasted: list[str] | None = None
 
     def feed(self, data: str) -> Iterator[Message]:
-        """What some input means. Its last characters may be held back until what follows them is known."""
+        """Messages for some input; its last characters may be held back until more arrives."""
         if data:
             data, self._held = self._held + data, ""
         while data:
@@ -68,7 +66,7 @@ class Pastes:
                 self._pasted = None
 
     def tick(self) -> Iterator[Message]:
-        """What the lapse of time means: an ESC behind which nothing came was a key."""
+        """Messages due to elapsed time: an ESC that nothing followed was a key."""
         if self._held and self._pasted is None:
             patience = constants.ESCAPE_DELAY if len(self._held) < len("\x1b[2") else START_S
             if self._clock() - self._held_at >= patience:
@@ -81,16 +79,16 @@ class Pastes:
 
 
 def _split(text: str, mark: str) -> tuple[str, str]:
-    """A text, and the end of it that may be the beginning of a mark."""
+    """A text without the end that may be the start of a marker, and that end."""
     size = next((size for size in range(len(mark) - 1, 0, -1) if text.endswith(mark[:size])), 0)
     return text[: len(text) - size], text[len(text) - size :]
 
 
 def _to_the_end(data: str) -> tuple[str, str, str]:
-    """What is pasted, the mark of its end, and what comes behind it.
+    """The pasted text, its end marker, and what follows.
 
-    A mark within the pasted text, which some terminals let through, is followed by another one before any
-    other paste begins; as much as came at once is looked at for that.
+    Some terminals let an end marker inside the pasted text through; it is followed by another one before the
+    next paste starts. Only the data that arrived at once is checked for this.
     """
     pasted, start, rest = data.partition(BRACKETED_PASTE_START)
     text, end, keys = pasted.rpartition(BRACKETED_PASTE_END)
@@ -101,8 +99,9 @@ def _to_the_end(data: str) -> tuple[str, str, str]:
 
 
 class Output:
-    """Where the driver's writing thread writes. It has to outlive the terminal: what is drawn for one that is
-    gone fills the thread's queue, and whoever puts something into a full one waits until it is emptied.
+    """The output of the driver's writer thread, which ignores errors.
+
+    The thread must survive the loss of the terminal: otherwise its queue fills up and drawing blocks.
     """
 
     def __init__(self, file: Any) -> None:
@@ -121,16 +120,15 @@ class Output:
 
 
 class PasteDriver(LinuxDriver):
-    """The terminal, with pastes kept whole, and no harm done when it goes away."""
+    """The terminal driver, with complete pastes, and tolerant of a lost terminal."""
 
     def start_application_mode(self) -> None:
-        """Takes the terminal over."""
         if not isinstance(self._file, Output):
             self._file = Output(self._file)  # type: ignore[assignment]
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def run_input_thread(self) -> None:
-        """Reads input and sends on what it means, until the driver is told to stop."""
+        """Reads and processes input until the driver stops."""
         parser = XTermParser(self._debug)
         pastes = Pastes(parser)
         decode = getincrementaldecoder("utf-8")("replace").decode
@@ -139,7 +137,7 @@ class PasteDriver(LinuxDriver):
             while not self.exit_event.is_set():
                 if selector.select(constants.ESCAPE_DELAY):
                     data = self._read()
-                    if not data:  # the terminal is gone, and no reading waits any more
+                    if not data:  # the terminal is gone, so reads return at once
                         self.exit_event.wait(constants.ESCAPE_DELAY)
                     for message in pastes.feed(decode(data)):
                         self.process_message(message)

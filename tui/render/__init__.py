@@ -1,1 +1,1 @@
-"""What each panel looks like: pure functions from the engine's values to lines. No widget is needed."""
+"""Pure functions that draw engine values as lines of text, without widgets."""

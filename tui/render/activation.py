@@ -1,4 +1,4 @@
-"""The activation trace: the message with what hit, the funnel, the table of topics, and why."""
+"""The activation panel: the message with its hits, the funnel, the table of topics, and the explanation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from tui.render.table import Table, body, heading, plan_columns
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The panel, line by line, and where on it the table's rows are: ``count`` rows from ``top`` at line
-    ``first``."""
+    """The panel's lines; ``count`` rows of the table, from row ``top`` on, start at line ``first``."""
 
     lines: tuple[Row, ...]
     chosen: int = -1
@@ -30,18 +29,18 @@ class Drawn:
 def draw_activation(
     shown: Shown, table: Table, top: int, width: int, height: int, roles: Roles, *, focused: bool = True
 ) -> Drawn:
-    """Lays the panel out in ``height`` lines of ``width`` cells.
+    """Draws the panel in ``height`` lines of ``width`` cells.
+
+    The explanation gets the lines that head and table leave, at least a third, in its longest form that fits.
 
     Args:
-        top: The first row that was visible last time, so that the table moves no more than it must.
-        height: Lines; the explanation gets what head and table leave, at least a third, and takes the
-            longest of its forms that fits.
-        focused: Whether the panel has the keys; the selection mark says so.
+        top: The first row visible last time, so that the table scrolls as little as possible.
+        focused: Whether the panel has the focus, shown by the selection mark.
     """
     roomy = height >= 16
     lines = _head(shown, table, width, 3 if height >= 24 else 1, roles)
     if shown.trace is None or not shown.trace.rows:
-        lines.extend([Row(), *_nothing(shown, width, roles)])
+        lines.extend([Row(), *_no_table(shown, width, roles)])
         return Drawn(tuple(lines[:height]))
     if roomy:
         lines.append(Row())
@@ -72,8 +71,8 @@ def draw_activation(
     return Drawn(tuple(lines[:height]), chosen, first, drawn_top, number)
 
 
-def _head(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> list[Row]:
-    lines = message_rows(shown, table, width, most, roles)
+def _head(shown: Shown, table: Table, width: int, limit: int, roles: Roles) -> list[Row]:
+    lines = message_rows(shown, table, width, limit, roles)
     if shown.trace is not None:
         lines.append(funnel_row(shown.trace, width, roles))
         for correction in shown.trace.corrections:
@@ -115,8 +114,7 @@ def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
     return row
 
 
-def _nothing(shown: Shown, width: int, roles: Roles) -> list[Row]:
-    """What stands where there is no table."""
+def _no_table(shown: Shown, width: int, roles: Roles) -> list[Row]:
     if shown.problem:
         return wrap([("! ", roles.error), (shown.problem, roles.error)], width, indent=2)
     if shown.pending:
@@ -125,18 +123,8 @@ def _nothing(shown: Shown, width: int, roles: Roles) -> list[Row]:
         return [
             Row(("nothing selected", roles.normal)),
             Row(),
-            *wrap(
-                [
-                    (
-                        "Select a message of the feed, or press i and type one to see what would fire.",
-                        roles.muted,
-                    )
-                ],
-                width,
-            ),
+            *wrap([("Select a message in the feed, or press i to try one.", roles.muted)], width),
         ]
     if shown.trace is not None:
-        return wrap(
-            [("There are no topics yet. Each is a file in topics/ with its triggers.", roles.muted)], width
-        )
-    return wrap([("Not a message: nothing was scored for this row.", roles.muted)], width)
+        return wrap([("No topics yet. A topic is a file with triggers in topics/.", roles.muted)], width)
+    return wrap([("Not a message, so nothing was scored.", roles.muted)], width)

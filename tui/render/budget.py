@@ -1,4 +1,4 @@
-"""The budget: what takes how much of the prompt, against its cap, and what did not get in."""
+"""The budget: how much of the prompt each slot uses, its cap, and what was left out."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tui.render.safe import first_line
 RESERVE = "░"
 FILLS = (FILL, FILL, FILL, FILL, FILL)
 PLAIN_FILLS = ("█", "▓", "▒", "▚", "▤")
-"""Fills by priority where colour cannot tell the priorities apart."""
+"""Fills by priority without colour."""
 FEW = 3
-"""Search results left out that are still listed one by one among the rest."""
+"""Up to this many omitted search results are listed individually."""
 
 
 def slots_of(compiled: Compiled) -> list[Slot]:
-    """The slots worth a line, by priority: those that are used or capped, apart from the message."""
+    """The used or capped slots by priority, without the message."""
     shown = [slot for slot in compiled.slots if (slot.used or slot.cap) and slot.name != "message"]
     return sorted(shown, key=lambda slot: slot.priority)
 
 
 def stacked(compiled: Compiled, width: int, roles: Roles, *, coloured: bool = True) -> Row:
-    """The whole budget as one gauge: used by priority, then free, then the reply's reserve."""
+    """The whole budget as one gauge: used by priority, free, reply reserve."""
     fills = FILLS if coloured else PLAIN_FILLS
     slots = sorted((slot for slot in compiled.slots if slot.used > 0), key=lambda slot: slot.priority)
     reserve = shares([compiled.reply_reserve], compiled.budget, width)[0]
@@ -42,7 +42,7 @@ def stacked(compiled: Compiled, width: int, roles: Roles, *, coloured: bool = Tr
 def budget_lines(
     compiled: Compiled | None, width: int, height: int, roles: Roles, *, coloured: bool = True
 ) -> list[Row]:
-    """Draws the panel; when it is taller than ``height`` the caller scrolls it."""
+    """Draws the panel; it may be taller than ``height``."""
     if compiled is None:
         return [Row(("no prompt", roles.normal)), Row(), *wrap([(_EMPTY, roles.muted)], width)]
     slots = slots_of(compiled)
@@ -71,8 +71,8 @@ def budget_lines(
 _NAME = 13
 """Cells of a slot's priority and name."""
 _GAUGE = 4
-"""Cells of a slot's gauge at least."""
-_EMPTY = "Select a message of the feed, or press i to try one: its prompt is measured here."
+"""Minimum cells of a slot's gauge."""
+_EMPTY = "Select a message in the feed, or press i to try one, to see its prompt."
 
 
 def _cap(slot: Slot) -> str:
@@ -95,7 +95,7 @@ def _slot_row(slot: Slot, compiled: Compiled, columns: tuple[int, int, int], rol
 
 
 def left_out_line(compiled: Compiled) -> str:
-    """``3 left out · 1,940 tok``; empty when everything got in."""
+    """``3 left out · 1,940 tok``; empty if nothing was."""
     if not compiled.left_out:
         return ""
     tokens = sum(item.tokens for item in compiled.left_out)
@@ -103,7 +103,7 @@ def left_out_line(compiled: Compiled) -> str:
 
 
 def next_row(compiled: Compiled, width: int, roles: Roles) -> Row:
-    """``+1 KiB  deploy.md:12-40 180 · 2 more``: what a larger budget would have brought, best first."""
+    """``+1 KiB  deploy.md:12-40 180 · 2 more``: what a larger budget would have added, best first."""
     first, *others = compiled.next_kb
     row = Row(("+1 KiB ", roles.muted))
     tail = f" {count(first.tokens)}" + (f" · {count(len(others))} more" if others else "")
@@ -113,10 +113,10 @@ def next_row(compiled: Compiled, width: int, roles: Roles) -> Row:
 
 
 def alone_and_found(left_out: Sequence[LeftOut]) -> tuple[tuple[LeftOut, ...], tuple[LeftOut, ...]]:
-    """What was left out and stands on its own, and the search results among it that are shown as one.
+    """Splits what was left out into items listed individually, and search results shown as one group.
 
-    A prompt leaves out hundreds of what search brings. Something that was due in it anyway, such as a topic
-    or a pinned file, must not be lost among them. Up to ``FEW`` search results are not many.
+    Hundreds of search results can be left out; they must not hide omitted topics or pinned files. Up to
+    ``FEW`` search results are listed individually.
     """
     found = tuple(item for item in left_out if item.slot == "knowledge" and item.score is not None)
     if len(found) <= FEW:
@@ -126,7 +126,7 @@ def alone_and_found(left_out: Sequence[LeftOut]) -> tuple[tuple[LeftOut, ...], t
 
 
 def best_of(found: Sequence[LeftOut]) -> LeftOut:
-    """The search result that ranks first, of those that more room would have brought where there are any."""
+    """The best search result, preferring those that a larger budget would have added."""
     return max(found, key=lambda item: (item.limit != "", item.score or 0.0))
 
 
@@ -146,13 +146,13 @@ def _left_out(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
 
 
 def _found_rows(found: Sequence[LeftOut], width: int, roles: Roles) -> list[Row]:
-    """``P3 356 search results  41,220``, and the best of them beside it or below it."""
+    """``P3 356 search results  41,220``, with the best of them next to it or below."""
     best = best_of(found)
     where = place(best.source, best.lines)
     tokens = sum(item.tokens for item in found)
     label = f"{count(len(found))} search results"
     first = left_out_row(replace(best, source="", label=label, tokens=tokens, reason=""), width, roles)
-    beside = Row(("the best: ", roles.faint), (where, roles.faint))
+    beside = Row(("best: ", roles.faint), (where, roles.faint))
     if first.cells + beside.cells <= width:
         return [first.extend(beside)]
     room = max(8, width - _INDENT)
@@ -161,7 +161,7 @@ def _found_rows(found: Sequence[LeftOut], width: int, roles: Roles) -> list[Row]
 
 _INDENT = 8
 _BESIDE = 64
-"""Cells from which a piece's reason has room beside it."""
+"""Minimum width for the reason."""
 
 
 def left_out_row(item: LeftOut, width: int, roles: Roles) -> Row:
@@ -200,12 +200,11 @@ def budget_state(compiled: Compiled | None) -> str:
 
 
 def _label(section: Section) -> str:
-    """What a section is, with the lines it was taken from."""
     return f"{section.label}:{section.lines}" if section.lines else section.label
 
 
 def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
-    """Every section of the prompt and everything left out, with the reasons: the budget's own page."""
+    """Every section of the prompt and everything left out, with reasons, for the budget's page."""
     rows = [Row((budget_state(compiled), roles.strong)), Row()]
     name = max(16, min(60, width // 2 - 6))
     stable = True

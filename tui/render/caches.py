@@ -1,4 +1,4 @@
-"""What both faces read out of an overview of caches. Nothing here draws: the command line starts quickly."""
+"""Helpers for cache overviews, shared by command line and workbench; no drawing, so imports stay fast."""
 
 from __future__ import annotations
 
@@ -12,25 +12,22 @@ if TYPE_CHECKING:
     from engine.discussions.state import DiscussionCacheState
 
 SETTINGS = ("anthropic", "anthropic_ttl", "gemini", "gemini_ttl_minutes", "gemini_long", "openai")
-"""The settings of caches, in the order in which they are shown."""
+"""The cache settings in display order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastMiss:
-    """The last call that read nothing from a cache, or the last cache that was given up since."""
+    """The last call that missed a cache, or the last cache invalidated since."""
 
     entry: DiscussionCache
     at: datetime | None
-    """When, as far as that is known."""
+    """``None`` if unknown."""
     given_up: bool
-    """No call has missed it yet; the next one will."""
+    """The cache was invalidated, so the next call will miss it."""
 
 
 def last_miss(overview: CacheOverview) -> LastMiss | None:
-    """The last miss; ``None`` where the last call of every discussion was served from a cache.
-
-    Where caching is switched off, nothing is missed.
-    """
+    """The last miss; ``None`` if no discussion's last call missed, or caching is off."""
     known = (each for each in overview.discussions if each.state.calls and each.state.enabled)
     entry = next((each for each in known if each.state.why), None)
     if entry is None:
@@ -41,11 +38,11 @@ def last_miss(overview: CacheOverview) -> LastMiss | None:
 
 
 def cached_now(states: Iterable[DiscussionCacheState], provider: str, now: datetime) -> int:
-    """How many discussions have a cache at a provider."""
+    """The number of discussions with a cache at a provider."""
     return sum(state.provider == provider and state.is_cached(now) for state in states)
 
 
 def stays(seconds: float) -> str:
-    """How long a cache is taken to stay: ``5 min``, ``1 h``."""
+    """A cache's expected lifetime: ``5 min``, ``1 h``."""
     minutes = seconds / 60
     return f"{minutes / 60:g} h" if minutes >= 60 else f"{minutes:g} min"

@@ -1,4 +1,4 @@
-"""What both sides did with a file that a person has to decide about, as lines of plain text."""
+"""A sync conflict as plain text: what each side did to the file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from engine.sync.model import Conflict, Did
 
 _SHOWN = 12
-"""Lines of one side that are shown."""
+"""Lines shown per side."""
 
 
 def explained(conflict: Conflict) -> Iterator[str]:
-    """The file and why, what each side did, and each place that both changed."""
+    """The file and reason, what each side did, and every place both changed."""
     yield f"{conflict.path}: {conflict.why}"
     sides = (("ours", conflict.ours), ("theirs", conflict.theirs))
     wide = max(len(did.what) for _, did in sides)
@@ -24,7 +24,7 @@ def explained(conflict: Conflict) -> Iterator[str]:
     for piece in conflict.pieces:
         for name, text in (("before", piece.before), ("ours", piece.ours), ("theirs", piece.theirs)):
             lines = text.splitlines() or ["(nothing)"]
-            more = [f"({len(lines) - _SHOWN} lines more)"] if len(lines) > _SHOWN else []
+            more = [f"({len(lines) - _SHOWN} more lines)"] if len(lines) > _SHOWN else []
             for line in [*lines[:_SHOWN], *more]:
                 yield f"    {name:<6} | {line}"
 

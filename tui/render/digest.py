@@ -1,4 +1,4 @@
-"""The digest as text: sections, items, and how old each item is; nothing in it is markup."""
+"""The digest as text: sections, items, and their dates."""
 
 from __future__ import annotations
 
@@ -10,36 +10,33 @@ from tui.render.figures import count, kilobytes, plural
 from tui.render.roles import Roles
 from tui.render.safe import visible_lines
 
-MOST = 32_000
-"""Characters of the digest that are drawn; a digest is an eighth of that."""
+MAX_CHARACTERS = 32_000
+"""Maximum characters drawn; a normal digest has an eighth of that."""
 
 _PROVENANCE = re.compile(r"\s*\[from: [^\[\]]*?(?:\d{4}-)?(\d{2}-\d{2})\]\s*$")
 
 
 def digest_lines(view: DigestView | None, width: int, roles: Roles, *, spaced: bool = True) -> list[Row]:
-    """Draws the whole digest, wrapped to ``width`` cells, sections apart where there is room."""
+    """Draws the whole digest; ``spaced`` separates sections by blank lines."""
     if view is None:
         return [Row(("reading …", roles.faint))]
     if view.problem:
         return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     if not view.on:
         return [
-            *wrap([("off", roles.strong), (f": {DIGEST_PATH} is not there", roles.normal)], width),
+            *wrap([("off", roles.strong), (f": {DIGEST_PATH} does not exist", roles.normal)], width),
             Row(),
-            *wrap(
-                [("Its presence is the switch: while the file is away, no prompt gets it.", roles.muted)],
-                width,
-            ),
+            *wrap([("While the file does not exist, prompts do without a digest.", roles.muted)], width),
         ]
-    lines = [line.strip() for line in visible_lines(view.text[:MOST])]
+    lines = [line.strip() for line in visible_lines(view.text[:MAX_CHARACTERS])]
     lines = [line for line in lines if line and not line.startswith("# ")]
     start = next((at for at, line in enumerate(lines) if line.startswith("#")), 0)
     rows: list[Row] = []
-    for line in lines[start:] + lines[:start]:  # what stands above the sections is about the file itself
+    for line in lines[start:] + lines[:start]:  # text above the sections is about the file itself
         rows.extend(_line(line, width, roles, spaced=spaced and bool(rows)))
-    if len(view.text) > MOST:
-        rows.append(Row((f"{count(len(view.text) - MOST)} more characters are not shown", roles.gate)))
-    return rows or [Row(("on, and empty", roles.muted))]
+    if len(view.text) > MAX_CHARACTERS:
+        rows.append(Row((f"{count(len(view.text) - MAX_CHARACTERS)} more characters not shown", roles.gate)))
+    return rows or [Row(("on, but empty", roles.muted))]
 
 
 def _line(stripped: str, width: int, roles: Roles, *, spaced: bool) -> list[Row]:
@@ -63,11 +60,11 @@ def _line(stripped: str, width: int, roles: Roles, *, spaced: bool) -> list[Row]
 
 
 def digest_state(view: DigestView | None) -> tuple[str, bool]:
-    """``3.1/4.0 KB · on`` for the border, and whether it is more than the digest may be."""
+    """``3.1/4.0 KB · on``, and whether the digest is unreadable or too large."""
     if view is None:
         return "", False
     if view.problem:
-        return "cannot be read", True
+        return "unreadable", True
     if not view.on:
         return "off", False
     over = view.size > view.limit
@@ -75,10 +72,10 @@ def digest_state(view: DigestView | None) -> tuple[str, bool]:
 
 
 def digest_counts(view: DigestView) -> str:
-    """``2 open tasks · 1 decision``: how many items each section has."""
+    """``2 open tasks · 1 decision``: the number of items per section."""
     counts: dict[str, int] = {}
     section = ""
-    for line in visible_lines(view.text[:MOST]):
+    for line in visible_lines(view.text[:MAX_CHARACTERS]):
         stripped = line.strip()
         if stripped.startswith("## "):
             section = stripped[3:].strip().lower()

@@ -1,6 +1,6 @@
-"""Lines of styled text, measured in terminal cells: what every panel is drawn with.
+"""Lines of styled text, measured in terminal cells.
 
-All text passes ``tui.render.safe.visible`` on its way into a line, so a panel cannot forget it.
+All text passes ``tui.render.safe.visible`` on its way into a line, so panels cannot forget it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_STYLE = Style()
 
 
 class Row:
-    """One line under construction; ``cells`` is how wide it is so far."""
+    """A line under construction, ``cells`` wide so far."""
 
     __slots__ = ("cells", "pieces")
 
@@ -38,7 +38,7 @@ class Row:
             self.add(text, style)
 
     def add(self, text: str, style: Style = NO_STYLE) -> Row:
-        """Appends text as it is, made safe."""
+        """Appends text, made safe."""
         text = visible(text)
         if text:
             self.pieces.append((text, style))
@@ -46,7 +46,7 @@ class Row:
         return self
 
     def fit(self, text: str, width: int, style: Style = NO_STYLE, align: Align = "left") -> Row:
-        """Appends text in a column of exactly ``width`` cells, cut with an ellipsis where it is longer."""
+        """Appends text in a column of exactly ``width`` cells, cut with an ellipsis if longer."""
         if width <= 0:
             return self
         text = clip(text, width)
@@ -54,11 +54,11 @@ class Row:
         return self.gap(padding).add(text, style) if align == "right" else self.add(text, style).gap(padding)
 
     def gap(self, cells: int = 1) -> Row:
-        """Appends blanks."""
+        """Appends spaces."""
         return self.add(" " * cells)
 
     def to(self, column: int) -> Row:
-        """Fills up with blanks to a column; does nothing when the line is already longer."""
+        """Pads with spaces up to a column."""
         return self.gap(column - self.cells) if column > self.cells else self
 
     def extend(self, other: Row) -> Row:
@@ -68,13 +68,13 @@ class Row:
         return self
 
     def right(self, other: Row, width: int) -> Row:
-        """Sets another line flush right at ``width``; it gives way when there is no room for it."""
+        """Appends another line right-aligned at ``width``, or drops it if there is no room."""
         if other.cells and self.cells + 1 + other.cells <= width:
             self.to(width - other.cells).extend(other)
         return self
 
     def cut(self, width: int) -> Row:
-        """The line, ending in an ellipsis where it is wider than ``width``."""
+        """The line, cut with an ellipsis if it is wider than ``width``."""
         if self.cells <= width:
             return self
         row = Row()
@@ -91,7 +91,7 @@ class Row:
         return "".join(text for text, _style in self.pieces)
 
     def strip(self, width: int, under: Style | None = None) -> Strip:
-        """The finished line: exactly ``width`` cells, with ``under`` beneath every style."""
+        """The finished line of exactly ``width`` cells, with ``under`` as the base style."""
         strip = Strip([Segment(text, style) for text, style in self.pieces], self.cells)
         if strip.cell_length > width and width > 0:
             strip = _cropped(strip, width)
@@ -106,7 +106,7 @@ def _cropped(strip: Strip, width: int) -> Strip:
 
 
 def clip(text: str, width: int) -> str:
-    """Text cut to at most ``width`` cells, ending in an ellipsis when something was cut."""
+    """Text cut to ``width`` cells, with an ellipsis if something was cut."""
     text = visible(text, max(width, 0) * 4 + 16)
     if cell_len(text) <= width:
         return text
@@ -116,7 +116,7 @@ def clip(text: str, width: int) -> str:
 
 
 def clip_start(text: str, width: int) -> str:
-    """As ``clip``, keeping the end: for paths."""
+    """As ``clip``, but keeps the end; for paths."""
     text = visible(text)
     if cell_len(text) <= width:
         return text
@@ -129,12 +129,11 @@ _WORDS = re.compile(r"\s+|\S+")
 
 
 def wrap(pieces: Iterable[Piece], width: int, *, indent: int = 0, first: int = 0) -> list[Row]:
-    """Breaks styled text into lines at blanks, long words where they must.
+    """Wraps styled text at spaces, and within words longer than a line.
 
     Args:
-        width: Cells per line.
-        indent: Blanks before every line but the first.
-        first: Cells already used on the first line by something the caller puts there.
+        indent: Spaces before every line but the first.
+        first: Cells of the first line reserved for the caller.
     """
     width = max(width, indent + 4)
     rows = [Row()]
@@ -165,13 +164,13 @@ def wrap(pieces: Iterable[Piece], width: int, *, indent: int = 0, first: int = 0
 def labelled(
     label: str, text: str, width: int, cells: int, style: Style = NO_STYLE, *, tone: Style = NO_STYLE
 ) -> list[Row]:
-    """Text broken into lines behind a label of ``cells`` cells, which has the style ``tone``."""
+    """Wrapped text after a label of ``cells`` cells in the style ``tone``."""
     first, *rest = wrap([(text, style)], width, indent=cells, first=cells)
     return [Row().fit(label, cells, tone).extend(first), *rest]
 
 
 def _parts(word: str, first: int, width: int) -> list[str]:
-    """A long word in pieces: one of at most ``first`` cells, the others of at most ``width``."""
+    """Splits a long word into a part of at most ``first`` cells and others of at most ``width``."""
     parts, part, cells, room = [], "", 0, first
     for start, end, size in split_graphemes(word)[0]:
         if cells + size > room:
@@ -188,10 +187,8 @@ def bar(
     """A horizontal gauge.
 
     Args:
-        value: 0 to 1, the filled part; anything above 0 shows at least one cell.
-        fill: Style of the filled part.
-        track: Style of the rest.
-        marks: Marks across the gauge at 0 to 1, each in its style; later ones lie on top.
+        value: The filled part, 0 to 1; anything above 0 fills at least one cell.
+        marks: Positions from 0 to 1 with their styles; later ones are drawn on top.
     """
     filled = min(width, max(round(value * width), 1 if value > 0 else 0))
     cells: list[Piece] = [(FILL, fill)] * filled + [(TRACK, track)] * (width - filled)
@@ -215,7 +212,7 @@ def _runs(cells: Iterable[Piece]) -> list[Piece]:
 
 
 def shares(parts: Sequence[int], whole: int, width: int) -> list[int]:
-    """Cells for each part of a stacked gauge; whatever is not nothing gets at least one cell."""
+    """Cells for each part of a stacked gauge; non-zero parts get at least one."""
     if whole <= 0 or width <= 0:
         return [0 for _part in parts]
     cells = [max(1, round(part * width / whole)) if part > 0 else 0 for part in parts]
@@ -225,7 +222,7 @@ def shares(parts: Sequence[int], whole: int, width: int) -> list[int]:
 
 
 def marked(text: str, spans: Iterable[tuple[int, int]], plain: Style, mark: Style) -> list[Piece]:
-    """Splits text at character spans: what lies in one gets ``mark``. Spans outside the text are cut."""
+    """Splits text at character spans, which get the style ``mark``."""
     pieces: list[Piece] = []
     at = 0
     for start, end in sorted(spans):
@@ -242,14 +239,14 @@ def marked(text: str, spans: Iterable[tuple[int, int]], plain: Style, mark: Styl
 
 
 def found(text: str, query: str) -> list[tuple[int, int]]:
-    """Where a filter's words stand in a text, as character spans; upper and lower case are alike."""
+    """Character spans of a filter's matches in a text, ignoring case."""
     if not query:
         return []
     return [match.span() for match in re.finditer(re.escape(query), text, re.IGNORECASE)]
 
 
 def joined_within(parts: Sequence[str], cells: int, *, between: str = " · ") -> str:
-    """As many of some short words as there is room for, the first ones first."""
+    """As many of the first parts as fit, joined."""
     kept = list(parts)
     while len(kept) > 1 and cell_len(between.join(kept)) > cells:
         kept.pop()

@@ -1,4 +1,4 @@
-"""What made a topic's score: where it lies between its thresholds, what each signal did, the raw values."""
+"""A topic's score: its position between the thresholds, the contribution of each signal, and raw values."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 
 PROBABILITY = "probability"
-"""Name of the signal that decides where tier 2 is calibrated."""
+"""The name of the deciding signal if tier 2 is calibrated."""
 
 _NAME = 12
 _LONGEST = 64
 _SMALL = 8
-_TELLING = 0.05
+_RELEVANT = 0.05
 
 
 def unit(trace: Trace | None) -> str:
-    """What the deciding score is called in a column: ``p``, a probability, or ``cos``, a similarity."""
+    """The deciding score's column name: ``p`` for a probability, ``cos`` for a similarity."""
     return "p" if trace is not None and trace.deciding == PROBABILITY else "cos"
 
 
 def score_scale(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """The score as a gauge of 0 to 1 with both thresholds on it, and below it what each part of it means."""
+    """The score as a gauge from 0 to 1 with both thresholds, and the meaning of each zone below."""
     thresholds = [threshold for threshold in (row.gate_at, row.activate_at) if threshold is not None]
     number = written(row.score, *thresholds)
     size = max(12, min(_LONGEST, width - len(number) - 2))
@@ -50,7 +50,7 @@ def score_scale(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
 
 
 def _zones(row: TopicTrace, size: int, roles: Roles) -> list[tuple[int, str, str, Style]]:
-    """Where each part of the scale begins, in cells, from which score on, what it is called, its style."""
+    """The zones of the scale: start cell, threshold, name, style."""
     gate, active = row.gate_at, row.activate_at
     if gate is not None and active is not None and gate >= active:
         gate = None
@@ -65,9 +65,9 @@ def _zones(row: TopicTrace, size: int, roles: Roles) -> list[tuple[int, str, str
 
 
 def base(row: TopicTrace) -> float | None:
-    """The log-odds that a topic has before any signal: with it, the contributions sum to the score's.
+    """A topic's log-odds without any signal; with the contributions, they sum up to those of the score.
 
-    ``None`` where no contributions are known, or the score is so near to 0 or 1 that rounding hides them.
+    ``None`` if there are no contributions, or the score was rounded to 0 or 1.
     """
     if not row.contributions or not 0 < row.score < 1:
         return None
@@ -75,9 +75,9 @@ def base(row: TopicTrace) -> float | None:
 
 
 def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> list[Row]:
-    """A line per signal: its raw value, and where known by how much it moved the log-odds, to either side.
+    """A line per signal: its raw value, and its contribution to the log-odds if known.
 
-    Signals that have no part in the score stand at the end; the deciding score itself is left out.
+    Signals without a contribution come last; the deciding score itself is left out.
     """
     values = {each.name: each.value for each in row.scores if each.name != deciding}
     weights = {each.signal: each.weight for each in row.contributions}
@@ -123,12 +123,12 @@ def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> li
 
 
 def _signed_bar(weight: float, all_weights: Sequence[float], width: int, style: Style, roles: Roles) -> Row:
-    """A bar to the right of an axis for what is positive, to the left for what is negative."""
+    """A bar to the right of an axis if positive, to the left if negative."""
     low, high = max(0.0, -min(all_weights)), max(0.0, max(all_weights))
     left = round((width - 1) * low / (low + high)) if low + high > 0 else 0
     left = max(min(left, width - 3 if high else width - 1), 2 if low else 0)
     right = width - 1 - left
-    room = min([cells / most for cells, most in ((left, low), (right, high)) if most > 0], default=0.0)
+    room = min([cells / extent for cells, extent in ((left, low), (right, high)) if extent > 0], default=0.0)
     cells = max(1, int(abs(weight) * room)) if weight else 0
     row = Row()
     if weight < 0:
@@ -137,16 +137,16 @@ def _signed_bar(weight: float, all_weights: Sequence[float], width: int, style: 
 
 
 def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str, list[Row]]]:
-    """The contributions in few lines: those for the topic, then those against it, each with a small bar."""
-    told = [each for each in row.contributions if abs(each.weight) >= _TELLING]
-    most = max((abs(each.weight) for each in told), default=0.0)
+    """The contributions for the topic, then those against it, each with a small bar."""
+    relevant = [each for each in row.contributions if abs(each.weight) >= _RELEVANT]
+    highest = max((abs(each.weight) for each in relevant), default=0.0)
     blocks = []
     for label, sign in (("for", 1), ("against", -1)):
         cells = []
-        for each in told:
+        for each in relevant:
             if each.weight * sign > 0:
                 tone = _tone(each.signal, each.weight, roles)
-                length = max(1, round(abs(each.weight) / most * _SMALL))
+                length = max(1, round(abs(each.weight) / highest * _SMALL))
                 cell = Row((f"{first_line(each.signal)} ", roles.muted), (signed(each.weight), roles.normal))
                 cells.append(cell.gap().add(FILL * length, tone))
         start = base(row)
@@ -158,7 +158,7 @@ def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str
 
 
 def flow(cells: Iterable[Row], width: int) -> list[Row]:
-    """Small pieces side by side, as many to a line as fit."""
+    """Arranges small rows side by side, as many per line as fit."""
     rows = [Row()]
     for cell in cells:
         if rows[-1].cells and rows[-1].cells + 3 + cell.cells > width:
@@ -170,7 +170,7 @@ def flow(cells: Iterable[Row], width: int) -> list[Row]:
 
 
 def _tone(signal: str, weight: float, roles: Roles) -> Style:
-    """Trigger hits in the colour of tier 1, the others in that of tier 2; what speaks against is quiet."""
+    """Tier 1's colour for triggers, tier 2's for other signals; faint if negative."""
     if weight < 0:
         return roles.dropped
     return roles.tier1 if signal == "trigger" else roles.tier2

@@ -1,4 +1,4 @@
-"""Why a topic fired or did not: every tier with its evidence, what would have flipped it, what it brings."""
+"""Why a topic fired or not: the evidence of each tier, what would have changed it, and what it adds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tui.render.shown import Shown
 Form = Literal["full", "close", "brief", "briefest"]
 
 LABEL = 9
-"""Cells in front of every block of evidence."""
+"""Cells for the labels of evidence blocks."""
 _AROUND = 24
 _SHOWN_WORDS = 8
 MESSAGE_LINES = 12
-"""Lines of the message that its page shows above the explanation."""
+"""Lines of the message above the explanation on its page."""
 _VERDICTS = {
     "active": "active",
     "dropped": "dropped",
@@ -38,9 +38,8 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
     """Draws the explanation of one topic.
 
     Args:
-        form: ``full``: every piece of evidence with a scale of its own, in blocks; ``close``: the same
-            without space between; ``brief``: in few lines, most important first; ``briefest``: that without
-            the topic's name, for where it stands above.
+        form: ``full``: all evidence with scales, in blocks; ``close``: the same without blank lines;
+            ``brief``: a few lines, most important first; ``briefest``: ``brief`` without the topic's name.
     """
     lines = verdict_lines(row, width, roles, named=form != "briefest")
     if form in ("full", "close"):
@@ -56,7 +55,7 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
         lines.extend(labelled_block("signals", _raw(shown, row, width - LABEL, roles), roles))
     if brings:
         pieces = [piece for name, tokens, left in brings for piece in _brought(name, tokens, left, roles)]
-        lines.extend(_labelled("brings", pieces[:-1], width, roles))
+        lines.extend(_labelled("adds", pieces[:-1], width, roles))
     lines.extend(_tier1(row, width, roles))
     lines.extend(_words(shown, row, width, roles))
     lines.extend(_rule(shown, row, width, roles, thresholds=True))
@@ -64,7 +63,7 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
 
 
 def verdict_lines(row: TopicTrace, width: int, roles: Roles, *, named: bool = True) -> list[Row]:
-    """The topic, what became of it and why, and what would have changed it."""
+    """The topic, its verdict with the reason, and what would have changed it."""
     tone = {"active": roles.active, "rejected": roles.gate, "failed": roles.error}.get(
         row.verdict, roles.muted
     )
@@ -81,10 +80,10 @@ def verdict_lines(row: TopicTrace, width: int, roles: Roles, *, named: bool = Tr
 def evidence(
     shown: Shown, row: TopicTrace, width: int, roles: Roles, *, roomy: bool = True
 ) -> list[list[Row]]:
-    """All that speaks for and against a topic, block by block.
+    """The evidence for and against a topic, in blocks.
 
     Args:
-        roomy: Each hit on a line of its own with what stands around it, and a word on what was not done.
+        roomy: Give each hit a line of its own with context, and mention steps not taken.
     """
     inner = width - LABEL
     deciding = shown.trace.deciding if shown.trace is not None else ""
@@ -111,12 +110,11 @@ def _labelled(label: str, pieces: list[Piece], width: int, roles: Roles) -> list
 
 
 def labelled_block(label: str, rows: list[Row], roles: Roles) -> list[Row]:
-    """Lines with a label in front of the first."""
     return [_lead(label, number, roles).extend(row) for number, row in enumerate(rows)]
 
 
 def _lead(label: str, number: int, roles: Roles) -> Row:
-    """The label in front of the first line of a block, blanks in front of the others."""
+    """The label for the first line of a block, spaces for the others."""
     return Row().fit("" if number else label, LABEL, roles.faint)
 
 
@@ -137,7 +135,7 @@ def _hit(hit: TriggerHit, roles: Roles) -> Iterator[Piece]:
 
 
 def _hits(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """One line per hit, with the words around it."""
+    """One line per hit, with context."""
     if not row.hits:
         return _tier1(row, width, roles)
     text = shown.trace.message.text if shown.trace is not None else ""
@@ -159,7 +157,7 @@ def _hits(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
 
 
 def _raw(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """Every signal but the deciding one with a small gauge, as many to a line as fit."""
+    """Every signal but the deciding one with a small gauge, as many per line as fit."""
     size = 6 if width < 80 else 10
     deciding = shown.trace.deciding if shown.trace is not None else ""
     cells = [
@@ -173,7 +171,7 @@ def _raw(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
 
 
 def _words(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """The words of the message that tier 2 took as speaking for the topic, strongest first."""
+    """The message's words that tier 2 counted for the topic, strongest first."""
     text = shown.trace.message.text if shown.trace is not None else ""
     words = word_texts(text, row)
     if not words:
@@ -186,19 +184,19 @@ def _words(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]
 
 
 def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, thresholds: bool) -> list[Row]:
-    """The row of the policy that applied; its thresholds only where no scale says them."""
+    """The policy row that applied, with its thresholds if no scale shows them."""
     pieces: list[Piece] = [
-        (visible(row.rule) or "no row applied", roles.normal),
+        (visible(row.rule) or "no rule applied", roles.normal),
         (f" · {visible(row.priority)}, {visible(row.activation)}", roles.muted),
     ]
     if unit(shown.trace) != "p":
-        pieces.extend([(" · alike from ", roles.muted), (limit(row.threshold), roles.normal)])
+        pieces.extend([(" · similar from ", roles.muted), (limit(row.threshold), roles.normal)])
     if row.gate_at is None:
-        pieces.append((" · never asks", roles.muted))
+        pieces.append((" · gate never asked", roles.muted))
     elif thresholds:
-        pieces.extend([(" · asks from ", roles.muted), (limit(row.gate_at), roles.gate)])
+        pieces.extend([(" · gate from ", roles.muted), (limit(row.gate_at), roles.gate)])
     if row.activate_at is None:
-        pieces.append((" · never without the gate", roles.muted))
+        pieces.append((" · active only through the gate", roles.muted))
     elif thresholds:
         pieces.extend([(" · active from ", roles.muted), (limit(row.activate_at), roles.active)])
     return _labelled("rule", pieces, width, roles)
@@ -218,7 +216,7 @@ def _gate(gate: GateOutcome, width: int, roles: Roles) -> list[Row]:
 
 
 def _brings(compiled: Compiled | None, row: TopicTrace, roles: Roles) -> list[tuple[str, int, bool]]:
-    """What of the topic stands in the prompt and what had to stay out: name, tokens, left out."""
+    """What the topic added to the prompt, and what of it was left out: name, tokens, left out."""
     if compiled is None or not row.active:
         return []
     inside = [
@@ -235,7 +233,7 @@ def _brings(compiled: Compiled | None, row: TopicTrace, roles: Roles) -> list[tu
 
 
 def _belongs(slot: str, label: str, why: str, topic: str) -> bool:
-    """Whether a section came in through a topic: its own file, or a subscription that names it."""
+    """Whether a section comes from a topic: its own file, or a subscription."""
     if slot != "topics":
         return False
     name = label.partition(":")[2] or label
@@ -253,13 +251,13 @@ def _brought(name: str, tokens: int, left_out: bool, roles: Roles) -> Iterator[P
 def _bring(item: tuple[str, int, bool], number: int, width: int, roles: Roles) -> Row:
     name, tokens, left_out = item
     size = max(12, min(64, width - LABEL - 24))
-    line = _lead("brings", number, roles).fit(clip_start(name, size), size, roles.normal)
+    line = _lead("adds", number, roles).fit(clip_start(name, size), size, roles.normal)
     line.gap(2).add(f"{count(tokens)} tok", roles.muted)
     return line.add(" left out", roles.gate) if left_out else line
 
 
 def detail(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """The explanation with the whole message above it, for its own page."""
+    """The explanation below the whole message, for its own page."""
     text = shown.trace.message.text if shown.trace is not None else shown.text
     message = message_block(text, row, width, MESSAGE_LINES, roles)
     return [*message, Row(), *explain(shown, row, width, roles, "full")]

@@ -1,4 +1,4 @@
-"""How numbers, times and paths are written in the workbench."""
+"""Formatting of numbers, times and paths."""
 
 from __future__ import annotations
 
@@ -8,26 +8,22 @@ from pathlib import Path
 
 from engine.store.zone import local_time
 
-
-def _machine() -> str:
-    return ""
-
-
-_zone: Callable[[], str] = _machine
+_zone: Callable[[], str] = str
+"""Returns the name of the time zone; empty, as by default, means the machine's."""
 
 
 def score(value: float) -> str:
-    """A score of 0 to 1: ``.81``, ``1.0``."""
+    """A score from 0 to 1: ``.81``, ``1.0``."""
     return f"{value:.2f}".removeprefix("0") if value < 0.995 else "1.0"
 
 
 def count(value: int) -> str:
-    """A number with its thousands apart: ``6,912``."""
+    """``6,912``."""
     return f"{value:,}"
 
 
 def value_text(value: object) -> str:
-    """A value as it would stand in the file; ``–`` for what is absent or empty."""
+    """A value as in a settings file; ``–`` if absent or empty."""
     if value is None or value in ("", (), {}):
         return "–"
     if isinstance(value, bool):
@@ -61,47 +57,47 @@ def dollars(value: float) -> str:
 
 
 def left(seconds: float) -> str:
-    """Time that is left: ``4:32``, ``1:04:00``; the last second is ``0:00``."""
+    """Remaining time: ``4:32``, ``1:04:00``."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def kilobytes(size: int) -> str:
-    """Bytes in KB with one decimal and no unit: ``3.1``."""
+    """Bytes in KB without unit: ``3.1``."""
     return f"{size / 1024:.1f}"
 
 
 def sizes(size: int) -> str:
-    """Bytes with their unit: ``812 B``, ``14.2 KB``, ``2.3 MB``."""
+    """``812 B``, ``14.2 KB``, ``2.3 MB``."""
     if size < 1024:
         return f"{size} B"
     return f"{size / 1024:.1f} KB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MB"
 
 
 def use_zone(zone: Callable[[], str]) -> None:
-    """From now on times are shown as clocks in the zone that ``zone`` names; empty: the machine's."""
+    """Sets the time zone for display; ``zone`` returns its name, or empty for the machine's."""
     global _zone
     _zone = zone
 
 
 def local(at: datetime) -> datetime:
-    """A moment as the person's clocks show it."""
+    """A time in the user's time zone."""
     return local_time(at, _zone())
 
 
 def clock(at: datetime) -> str:
-    """``18:47`` in the person's time zone."""
+    """``18:47`` in the user's time zone."""
     return local(at).strftime("%H:%M")
 
 
 def day(at: datetime) -> str:
-    """``06-12`` in the person's time zone."""
+    """``06-12`` in the user's time zone."""
     return local(at).strftime("%m-%d")
 
 
 def day_of(text: str) -> str:
-    """The same from an ISO 8601 time; five blanks where it is none."""
+    """As ``day``, from an ISO 8601 time; five spaces if it is not one."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the faces of a harvest call things, in words a person would use."""
+"""Labels for harvests, shared by command line and workbench."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ KIND_WORDS: dict[Kind, str] = {
     "user-kept": "yours",
     "keep": "kept",
 }
-"""What a conversation of a kind is called in a list."""
+"""Labels of conversation kinds in lists."""
 
 _KINDS: dict[Kind, str] = {
     "harvest": "to harvest",
-    "prune": "harvested before",
+    "prune": "already harvested",
     "live": "still being written",
     "user-kept": "kept by you",
-    "keep": "left as they are",
+    "keep": "skipped",
 }
 
 OUTCOME_WORDS: dict[Outcome, str] = {
@@ -32,14 +32,13 @@ OUTCOME_WORDS: dict[Outcome, str] = {
     "failed": "not harvested",
     "too-large": "too large",
     "unclear": "not harvested",
-    "changed": "changed meanwhile",
+    "changed": "changed in the meantime",
     "unharvested": "discarded",
 }
-"""What became of a conversation."""
 
 
 def pieces_in_words(survey: Survey) -> list[tuple[Kind, str]]:
-    """How many conversations there are of each kind, and their size where it matters."""
+    """The number of conversations of each kind, with the size if relevant."""
     found: list[tuple[Kind, str]] = []
     for kind, words in _KINDS.items():
         number = len(survey.of(kind))
@@ -50,5 +49,5 @@ def pieces_in_words(survey: Survey) -> list[tuple[Kind, str]]:
 
 
 def classes_in_words(survey: Survey) -> str:
-    """``3 to harvest (16.4 KB) · 3 still being written``; empty where there is no conversation."""
+    """``3 to harvest (16.4 KB) · 3 still being written``; empty if there are none."""
     return " · ".join(words for _, words in pieces_in_words(survey))

@@ -1,8 +1,7 @@
-"""The message of a trace, with what triggers matched in it and the words that spoke for a topic.
+"""A traced message with trigger matches and supporting words marked.
 
-What a trigger matched is underlined, words that tier 2 took as speaking for the topic are in italics. Where
-there is room, signs below the line say the same to those who see neither: solid for a trigger, broken for a
-word, heavy where it counted for much.
+Trigger matches are underlined; words that tier 2 counted for the topic are in italics. If there is room,
+signs below the line show the same: solid for a trigger, dashed for a word, heavy for a strong one.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tui.render.table import Table
 
 HIT_SIGN, STRONG_SIGN, WEAK_SIGN = "━", "┉", "┈"
 STRONG = 0.5
-"""Weight from which a word counts as strong, of at most 1."""
+"""Minimum weight of a strong word, from 0 to 1."""
 
 Marks = Literal["signs", "brackets", "style"]
 _Spans = Sequence[tuple[int, int]]
@@ -33,7 +32,7 @@ _LINES = {ord("\n"): " ", ord("\r"): " ", ord("\t"): " "}
 
 @dataclass(frozen=True, slots=True)
 class MarkStyles:
-    """How marked text looks: what the topic's triggers matched, strong words, weak words, others' matches."""
+    """Styles for the topic's trigger matches, strong and weak words, and other topics' matches."""
 
     hit: Style
     strong: Style
@@ -42,7 +41,7 @@ class MarkStyles:
 
     @classmethod
     def of(cls, roles: Roles) -> MarkStyles:
-        """The marks under a theme; each differs from the others by more than its colour."""
+        """The styles of a theme; they differ by more than colour."""
         return cls(
             hit=roles.tier1 + Style(bold=True, underline=True),
             strong=roles.tier2 + Style(bold=True, italic=True),
@@ -51,15 +50,14 @@ class MarkStyles:
         )
 
 
-def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> list[Row]:
-    """The message in at most ``most`` lines, with the marks of all topics and of the selected one; who and
-    when on the right."""
+def message_rows(shown: Shown, table: Table, width: int, limit: int, roles: Roles) -> list[Row]:
+    """The message in at most ``limit`` lines, with the marks of all topics; kind and time on the right."""
     if shown.source == "nothing":
         return []
     selected = table.rows[table.selected] if table.rows else None
     text = shown.trace.message.text if shown.trace is not None else shown.text
     who = _who(shown)
-    room = width * most - len(who) - 3
+    room = width * limit - len(who) - 3
     others = [span for row in table.rows for span in _hits(row, len(text))]
     layers, styles = _layers(selected, len(text), roles), MarkStyles.of(roles)
     start = _start(text, [span for spans, _style in layers for span in spans] or others, room)
@@ -67,31 +65,31 @@ def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles
     pieces = _painted(text, start, stop, [(others, styles.other), *layers], roles.strong)
     if start:
         pieces.insert(0, ("…", roles.faint))
-    rows = wrap(pieces, width if most > 1 else width - len(who) - 2)
-    cut = len(rows) > most or stop < len(text)
-    rows = rows[:most]
+    rows = wrap(pieces, width if limit > 1 else width - len(who) - 2)
+    cut = len(rows) > limit or stop < len(text)
+    rows = rows[:limit]
     if cut:
         rows[-1].add("…", roles.faint)
-    if rows[-1].cells + len(who) + 2 > width and len(rows) < most:
+    if rows[-1].cells + len(who) + 2 > width and len(rows) < limit:
         rows.append(Row())
     rows[-1].right(Row((who, roles.muted)), width)
     return rows
 
 
 def message_block(
-    text: str, row: TopicTrace, width: int, most: int, roles: Roles, *, marks: Marks = "signs"
+    text: str, row: TopicTrace, width: int, limit: int, roles: Roles, *, marks: Marks = "signs"
 ) -> list[Row]:
-    """The message as one topic saw it, in at most ``most`` lines.
+    """The message as one topic saw it, in at most ``limit`` lines.
 
     Args:
-        most: Lines of text; signs and their legend come on top.
-        marks: ``signs`` below what is marked, ``brackets`` around it (``[matched]``, ``‹word›``), or its
-            ``style`` alone.
+        limit: Lines of text, not counting signs and legend.
+        marks: ``signs`` below marked text, ``brackets`` around it (``[matched]``, ``‹word›``), or only its
+            ``style``.
     """
     layers, styles = _layers(row, len(text), roles), MarkStyles.of(roles)
     spans = [span for found, _style in layers for span in found]
-    start = _start(text, spans, width * most)
-    stop = start + width * most * 2
+    start = _start(text, spans, width * limit)
+    stop = start + width * limit * 2
     pieces = _painted(text, start, stop, layers, roles.normal)
     if marks == "brackets":
         ends = {styles.hit: "[]", styles.strong: "‹›", styles.weak: "‹›"}
@@ -102,8 +100,8 @@ def message_block(
     if start:
         pieces.insert(0, ("…", roles.faint))
     rows = wrap(pieces, width - 1)
-    if len(rows) > most or stop < len(text):
-        rows = rows[:most]
+    if len(rows) > limit or stop < len(text):
+        rows = rows[:limit]
         rows[-1].add("…", roles.faint)
     if marks != "signs":
         return rows
@@ -114,7 +112,7 @@ def message_block(
 
 
 def word_texts(text: str, row: TopicTrace) -> list[str]:
-    """The words that spoke for a topic, strongest first, each once."""
+    """The distinct words that supported a topic, strongest first."""
     spans = [span for span in row.words if 0 <= span.start < span.end <= len(text)]
     spans.sort(key=lambda span: (-span.weight, span.start))
     words: dict[str, str] = {}
@@ -125,12 +123,12 @@ def word_texts(text: str, row: TopicTrace) -> list[str]:
 
 
 def _hits(row: TopicTrace, length: int) -> list[tuple[int, int]]:
-    """Where a topic's triggers matched inside a text of that length."""
+    """The spans of a topic's trigger matches within a text."""
     return [(hit.start, hit.end) for hit in row.hits if 0 <= hit.start < hit.end <= length]
 
 
 def _layers(row: TopicTrace | None, length: int, roles: Roles) -> list[tuple[_Spans, Style]]:
-    """What to mark for a topic, the later above the earlier."""
+    """The spans to mark for a topic; later ones are drawn on top."""
     if row is None:
         return []
     styles = MarkStyles.of(roles)
@@ -141,7 +139,7 @@ def _layers(row: TopicTrace | None, length: int, roles: Roles) -> list[tuple[_Sp
 
 
 def _start(text: str, spans: _Spans, room: int) -> int:
-    """Where to begin so that the first mark can be seen."""
+    """The start offset that makes the first mark visible."""
     first = min((start for start, _end in spans), default=0)
     if first <= room - 12:
         return 0
@@ -152,7 +150,7 @@ def _start(text: str, spans: _Spans, room: int) -> int:
 def _painted(
     text: str, start: int, stop: int, layers: Sequence[tuple[_Spans, Style]], plain: Style
 ) -> list[Piece]:
-    """A part of a text with its marks, on one line."""
+    """Part of a text with its marks, on one line."""
     window = text[start:stop].translate(_LINES)
     paint = [plain] * len(window)
     for spans, style in layers:
@@ -170,7 +168,7 @@ def _painted(
 
 
 def _signs(line: Row, styles: MarkStyles) -> Row | None:
-    """The signs below a line; ``None`` where nothing on it is marked."""
+    """The signs below a line; ``None`` if it has no marks."""
     signs = {styles.hit: HIT_SIGN, styles.strong: STRONG_SIGN, styles.weak: WEAK_SIGN}
     colours = {style: style + Style(bold=False, italic=False, underline=False) for style in signs}
     below = Row()
@@ -183,17 +181,12 @@ def _signs(line: Row, styles: MarkStyles) -> Row | None:
 
 
 def _legend(row: TopicTrace, length: int, roles: Roles) -> list[Row]:
-    """What the signs below the message mean, those that stand there."""
+    """The meanings of the signs in use."""
     (weak, _), (strong, _), (hits, _) = _layers(row, length, roles)
     signs = (
         (hits, HIT_SIGN, roles.tier1 + Style(underline=False), "matched by a trigger"),
-        (strong, STRONG_SIGN, roles.tier2, "word that speaks for it"),
-        (
-            weak,
-            WEAK_SIGN,
-            roles.tier2,
-            "word that does so a little" if strong else "word that speaks for it a little",
-        ),
+        (strong, STRONG_SIGN, roles.tier2, "supporting word"),
+        (weak, WEAK_SIGN, roles.tier2, "weakly supporting word"),
     )
     legend = Row()
     for spans, sign, style, meaning in signs:

@@ -1,4 +1,4 @@
-"""A message that is sent, its reply as it comes, and what it took."""
+"""A sent message, its reply as it arrives, and its cost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tui.render.safe import visible_lines
 if TYPE_CHECKING:
     from engine.discussions.turn import Sent, Step
 
-_UNDER_WAY: dict[Step | None, str] = {
-    None: "writing the message down …",
+_PROGRESS: dict[Step | None, str] = {
+    None: "saving the message …",
     "said": "choosing topics …",
     "traced": "compiling the prompt …",
-    "compiled": "asking …",
+    "compiled": "sending …",
     "asked": "waiting for the reply …",
-    "answered": "writing the reply down …",
+    "answered": "saving the reply …",
     "watched": "done",
 }
 
@@ -26,11 +26,11 @@ _UNDER_WAY: dict[Step | None, str] = {
 def reply_lines(
     message: str, reply: str, step: Step | None, sent: Sent | None, problem: str, width: int, roles: Roles
 ) -> list[Row]:
-    """Draws all of it.
+    """Draws message, reply and summary.
 
     Args:
-        sent: What became of it, once that is known.
-        problem: Why there is nothing more to come.
+        sent: The result; ``None`` until it is known.
+        problem: Why sending failed.
     """
     rows = [row for line in visible_lines(message) for row in wrap([(line, roles.strong)], width)]
     rows.append(Row())
@@ -38,7 +38,7 @@ def reply_lines(
     if reply:
         rows.append(Row())
     if sent is None and not problem:
-        rows.append(Row((_UNDER_WAY[step] if step != "asked" or not reply else "…", roles.muted)))
+        rows.append(Row((_PROGRESS[step] if step != "asked" or not reply else "…", roles.muted)))
         return rows
     if sent is not None:
         rows += [row for line in summary(sent) for row in wrap([(line, roles.muted)], width)]
@@ -51,12 +51,12 @@ def reply_lines(
 
 
 def summary(sent: Sent) -> list[str]:
-    """A reply's figures in a line or two."""
+    """Tokens, cost, topics and cache use of a reply."""
     usage = sent.reply.usage
     tokens = f"{usage.input_tokens or sent.compiled.tokens:,} tokens in"
     if usage.cached_tokens:
         share = usage.cached_tokens / max(usage.input_tokens, 1)
-        tokens += f", {usage.cached_tokens:,} of them cached ({share:.0%})"
+        tokens += f", {usage.cached_tokens:,} cached ({share:.0%})"
     parts = [sent.session_id, sent.reply.model or sent.provider, tokens, f"{usage.output_tokens:,} out"]
     if sent.cost_usd is not None:
         parts.append(dollars(sent.cost_usd))
@@ -64,14 +64,14 @@ def summary(sent: Sent) -> list[str]:
     if sent.trace.active:
         lines.append(f"topics: {', '.join(sent.trace.active)}")
     if sent.redacted:
-        lines.append(f"taken out before it was sent: {plural(sent.redacted, 'secret')}")
+        lines.append(f"redacted before sending: {plural(sent.redacted, 'secret')}")
     if sent.cache.why and usage.input_tokens and not usage.cached_tokens:
         lines.append(f"cache: {sent.cache.why}")
     return lines
 
 
 def _text(line: str, width: int, roles: Roles) -> list[Row]:
-    """A line with its indent kept, so that code stays code; an empty one stays empty."""
+    """A wrapped line that keeps its indentation, for code."""
     text = line.lstrip(" ")
     indent = min(len(line) - len(text), width // 2)
     return [Row().gap(indent).extend(row) for row in wrap([(text, roles.normal)], width - indent)] or [Row()]

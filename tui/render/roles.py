@@ -1,4 +1,4 @@
-"""What each colour means. Panels ask for a role, never for a colour; a theme says how a role looks."""
+"""The meaning of colours: panels use roles, and a theme defines how each role looks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PRIORITIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Styles by meaning. Each only sets a foreground, so that a line keeps its panel's background.
+    """Styles by meaning. Each sets only the foreground, so that lines keep their panel's background.
 
-    ``tier1``, ``tier2`` and ``gate`` are the three tiers; ``active``, ``dropped`` and ``error`` the
-    outcomes; ``accent`` marks what has the keys; ``selection`` lies under the selected row; ``p0`` to
-    ``p4`` are the budget's priorities.
+    ``tier1``, ``tier2`` and ``gate`` are the three tiers; ``active``, ``dropped`` and ``error`` the outcomes;
+    ``accent`` marks the focus and keys; ``selection`` is the background of the selected row; ``p0`` to ``p4``
+    are the budget's priorities.
     """
 
     normal: Style
@@ -41,12 +41,12 @@ class Roles:
     p4: Style
 
     def slot(self, priority: int) -> Style:
-        """The style of a budget priority; those outside 0 to 4 look like the nearest."""
+        """The style of a budget priority, clamped to 0–4."""
         return (self.p0, self.p1, self.p2, self.p3, self.p4)[max(0, min(PRIORITIES - 1, priority))]
 
     @classmethod
     def of(cls, variables: Mapping[str, str], *, coloured: bool = True) -> Roles:
-        """The roles under a theme's variables; without colour, weight and line do what colour did."""
+        """The roles of a theme; without colour, bold, dim and underline are used instead."""
         if not coloured:
             return PLAIN
         return _roles(tuple(variables.get(name, "") for name in _NAMES))
@@ -95,4 +95,4 @@ PLAIN = Roles(
     p3=_NONE,
     p4=_NONE,
 )
-"""The roles on a terminal that is asked for no colour."""
+"""The roles without colour."""

@@ -1,4 +1,4 @@
-"""What rules were worth, in words (``engine.lifecycle.rules.worth``)."""
+"""The benefit of rules in words (``engine.lifecycle.rules.worth``)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def rate_words(rate: Rate) -> str:
 
 
 def worth_words(found: Worth) -> Iterator[str]:
-    """What is to be said of all rules together."""
+    """A summary of all rules."""
     telling = sum(each.can_tell for each in found.rules)
     if telling:
         before, after = rate_words(found.before), rate_words(found.after)
-        yield f"{plural(telling, 'rule')} together, a week of one: {before} before, {after} since"
-        yield "a rule is often accepted right after a repetition: some become rarer by themselves"
+        yield f"{plural(telling, 'rule')}, repetitions per rule and week: {before} before, {after} since"
+        yield "rules are often accepted right after a repetition, so some decrease is expected anyway"
     else:
-        yield "no accepted rule has enough weeks with sessions before and since to be compared"
+        yield "no accepted rule has enough weeks with sessions before and since for a comparison"
     if found.prompts:
         mean, share = found.tokens / found.prompts, 100 * found.tokens / max(found.of, 1)
         prompts = plural(found.prompts, "recorded prompt")
-        yield f"rules take {mean:,.0f} tokens of a prompt, {share:.1f} % of it ({prompts})"
+        yield f"rules take {mean:,.0f} tokens of a prompt, or {share:.1f} % ({prompts})"
     else:
-        yield "what rules take of a prompt is not known: none was recorded since rules are"
+        yield "the token cost of rules is unknown: no prompts were recorded since there are rules"

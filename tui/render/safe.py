@@ -1,7 +1,7 @@
-"""The one door for text from outside: nothing that passes it can steer a terminal or hide from the eye.
+"""Makes untrusted text safe to display: it can neither control the terminal nor hide anything.
 
 Control characters, escapes, direction overrides, invisible characters and undecodable bytes become visible
-signs; what is left measures as many cells as a terminal gives it.
+signs; the result takes as many cells as measured.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import unicodedata
 NEWLINE_SIGN = "⏎"
 TAB_SIGN = "⇥"
 MAX_MARKS = 4
-"""Combining marks shown on one character; more of them would smear over the lines above and below."""
+"""Maximum combining marks per character; more would spill into adjacent lines."""
 
 _JOINERS = "\u200c\u200d"
 _HAZARD = re.compile(
@@ -23,10 +23,10 @@ _HAZARD = re.compile(
 
 
 def visible(text: str, limit: int | None = None) -> str:
-    """Text as one line that is safe to show and measures right.
+    """Text as one line that is safe to show and can be measured.
 
     Args:
-        limit: Characters after which the rest is not looked at; the caller cuts anyway.
+        limit: Ignore text after this many characters, for callers that cut it anyway.
     """
     if limit is not None and len(text) > limit:
         text = text[:limit]
@@ -37,7 +37,7 @@ def visible(text: str, limit: int | None = None) -> str:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """A value as JSON that says the same to a program and hides nothing from the eye."""
+    """A value as JSON with hazardous characters escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return text if text.isascii() else _HAZARD.sub(_escaped, text)
 
@@ -48,7 +48,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def visible_lines(text: str) -> list[str]:
-    """Text as lines, each safe to show; tabs are shown as signs, an ending newline adds no empty line."""
+    """Text as lines that are safe to show; a final newline adds no empty line."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -56,7 +56,7 @@ def visible_lines(text: str) -> list[str]:
 
 
 def first_line(text: str, limit: int = 2000) -> str:
-    """The first line with something on it, safe to show; empty when there is none."""
+    """The first non-blank line, safe to show; empty if there is none."""
     for line in text[: limit * 4].split("\n"):
         if line.strip():
             return visible(line.strip(), limit)
@@ -77,7 +77,7 @@ def _sign(match: re.Match[str]) -> str:
     if code < 0xA0:
         return f"\\x{code:02x}"
     if 0xFE00 <= code <= 0xFE0F:
-        return ""  # asks for another form of the sign before it, which terminals measure differently
+        return ""  # variation selectors: terminals measure the resulting forms differently
     if found in _JOINERS:
         return _joiner(match.string, match.start(), found)
     if 0xDC80 <= code <= 0xDCFF:
@@ -86,7 +86,7 @@ def _sign(match: re.Match[str]) -> str:
 
 
 def _joiner(text: str, at: int, found: str) -> str:
-    """Joiners shape letters of some scripts; between pictures and elsewhere they only confuse the width."""
+    """Keeps joiners between letters of non-Latin scripts; elsewhere they break the width."""
     before = text[at - 1] if at else " "
     after = text[at + 1] if at + 1 < len(text) else " "
     if not before.isascii() and unicodedata.category(before)[0] in "LM" and not after.isascii():
@@ -96,7 +96,7 @@ def _joiner(text: str, at: int, found: str) -> str:
 
 def _tame_marks(text: str) -> str:
     kept: list[str] = []
-    marks = MAX_MARKS  # a mark with nothing before it would sit on the border
+    marks = MAX_MARKS  # a leading mark would combine with the border
     for character in text:
         if not character.isascii() and unicodedata.category(character) in ("Mn", "Me"):
             if not kept:

@@ -1,4 +1,4 @@
-"""A search result in two or three lines: rank, what it is, where it stands, its best lines, its score."""
+"""A search result in two or three lines: rank, title, place, best lines, score."""
 
 from __future__ import annotations
 
@@ -21,43 +21,42 @@ if TYPE_CHECKING:
 RANK = 4
 """Cells of the rank's column."""
 TITLE = 30
-"""Cells of a title that its place has to leave when both share a line."""
+"""Minimum cells for the title if it shares a line with the place."""
 _SESSION = re.compile(r"(?:^|/)\d{4}-(ses_[^/-]+)-([^/]+)\.\w+$")
 _SNIPPET = 1200
 _BESIDE = 68
-"""Cells of a result of two lines from which its place has room beside its title."""
+"""Minimum width for the place next to the title in two-line results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A result as the list shows it; all of its texts are safe to show."""
+    """A result in the list; its texts are safe to show."""
 
     rank: int
     """From 1."""
     result: SearchResult
     title: str
-    """Its heading, with the name of its session or file where that alone says little."""
+    """Its heading, with the name of its session or file if needed."""
     place: str
     """Path and lines, or session and line."""
     snippet: str
-    """Its best lines as one."""
+    """Its best lines, joined."""
     title_spans: Spans = ()
     """The query's words in the title."""
     spans: Spans = ()
     """The query's words in the snippet."""
     matched: tuple[str, ...] = ()
-    """Words of the query that stand in the text, the heading or the path."""
+    """Query words found in text, heading or path."""
     missing: tuple[str, ...] = ()
-    """The others."""
+    """Query words not found."""
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """What tells it from every other result."""
         return (self.result.path, self.result.start_line, self.result.end_line)
 
 
 def hit_of(rank: int, result: SearchResult, words: Words) -> Hit:
-    """Prepares a result for the list; looks for the words, so it is called off the screen's thread."""
+    """Prepares a result for the list. Searches for words, so call it off the screen's thread."""
     title, place = title_of(result), place_of(result)
     snippet = visible(" ".join(result.snippet.split()), _SNIPPET)
     matched = words.within(result.text, result.heading, re.sub(r"[\W_]+", " ", result.path))
@@ -81,7 +80,7 @@ def lines_of(result: SearchResult) -> str:
 
 
 def title_of(result: SearchResult) -> str:
-    """What a result is about: its heading, led by its session's or its file's name where it needs one."""
+    """The heading, preceded by the session's name, or else the file's name."""
     heading = first_line(result.heading)
     session = _SESSION.search(result.path)
     if session:
@@ -91,30 +90,25 @@ def title_of(result: SearchResult) -> str:
 
 
 def place_of(result: SearchResult) -> str:
-    """Path and lines; of a captured session its id and line, since its path is mostly date and name."""
+    """Path and lines; for captured sessions, id and lines, as the path is mostly date and name."""
     session = _SESSION.search(result.path)
     return visible(f"{session[1] if session else result.path}:{lines_of(result)}")
 
 
 def mark_of(roles: Roles) -> Style:
-    """How a word of the query looks wherever it stands: more than a colour tells it."""
+    """The style of query words; it differs by more than colour."""
     return roles.tier1 + Style(bold=True)
 
 
 def hit_rows(hit: Hit, width: int, lines: int, roles: Roles, *, chosen: bool = False) -> list[Row]:
-    """Draws a result in exactly ``lines`` lines of at most ``width`` cells; with two, the place gives way.
-
-    Args:
-        width: Cells, without the selection mark.
-        lines: 2 or 3.
-    """
+    """Draws a result in ``lines`` lines, 2 or 3; with two, title and place share a line."""
     value = score(hit.result.score)
     words = roles.strong if chosen else roles.normal
     head = Row().fit(f"{hit.rank} ", RANK, roles.muted, "right")
     tail = Row()
     if lines < 3 and width >= _BESIDE:
-        most = width - RANK - min(TITLE, cell_len(hit.title)) - len(value) - 3
-        tail.add(clip_start(_brief(hit), most), roles.muted).gap(2)
+        room = width - RANK - min(TITLE, cell_len(hit.title)) - len(value) - 3
+        tail.add(clip_start(_brief(hit), room), roles.muted).gap(2)
     tail.add(value, roles.tier2)
     title = clip(hit.title, width - RANK - tail.cells - 1)
     for piece, style in _cut_marks(title, hit.title, hit.title_spans, words, roles):
@@ -138,13 +132,13 @@ def _cut_marks(title: str, whole: str, spans: Spans, words: Style, roles: Roles)
 
 
 def _brief(hit: Hit) -> str:
-    """The place with its date, for one line with the title."""
+    """Place and date, for the title's line."""
     date = hit.result.date
     return f"{hit.place}  {visible(date)}" if date and date not in hit.place else hit.place
 
 
 def _where(hit: Hit, width: int, roles: Roles) -> Row:
-    """The second of three lines: the place, and on the right kind and date."""
+    """The second of three lines: place, and kind and date on the right."""
     result = hit.result
     kind, date = visible(result.category), visible(result.date)
     row = Row().gap(RANK).add(clip_start(hit.place, width - RANK), roles.faint)
@@ -157,7 +151,7 @@ def _where(hit: Hit, width: int, roles: Roles) -> Row:
 
 
 def _window(hit: Hit, room: int) -> tuple[str, int]:
-    """The part of the snippet to show: its beginning, or from just before the first word that was found."""
+    """The part of the snippet to show, and its offset: the start, or from just before the first match."""
     snippet = hit.snippet
     first = hit.spans[0] if hit.spans else (0, 0)
     if cell_len(snippet[: first[1]]) <= room - 1:

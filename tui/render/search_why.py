@@ -1,4 +1,4 @@
-"""Why a search result ranks where it does: the parts of its score in a row, its ranks, its words."""
+"""Why a search result ranks where it does: the parts of its score, its ranks, its words."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from engine.search.results import SearchResult, Share
 
 BACK = "░"
-"""What a part of the score that counts against the result is drawn with."""
+"""Fill of negative parts of the score."""
 
 LABEL = 11
-"""Cells of the names of the parts."""
+"""Cells for the names of the parts."""
 _VALUE = 6
 _WIDEST = 60
 _UPRIGHT = Style(underline=False)
 
 MEANINGS: dict[str, str] = {
-    "words": "the query's words in it",
-    "meaning": "likeness in meaning",
-    "neighbours": "what stands around it",
-    "session": "its session as a whole",
-    "file": "its file as a whole",
+    "words": "query words it contains",
+    "meaning": "similarity in meaning",
+    "neighbours": "surrounding text",
+    "session": "the whole session",
+    "file": "the whole file",
     "speaker": "who said it",
-    "date": "the days that the query speaks of",
-    "recency": "how old it is",
-    "use": "how often it was of use",
+    "date": "dates in the query",
+    "recency": "its age",
+    "use": "how often it was used",
 }
-"""What each part is, in few words."""
+"""A short explanation of each part."""
 
 
 def draw_why(hit: Hit, width: int, roles: Roles, *, tight: bool = False) -> list[Row]:
-    """Draws the reasons in lines of at most ``width`` cells; ``tight`` leaves the sum and blank lines out."""
+    """Draws the explanation; ``tight`` leaves out the sum and blank lines."""
     result = hit.result
     rows = _parts(result, width, roles) if result.shares else []
     if rows and tight:
@@ -54,10 +54,7 @@ def draw_why(hit: Hit, width: int, roles: Roles, *, tight: bool = False) -> list
 
 
 def _parts(result: SearchResult, width: int, roles: Roles) -> list[Row]:
-    """A gauge for each part, each beginning where the one before ended, and the score below them.
-
-    What counts against the result stands last, and leads back to the score.
-    """
+    """A waterfall of gauges, one per part, with the score below; negative parts come last."""
     parts = sorted(result.shares, key=lambda part: -part.value)
     value, total = hundredths([part.value for part in parts], result.score)
     room = max(8, min(width - LABEL - _VALUE, _WIDEST))
@@ -83,7 +80,7 @@ def _parts(result: SearchResult, width: int, roles: Roles) -> list[Row]:
 
 
 def part_name(part: Share, result: SearchResult) -> str:
-    """What a part is called: a conversation is a session, any other file as a whole is a file."""
+    """A part's name; the ``session`` part of anything but a conversation is called ``file``."""
     return "file" if part.name == "session" and result.category != "conversation" else part.name
 
 
@@ -92,7 +89,7 @@ def _micro(part: Share) -> int:
 
 
 def hundredths(parts: Sequence[float], whole: float) -> tuple[list[int], int]:
-    """Parts in hundredths that add up to the whole in hundredths, each less than one away from its value."""
+    """Rounds parts to hundredths so that they add up to the rounded whole."""
     total = round(whole * 100)
     down = [int(part * 100 // 1) for part in parts]
     order = sorted(range(len(parts)), key=lambda at: down[at] - parts[at] * 100)
@@ -107,7 +104,7 @@ def signed(number: int) -> str:
 
 
 def _tone(name: str, roles: Roles) -> Style:
-    """Words and meaning have the colours of tiers 1 and 2; everything else is context."""
+    """The colours of tiers 1 and 2 for words and meaning; one colour for everything else."""
     return {"words": roles.tier1 + _UPRIGHT, "meaning": roles.tier2}.get(name, roles.p4)
 
 
@@ -127,10 +124,10 @@ def _rank(words: str, rank: int | None, tone: Style, roles: Roles) -> Row:
 
 
 def _words(hit: Hit, width: int, roles: Roles) -> list[Row]:
-    """Which words of the query stand in it, and which do not."""
+    """The query words it contains, and those it does not."""
     rows: list[Row] = []
     for name, terms, sign, style in (
-        ("holds", hit.matched, "✓", roles.tier1 + Style(bold=True)),
+        ("contains", hit.matched, "✓", roles.tier1 + Style(bold=True)),
         ("lacks", hit.missing, "✗", roles.muted),
     ):
         if not terms:

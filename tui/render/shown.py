@@ -1,4 +1,4 @@
-"""What the activation and budget panels are about just now."""
+"""The message that the activation and budget panels show."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ from engine.live.feed import FeedEntry, FeedKind
 Source = Literal["nothing", "feed", "draft", "kept"]
 
 MESSAGES: frozenset[FeedKind] = frozenset({"user", "agent", "cron", "webhook"})
-"""Kinds of feed rows that activation worked on; following the feed means following these."""
+"""Kinds of feed rows that activation processes; following the feed selects only these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One message with what activation and the compiler made of it."""
+    """A message with its trace and prompt."""
 
     source: Source = "nothing"
-    """``feed`` for a row of the feed, ``draft`` while a message is being typed, ``kept`` when it was entered,
-    ``nothing`` before anything is selected."""
+    """``feed`` for a row of the feed, ``draft`` while a message is typed, ``kept`` once it was entered."""
     text: str = ""
-    """The message, or what the selected row says."""
+    """The message, or the selected row's text."""
     entry: FeedEntry | None = None
     trace: Trace | None = None
-    """``None`` while it is being fetched, and for rows without one."""
+    """``None`` while loading, and for rows without one."""
     compiled: Compiled | None = None
-    """The prompt; ``None`` likewise."""
+    """``None`` while loading, and for rows without one."""
     pending: bool = False
     problem: str = ""
     """Why there is no trace."""
 
     @property
     def key(self) -> str:
-        """The feed key, empty for what was tried by hand."""
+        """The feed key; empty for tried messages."""
         return self.entry.key if self.entry is not None and self.source == "feed" else ""
 
     @property
     def trying(self) -> bool:
-        """Whether it was typed here rather than said anywhere."""
+        """Whether it is a tried message."""
         return self.source in ("draft", "kept")

@@ -1,4 +1,4 @@
-"""The table of topics: which rows stand in it, how wide its columns are, and what a row says."""
+"""The table of topics: its rows, column widths and cells."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SIGNS: dict[Verdict, str] = {
     "manual": "◌",
     "off": "◌",
 }
-"""A sign per verdict, so that colour is never the only witness."""
+"""A sign per verdict, so that it does not depend on colour."""
 
 NEAR_MISSES = 3
-"""Topics shown below those that hit something, before the fold."""
+"""Topics without a hit shown before the fold."""
 
 MARK = "▌"
 _SCALES = (0.25, 0.5, 1.0)
@@ -34,14 +34,12 @@ _SCALES = (0.25, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Which topics stand in the table."""
-
     rows: tuple[TopicTrace, ...] = ()
-    """Those that can be selected, in order."""
+    """The visible, selectable rows."""
     hidden: int = 0
-    """How many are folded away below them."""
+    """The number of folded rows."""
     below_threshold: bool = True
-    """Whether all of the hidden ones simply scored too little."""
+    """Whether all hidden rows scored below their threshold."""
     selected: int = 0
     """Index into ``rows``."""
     query: str = ""
@@ -55,7 +53,7 @@ def tabulate(
     selected: int = 0,
     near: int = NEAR_MISSES,
 ) -> Table:
-    """Chooses the rows: what hit, was asked or is active, ``near`` misses, and the rest when unfolded."""
+    """Chooses the rows: those with hits, asked or active, ``near`` misses, and the rest if unfolded."""
     rows = trace.rows if trace is not None else ()
     if query:
         rows = tuple(row for row in rows if query.casefold() in row.topic.casefold())
@@ -79,10 +77,7 @@ def tabulate(
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How wide each column is, in cells, which score the gauge ends at, and what it is called.
-
-    0 leaves a column out.
-    """
+    """Column widths in cells (0 leaves a column out), and the gauge's maximum and name."""
 
     name: int
     words: int
@@ -94,7 +89,7 @@ class Columns:
 
 
 def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
-    """How wide each column is; the gauge gets what the others leave."""
+    """Computes the column widths; the gauge gets the remaining space."""
     values = [row.score for row in trace.rows] + [
         threshold
         for row in trace.rows
@@ -102,7 +97,7 @@ def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
         if threshold is not None and threshold <= 1
     ]
     top, kind = max(values, default=1.0), unit(trace)
-    # A probability keeps its scale, so that the same threshold stands at the same place for every message.
+    # Probabilities keep their scale, so that a threshold is at the same place for every message.
     scale = 1.0 if kind == "p" else next((scale for scale in _SCALES if top <= scale * 0.95), 1.0)
     longest = max((len(row.topic) for row in table.rows), default=5)
     inner = width - 3
@@ -126,7 +121,6 @@ def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
 
 
 def heading(plan: Columns, roles: Roles) -> Row:
-    """The line above the rows."""
     row = Row().gap(3)
     axis = f"{plan.unit} 0–{score(plan.scale).removesuffix('.0')}"
     if plan.bar >= len(axis) + 8:
@@ -147,9 +141,9 @@ def heading(plan: Columns, roles: Roles) -> Row:
 def body(
     table: Table, top: int, size: int, plan: Columns, roles: Roles, focused: bool
 ) -> tuple[list[Row], int, int]:
-    """The visible rows, the first of them, and how many there are."""
+    """The visible rows, the index of the first, and their number."""
     if not table.rows:
-        return [Row().gap(3).add("no topic holds these words", roles.muted)], 0, 0
+        return [Row().gap(3).add("no topic matches", roles.muted)], 0, 0
     note = 1 if table.hidden or size < len(table.rows) else 0
     number = max(1, min(len(table.rows), size - note))
     top = max(0, min(top, len(table.rows) - number))
@@ -169,7 +163,7 @@ def _more(table: Table, below: int) -> str:
     if below and table.hidden:
         return f"{count(below + table.hidden)} more below"
     if below:
-        return f"{count(below)} more below, {count(len(table.rows))} in all"
+        return f"{count(below)} more below, {count(len(table.rows))} in total"
     if not table.hidden:
         return f"the last of {count(len(table.rows))}"
     return f"{count(table.hidden)} more " + (
@@ -180,9 +174,9 @@ def _more(table: Table, below: int) -> str:
 def topic_row(
     row: TopicTrace, plan: Columns, roles: Roles, *, query: str = "", mark: Style | None = None
 ) -> Row:
-    """One topic: verdict, name, what tier 1 hit, the tier-2 gauge with its thresholds, rule, gate.
+    """One topic: verdict, name, tier 1 hits, tier 2 gauge with thresholds, rule, gate.
 
-    ``mark`` is the style of the selection mark, ``None`` where the row is not selected.
+    ``mark`` is the style of the selection mark; ``None`` if the row is not selected.
     """
     live, chosen = row.active, mark is not None
     tone = verdict_style(row.verdict, roles)
@@ -214,14 +208,14 @@ def topic_row(
 
 
 def hit_words(row: TopicTrace) -> str:
-    """``✓ review, PR``: what tier 1 matched, each text once."""
+    """``✓ review, PR``: the distinct texts tier 1 matched."""
     if not row.hits:
         return "–"
     return "✓ " + ", ".join(dict.fromkeys(first_line(hit.matched) or hit.type for hit in row.hits))
 
 
 def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
-    """``YES .91``, ``no``, ``failed``, and a dash where the gate was not asked."""
+    """``YES .91``, ``no``, ``failed``, or a dash if the gate was not asked."""
     if row.gate is None:
         return "–"
     word = {"yes": "YES", "no": "no", "failed": "fail" if brief else "failed"}[row.gate.answer]
@@ -232,12 +226,10 @@ def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
 
 
 def gate_style(row: TopicTrace, roles: Roles) -> Style:
-    """Green for yes, amber for no, red for failed, faint where it was not asked."""
     if row.gate is None:
         return roles.faint
     return {"yes": roles.active, "no": roles.gate, "failed": roles.error}[row.gate.answer]
 
 
 def verdict_style(verdict: Verdict, roles: Roles) -> Style:
-    """The colour of an outcome."""
     return {"active": roles.active, "rejected": roles.gate, "failed": roles.error}.get(verdict, roles.dropped)

@@ -250,11 +250,6 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             days = self.state.days
             self.say("totals for today" if days == 1 else f"totals for {days} days")
 
-    def rescan(self) -> None:
-        """Re-read all files and the caches."""
-        super().rescan()
-        self.look()
-
     # Panels
 
     focus_providers = goes_to(

@@ -139,7 +139,7 @@ class CompareLayout(ListDetail):
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
         if self.problem:
-            return unreadable("The branches", self.problem, width, roles)
+            return unreadable("the branches", self.problem, width, roles)
         return [Row(("reading …", roles.faint))]
 
     def _comparing(self, width: int, roles: Roles) -> list[Row]:

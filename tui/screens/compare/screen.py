@@ -139,10 +139,6 @@ class CompareScreen(CompareLayout, panels=("sides", "files", "text")):
             self.focus_panel("sides")
         self.look()
 
-    def rescan(self) -> None:
-        super().rescan()
-        self.look()
-
     @property
     def situation(self) -> CompareSituation:
         item, right = self.sides.selected, self.side(self.right)

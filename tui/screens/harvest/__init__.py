@@ -1,1 +1,1 @@
-"""A harvest, step by step."""
+"""The guided harvest screen."""

@@ -1,4 +1,4 @@
-"""The guided harvest: look, choose, confirm, result; nothing happens before the third (design 8)."""
+"""The guided harvest: look, choose, confirm, result; nothing happens before confirmation (design 8)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
 from tui.screens.harvest.outcome import OutcomePanel
 from tui.screens.harvest.panels import PickPanel, ProgressPanel, SurveyPanel, SwitchesPanel
-from tui.screens.harvest.state import HarvestState, Step, Surveyed, read_survey
+from tui.screens.harvest.state import HarvestState, Step, SurveyRead, read_survey
 from tui.screens.harvest.steps import StepsBar, draw_steps
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ _PANELS: dict[Step, tuple[str, ...]] = {
 
 
 class HarvestLayout(ListDetail):
-    """The screen that leads through a harvest, or to the one that is under way.
+    """Guides the user through a harvest, or shows the one in progress.
 
     Args:
-        failed: Conversations to choose beforehand, by sha256; all that can be when left out.
+        failed: SHA-256 of the conversations to preselect; by default all that can be harvested.
     """
 
     AUTO_FOCUS = "#survey"
@@ -49,10 +49,10 @@ class HarvestLayout(ListDetail):
         self.state = HarvestState(failed)
         self.words = ""
         self._ticking: Timer | None = None
-        self._surveys: Lane[None, Surveyed] = self.lane(
+        self._surveys: Lane[None, SurveyRead] = self.lane(
             lambda _none: read_survey(bench.engine.knowledge),
             lambda _none, read: self._take(read),
-            lambda _none, problem: self._take(Surveyed(problem=problem)),
+            lambda _none, problem: self._take(SurveyRead(problem=problem)),
         )
 
     def body(self) -> ComposeResult:
@@ -71,22 +71,20 @@ class HarvestLayout(ListDetail):
             yield self.outcome
 
     def look(self) -> None:
-        """Looks at the conversations; nothing is changed."""
-        self._surveys.ask(None)
+        if self.state.step in ("survey", "pick"):
+            self._surveys.ask(None)
 
-    # What is on the screen
+    # Display
 
     def offered(self) -> tuple[str, ...]:
-        """The panels of the step."""
         return _PANELS[self.state.step]
 
     @property
     def line(self) -> str:
-        """The line's name tells what is typed there."""
         return "number" if self.prompt.mode == "number" else "survey-filter"
 
     def enter_step(self) -> None:
-        """Shows the step's panels and gives the first of them the keys."""
+        """Shows the step's panels and focuses the first."""
         if self.in_line:
             self.leave_line()
         self.panel_in_use = self.offered()[0]
@@ -95,14 +93,12 @@ class HarvestLayout(ListDetail):
         self.focus_panel(self.offered()[0])
 
     def narrow(self, query: str) -> None:
-        """Keeps to the conversations that hold some words."""
         self.words = query
         for panel in (self.survey, self.pick):
             panel.filter(query)
         self.show()
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         state = self.state
         about = (state.phase, state.problem, self.words)
         if state.step == "survey":
@@ -121,33 +117,31 @@ class HarvestLayout(ListDetail):
         self.update_footer()
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no conversations."""
         state = self.state
         if state.phase == "loading":
-            return [Row(("looking at the conversations …", roles.faint))]
+            return [Row(("scanning conversations …", roles.faint))]
         if state.phase == "error":
-            said = wrap([("! ", roles.error), (state.problem, roles.error)], width, indent=2)
-            return [*said, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
+            rows = wrap([("! ", roles.error), (state.problem, roles.error)], width, indent=2)
+            return [*rows, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
         if self.words:
-            return [Row(("no conversation holds these words; esc shows all", roles.muted))]
+            return [Row(("no conversation matches; esc shows all", roles.muted))]
         return [
-            Row(("There is no conversation to harvest.", roles.normal)),
+            Row(("No conversations to harvest.", roles.normal)),
             Row(),
-            *wrap([("A harvest looks at conversations/; what was taken into the trash is gone from there.",
-                    roles.muted)], width),
-        ]  # fmt: skip
+            *wrap([("A harvest reads conversations/, not the trash.", roles.muted)], width),
+        ]
 
     def tick_while(self, wanted: bool) -> None:
-        """Counts seconds while a harvest is under way, and only then."""
+        """Updates the elapsed time every second, but only while a harvest runs."""
         if wanted and self._ticking is None:
             self._ticking = self.set_interval(1.0, self.steps.fit)
         elif not wanted and self._ticking is not None:
             self._ticking.stop()
             self._ticking = None
 
-    # What comes in
+    # Results and events
 
-    def _take(self, read: Surveyed) -> None:
+    def _take(self, read: SurveyRead) -> None:
         if self.state.step in ("survey", "pick"):
             self.state.take(read)
             self.show()

@@ -1,4 +1,4 @@
-"""What a harvest came to: items, money, what waits, what failed and why, what was kept and why."""
+"""The result of a harvest: items, cost, what is pending, failures, and what was not reclaimed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.render.figures import count, dollars, plural, sizes
 from tui.render.roles import Roles
 from tui.screens.harvest.rows import short_path
 from tui.screens.harvest.run import Progress
-from tui.screens.ledger.record import by_category, fact, review_words
+from tui.screens.ledger.record import by_category, fact, review_hint
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.report import Result
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 _LABEL = 12
 _fact = partial(fact, labels=_LABEL)
 _NAMED = 6
-"""Conversations that a reason names; it says how many more there are."""
-_KNOWN_SHOWN = 8
-"""Lines that are shown because a conversation says the same."""
+"""Conversations listed per reason; the rest are counted."""
+_LISTED = 8
+"""Lines listed per kind; the rest are counted."""
 _OPTIONS = {"(--reclaim-empty)": "(option: also empty)", "(--reclaim-partial)": "(option: also partial)"}
 _HINTS = {
-    "failed": "f tries those again; it is kept",
+    "failed": "kept; f retries",
     "changed": "the next harvest reads it again",
-    "unclear": "it stays where it is",
-    "too-large": "split it, and harvest the parts",
+    "unclear": "kept",
+    "too-large": "split it and harvest the parts",
 }
 
 
 class OutcomePanel(LinesPanel):
-    """Step 4: what it came to."""
+    """Step 4: the result."""
 
     name_of = "outcome"
     words = "result"
@@ -46,7 +46,6 @@ class OutcomePanel(LinesPanel):
         self._review_key = ""
 
     def show_outcome(self, progress: Progress, review_key: str) -> None:
-        """Shows what a run came to."""
         if (progress, review_key) != (self._progress, self._review_key):
             self._progress, self._review_key = progress, review_key
             self.changed()
@@ -56,10 +55,10 @@ class OutcomePanel(LinesPanel):
 
 
 def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) -> list[Row]:
-    """Draws what a run came to.
+    """Draws the result of a run.
 
     Args:
-        review_key: The workbench's key of the review screen.
+        review_key: The key that opens the review screen in the workbench.
     """
     results = list(progress.results.values())
     rows: list[Row] = []
@@ -69,18 +68,16 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
         rows += [*wrap([("! ", roles.error), (progress.problem, roles.error)], width, indent=2), Row()]
     report = progress.report
     if report is not None and report.stopped:
-        why = "stopped" if report.stopped == "stopped" else f"stopped: {report.stopped}"
-        rows += [*wrap([(f"{why}; the rest was not looked at", roles.gate)], width, indent=2), Row()]
+        stopped = "stopped" if report.stopped == "stopped" else f"stopped: {report.stopped}"
+        rows += [*wrap([(f"{stopped}; the rest was not read", roles.gate)], width, indent=2), Row()]
     if not results:
-        return [*rows, *wrap([("no conversation was looked at", roles.muted)], width)]
+        return [*rows, *wrap([("no conversations were read", roles.muted)], width)]
     rows += _figures(results, review_key, width, roles)
     if report is not None:
         for path in report.recovered:
-            rows += _fact(
-                "recovered", f"{path}: what was interrupted is finished", roles.normal, width, roles
-            )
+            rows += _fact("recovered", f"{path}: interrupted run completed", roles.normal, width, roles)
         if report.purged:
-            purged = f"{plural(len(report.purged), 'conversation')} left the trash for good"
+            purged = f"{plural(len(report.purged), 'conversation')} purged"
             rows += _fact("trash", purged, roles.muted, width, roles)
     failures = [each for each in results if each.outcome in _HINTS]
     if failures:
@@ -97,10 +94,11 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
 
 
 def _brake(number: int, width: int, roles: Roles) -> list[Row]:
-    said = f"{plural(number, 'conversation')} would go to the trash. So many go only by their number: "
-    pieces = [("! ", roles.gate), (said, roles.gate), ("m", roles.accent), (f", then {number}", roles.gate)]
-    rows = wrap(pieces, width, indent=2)
-    return [*rows, Row()]
+    text = f"{plural(number, 'conversation')} would be moved to the trash. To confirm, press "
+    pieces = [
+        ("! ", roles.gate), (text, roles.gate), ("m", roles.accent), (f" and type {number}", roles.gate),
+    ]  # fmt: skip
+    return [*wrap(pieces, width, indent=2), Row()]
 
 
 def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -> list[Row]:
@@ -112,7 +110,7 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
         items.update(result.items)
     done = plural(len(written), "conversation")
     if outcomes["unharvested"]:
-        done += f", {count(outcomes['unharvested'])} discarded without a harvest"
+        done += f", {count(outcomes['unharvested'])} discarded without harvesting"
     each = by_category(items)
     held, known = sum(each.held for each in new), sum(entry.known for entry in written)
     gone = [each for each in results if each.reclaimed]
@@ -123,31 +121,35 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
         ),
     ]
     if known:
-        rows += _fact("known", f"{count(known)} stood there already", roles.normal, width, roles)
-        there = [known for result in results for known in result.known if known.number]
-        for each_known in there[:_KNOWN_SHOWN]:
-            said = f"{each_known.path}:{each_known.number}  {each_known.line.removeprefix('- ')}"
-            rows += _fact("", said, roles.muted, width, roles)
-        if len(there) > _KNOWN_SHOWN:
-            rows += _fact("", f"and {count(len(there) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
+        rows += _fact("known", f"{count(known)} already known", roles.normal, width, roles)
+        rows += _listed("", [
+            f"{each.path}:{each.number}  {each.line.removeprefix('- ')}"
+            for result in results for each in result.known if each.number
+        ], width, roles)  # fmt: skip
     if held:
         rows += _fact(
-            "for review", f"{plural(held, 'item')}; {review_words(review_key)}", roles.gate, width, roles
+            "for review", f"{plural(held, 'item')}; {review_hint(review_key)}", roles.gate, width, roles
         )
     refused = [f"{short_path(each.path)}: {line}" for each in new for line in each.refused]
-    for number, line in enumerate(refused[:_KNOWN_SHOWN]):
-        rows += _fact("" if number else "not used", line, roles.muted, width, roles)
-    if len(refused) > _KNOWN_SHOWN:
-        rows += _fact("", f"and {count(len(refused) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
-    rows += _fact("model", _money(written, results), roles.normal, width, roles)
+    rows += _listed("not used", refused, width, roles)
+    rows += _fact("model", _model_cost(written, results), roles.normal, width, roles)
     size = sizes(sum(each.size for each in gone))
     return rows + _fact(
         "reclaimed", f"{size} in {plural(len(gone), 'conversation')}", roles.normal, width, roles
     )
 
 
-def _money(written: Iterable[LedgerEntry], results: Iterable[Result]) -> str:
-    """Tokens and cost, those of failures as well: they were asked for all the same."""
+def _listed(label: str, lines: list[str], width: int, roles: Roles) -> list[Row]:
+    rows: list[Row] = []
+    for number, line in enumerate(lines[:_LISTED]):
+        rows += _fact("" if number else label, line, roles.muted, width, roles)
+    if len(lines) > _LISTED:
+        rows += _fact("", f"and {count(len(lines) - _LISTED)} more", roles.muted, width, roles)
+    return rows
+
+
+def _model_cost(written: Iterable[LedgerEntry], results: Iterable[Result]) -> str:
+    """Tokens and cost, including those of failed harvests, which are billed as well."""
     failed = (each.entry for each in results if each.outcome == "failed" and each.entry is not None)
     entries = [entry for entry in (*written, *failed) if entry.input_tokens or entry.output_tokens]
     if not entries:
@@ -162,25 +164,25 @@ def _money(written: Iterable[LedgerEntry], results: Iterable[Result]) -> str:
 
 
 def _kept(results: Iterable[Result], width: int, roles: Roles) -> list[Row]:
-    """Why conversations were kept, those with the same reason together."""
+    """Why conversations were not reclaimed, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for each in results:
         if each.kept:
             reasons.setdefault(each.kept, []).append(each.path)
     rows = [Row(), Row(("not reclaimed", roles.strong))] if reasons else []
-    for why, paths in sorted(reasons.items(), key=lambda item: -len(item[1])):
-        why = _in_words(why)
-        rows += wrap([(f"{count(len(paths))}  ", roles.strong), (why, roles.normal)], width, indent=3)
+    for reason, paths in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        reason = _without_flags(reason)
+        rows += wrap([(f"{count(len(paths))}  ", roles.strong), (reason, roles.normal)], width, indent=3)
         named = ", ".join(map(short_path, paths[:_NAMED]))
         more = f" and {count(len(paths) - _NAMED)} more" if len(paths) > _NAMED else ""
         rows += [Row().gap(3).extend(row) for row in wrap([(named + more, roles.muted)], width - 3)]
     return rows
 
 
-def _in_words(why: str) -> str:
-    """A reason without the command line's options, which have other names here."""
-    if "would go to the trash" in why:
-        return why.partition(";")[0]
+def _without_flags(reason: str) -> str:
+    """A reason with command-line flags replaced by the names of this screen's options."""
+    if "would go to the trash" in reason:
+        return reason.partition(";")[0]
     for flag, option in _OPTIONS.items():
-        why = why.replace(flag, option)
-    return why
+        reason = reason.replace(flag, option)
+    return reason

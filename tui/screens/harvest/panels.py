@@ -1,4 +1,4 @@
-"""The lists of a harvest: what there is, what is chosen, the options, and how far each conversation is."""
+"""The harvest screen's lists: conversations, options, and the progress of each conversation."""
 
 from __future__ import annotations
 
@@ -19,27 +19,23 @@ from tui.screens.harvest.rows import (
 
 
 class ChoicesPanel(KeyedRows[Choice]):
-    """Conversations, a line each; why the selected one is of its kind stands at the lower edge."""
+    """One conversation per row; the lower edge gives the reason for the selected one's kind."""
 
     words = "conversations"
 
     aligned = True
 
     def key(self, item: Choice) -> object:
-        """The conversation, chosen or not."""
         return item.candidate
 
     def row(self, item: Choice, width: int, chosen: bool) -> Row:
         return draw_choice(item, self.items, width, self.roles, query=self.query_text, chosen=chosen)
 
-    def finds(self, item: Choice, query: str) -> bool:
-        query, each = query.casefold(), item.candidate
-        return any(
-            query in text.casefold() for text in (each.path, each.kind, KIND_WORDS[each.kind], each.why)
-        )
+    def searchable(self, item: Choice) -> Sequence[str]:
+        each = item.candidate
+        return each.path, each.kind, KIND_WORDS[each.kind], each.why
 
     def summarise(self) -> None:
-        """How many there are; below, the whole reason of the selected one."""
         item = self.selected
         beside = count(len(self.items)) if self.items else ""
         if self.query_text:
@@ -55,19 +51,19 @@ class ChoicesPanel(KeyedRows[Choice]):
 
 
 class SurveyPanel(ChoicesPanel):
-    """Step 1: what there is."""
+    """Step 1: the conversations found."""
 
     name_of = "survey"
 
 
 class PickPanel(ChoicesPanel):
-    """Step 2: what is chosen."""
+    """Step 2: the conversations to harvest."""
 
     name_of = "pick"
     number = "1"
     signs = (
-        ("[x]", "chosen; space changes it"),
-        ("·", "left alone, for the reason that stands there"),
+        ("[x]", "selected; space toggles"),
+        ("·", "skipped, for the reason shown"),
     )
 
 
@@ -82,7 +78,6 @@ class SwitchesPanel(KeyedRows[SwitchItem]):
         return item.name
 
     def row(self, item: SwitchItem, width: int, chosen: bool) -> Row:
-        """On or off, its name, and what it does, or why it changes nothing."""
         roles = self.roles
         words = roles.muted if item.idle else roles.strong if chosen else roles.normal
         box = "[x] " if item.on else "[ ] "
@@ -101,32 +96,32 @@ class SwitchesPanel(KeyedRows[SwitchItem]):
 
 
 class ProgressPanel(KeyedRows[StageItem]):
-    """Step 3: what would be harvested, then how far each conversation is; it follows the one under way."""
+    """Step 3: what would be harvested, then the progress of each conversation; follows the current one."""
 
     name_of = "progress"
     words = "conversations"
     signs = (
-        ("·", "waits"),
-        ("…", "under way"),
+        ("·", "queued"),
+        ("…", "in progress"),
         ("✓", "harvested"),
-        ("⌫", "discarded without a harvest"),
-        ("!", "failed, changed meanwhile, or stopped; it is kept"),
-        ("→", "in the trash now"),
+        ("⌫", "discarded without harvesting"),
+        ("!", "failed, changed in the meantime, or stopped; kept"),
+        ("→", "moved to the trash"),
     )
 
     def show_stages(self, items: Sequence[StageItem], current: int, *, run: bool) -> None:
-        """Shows how far it is; only the rows that differ are drawn.
+        """Shows progress; redraws only the rows that changed.
 
         Args:
-            current: The row that is under way; -1 for none.
-            run: Another run, or none yet: begins at the top.
+            current: The row in progress; -1 for none.
+            run: Whether a harvest has started.
         """
         other = not self.same_things(items)
         self.show_items(items)
         if other:
             self.select(0, by_hand=False)
         if run and current >= 0 and self.cursor in (current - 1, -1):
-            self.select(current, by_hand=False)  # a selection moved by hand stays where it is
+            self.select(current, by_hand=False)  # unless the user moved the selection
 
     def key(self, item: StageItem) -> str:
         return item.path
@@ -135,7 +130,6 @@ class ProgressPanel(KeyedRows[StageItem]):
         return draw_stage(item, width, self.roles, chosen=chosen)
 
     def summarise(self) -> None:
-        """How many there are; below, all that is said of the selected one."""
         item = self.selected
         self.set_frame(count(len(self.items)), item.words if item is not None else "")
 

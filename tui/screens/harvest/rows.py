@@ -1,4 +1,4 @@
-"""Rows of the harvest screen: conversations to look at and to choose, options, and how far each is."""
+"""Rows of the harvest screen: conversations, options, and progress."""
 
 from __future__ import annotations
 
@@ -21,40 +21,35 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.report import Result
 
 SELECTABLE: tuple[Kind, ...] = ("harvest", "prune")
-"""What can be chosen."""
 _KIND, _SIZE = 7, 8
 _FOLDER = "conversations/"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A conversation that was looked at; ``chosen`` is ``None`` where nothing is chosen in this step."""
+    """A scanned conversation; ``chosen`` is ``None`` in steps without a selection."""
 
     candidate: Candidate
     chosen: bool | None = None
 
     @property
     def selectable(self) -> bool:
-        """Whether it can be chosen."""
         return self.candidate.kind in SELECTABLE
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchItem:
-    """An option."""
-
     name: str
     title: str
     does: str
-    """What it does, in one clause."""
     on: bool
     idle: str = ""
-    """Why it changes nothing just now; empty where it does."""
+    """Why it has no effect now; empty if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageItem:
-    """How far a conversation is: its sign, and what became of it in words."""
+    """The progress of a conversation as a sign and in words."""
 
     path: str
     sign: str
@@ -62,14 +57,14 @@ class StageItem:
 
 
 def short_path(path: str) -> str:
-    """A conversation without the folder that all of them are in."""
+    """A conversation's path without ``conversations/``."""
     return first_line(path.removeprefix(_FOLDER)) or first_line(path)
 
 
 def draw_choice(
     item: Choice, items: Sequence[Choice], width: int, roles: Roles, *, query: str, chosen: bool
 ) -> Row:
-    """A row: whether it is chosen, kind, size, path, and why it is of that kind."""
+    """A row: checkbox, kind, size, path, and the reason for the kind."""
     each, live = item.candidate, item.selectable
     row = Row()
     if item.chosen is not None:
@@ -93,18 +88,17 @@ def draw_choice(
 def stage_item(
     path: str, result: Result | None, *, current: bool, stopping: bool, running: bool
 ) -> StageItem:
-    """How far a conversation is.
+    """The progress of a conversation.
 
     Args:
-        result: What became of it, as far as that is known.
-        current: It is under way.
-        stopping: The run ends after the one that is under way.
-        running: A run is under way at all.
+        result: Its outcome; ``None`` until there is one.
+        stopping: The run stops after the current conversation.
+        running: Whether there is a run at all.
     """
     if result is None:
         if current:
-            return StageItem(path, "…", "the last one …" if stopping else "under way …")
-        return StageItem(path, "·", ("not looked at" if stopping else "waits") if running else "")
+            return StageItem(path, "…", "in progress, then stops …" if stopping else "in progress …")
+        return StageItem(path, "·", ("skipped" if stopping else "queued") if running else "")
     sign = {"harvested": "✓", "unharvested": "⌫"}.get(result.outcome, "!")
     if result.reclaimed:
         sign = "→"
@@ -113,25 +107,25 @@ def stage_item(
 
 
 def result_words(result: Result) -> str:
-    """``3 facts · 1 decision``, ``nothing new``, or why there is nothing."""
+    """``3 facts · 1 decision``, ``no items found``, or the error."""
     entry = result.entry
     if result.outcome == "unharvested":
-        return "discarded without a harvest"
+        return "discarded without harvesting"
     if result.outcome != "harvested" or entry is None:
         return first_line(result.error) or result.outcome
     if not result.is_new:
-        return f"was harvested on {first_line(entry.at)[:10]}"
+        return f"harvested on {first_line(entry.at)[:10]}"
     parts = [
         by_category(result.items),
         f"{entry.known} known" if entry.known else "",
         f"{count(result.held)} for review" if result.held else "",
         f"{count(len(result.refused))} not used" if result.refused else "",
     ]
-    return ", ".join(filter(None, parts)) or "nothing found"
+    return ", ".join(filter(None, parts)) or "no items found"
 
 
 def draw_stage(item: StageItem, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: sign, conversation, and how far it is."""
+    """A row: sign, conversation, progress."""
     tone = {"✓": roles.active, "→": roles.active, "!": roles.error, "…": roles.gate}.get(
         item.sign, roles.dropped
     )

@@ -1,4 +1,4 @@
-"""One run of a harvest. It outlives the screen that began it, and then says in passing how it ended."""
+"""One harvest run. It can outlive the screen that started it, and then reports its end as a notification."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.message import Message
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.report import HarvestRequest, Report, Result
-from tui.kit.messages import Said
+from tui.kit.messages import Notice
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -24,109 +24,101 @@ _BRAKE = re.compile(r"(\d+) would go to the trash")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     results: dict[str, Result]
-    """What became of conversations, by path."""
+    """By conversation path."""
     current: str = ""
-    """The conversation that is under way; empty where none is."""
+    """The path of the conversation in progress; empty if none is."""
     ended: bool = False
-    """Nothing more will come."""
     report: Report | None = None
-    """What was done; ``None`` while it goes on, and where it was refused."""
+    """``None`` while the run is in progress, and if it was refused."""
     problem: str = ""
-    """Why it was refused."""
+    """Why the run was refused."""
     stopping: bool = False
-    """A person has asked it to stop."""
+    """The user asked it to stop."""
 
     @property
     def brake(self) -> int:
-        """How many conversations go to the trash only if a person types their number; 0 for none."""
+        """The number the user must type before that many conversations go to the trash; 0 for none."""
         return max([brake_of(self.problem), *(brake_of(each.kept) for each in self.results.values())])
 
     @property
     def held_back(self) -> tuple[str, ...]:
-        """Those conversations, by path; none where the whole run was refused because of them."""
+        """The paths of those conversations; empty if the whole run was refused because of them."""
         return tuple(path for path, each in self.results.items() if brake_of(each.kept))
 
 
 def brake_of(text: str) -> int:
-    """The number that a person has to type, as an engine's refusal says it; 0 where it says none."""
+    """The number the user has to type, from the engine's refusal; 0 if it names none."""
     found = _BRAKE.search(text)
     return int(found[1]) if found else 0
 
 
 class HarvestRun:
-    """A run. Its methods may be called from any thread.
+    """A run. Its methods are thread-safe.
 
     Args:
-        chosen: The conversations it is about, in order.
-        began: When, as the clock's ``monotonic`` has it.
-        before: What an earlier run gave that this one goes on with.
+        began: Start time on the clock's ``monotonic``.
+        before: The progress of an earlier run that this one continues.
     """
 
     def __init__(
-        self, wish: HarvestRequest, chosen: Sequence[Candidate], began: float, before: Progress | None = None
-    ) -> None:
-        self.wish = wish
+        self, request: HarvestRequest, chosen: Sequence[Candidate], began: float,
+        before: Progress | None = None,
+    ) -> None:  # fmt: skip
+        self.request = request
         self.chosen = tuple(chosen)
         self.began = began
         self._before = before
         self._guard = threading.Lock()
         self._now = Progress(dict(before.results) if before is not None else {})
-        self._watched: Callable[[], object] | None = None
-        self._passing: Callable[[Message], object] | None = None
+        self._on_change: Callable[[], object] | None = None
+        self._post: Callable[[Message], object] | None = None
 
     @property
     def progress(self) -> Progress:
-        """How far it is."""
         with self._guard:
             return self._now
 
-    def follow(self, watched: Callable[[], object] | None, passing: Callable[[Message], object]) -> None:
-        """Has every change announced, on the thread that makes it.
+    def follow(self, on_change: Callable[[], object] | None, post: Callable[[Message], object]) -> None:
+        """Reports every change, on the thread that makes it.
 
         Args:
-            watched: Called after each change; ``None`` where no screen shows the run.
-            passing: Takes one line when it ends and no screen shows it.
+            on_change: Called after each change; ``None`` if no screen shows the run.
+            post: Receives a notification when the run ends and no screen shows it.
         """
         with self._guard:
-            self._watched, self._passing = watched, passing
+            self._on_change, self._post = on_change, post
 
     def carry_out(self, engine: Engine) -> None:
-        """Harvests, and returns when nothing more will come; a refusal ends the run as well."""
+        """Harvests, and returns when the run has ended or was refused."""
 
         def on_start(path: str) -> None:
             self.started(path)
-            if self.progress.stopping:  # it was asked to stop before it had begun to listen
+            if self.progress.stopping:  # the stop came before the harvest could receive it
                 harvest.stop()
 
         try:
             harvest = engine.knowledge.harvest
-            self.end(harvest.run(self.wish, self.came, on_start))
+            self.end(harvest.run(self.request, self.add_result, on_start))
         except (AutopoiesisError, OSError) as error:
             self.end(None, str(error))
 
     def started(self, path: str) -> None:
-        """A conversation is under way."""
         self._set(lambda now: replace(now, current=path))
 
-    def came(self, result: Result) -> None:
-        """Something became of a conversation."""
-
-        def grown(now: Progress) -> Progress:
+    def add_result(self, result: Result) -> None:
+        def added(now: Progress) -> Progress:
             merged = {**now.results, result.path: self._merged(result)}
             return replace(now, results=merged, current="" if now.current == result.path else now.current)
 
-        self._set(grown)
+        self._set(added)
 
     def stop(self) -> None:
-        """A person asks it to stop."""
         self._set(lambda now: replace(now, stopping=True))
 
     def end(self, report: Report | None, problem: str = "") -> None:
-        """Nothing more will come."""
-
         def ended(now: Progress) -> Progress:
             whole = report
             if report is not None and self._before is not None and self._before.report is not None:
@@ -136,7 +128,7 @@ class HarvestRun:
         self._set(ended)
 
     def _merged(self, result: Result) -> Result:
-        """What an earlier run wrote stays told when a later one only moved the conversation."""
+        """Keeps what an earlier run wrote if this one only moved the conversation."""
         old = self._before.results.get(result.path) if self._before is not None else None
         if old is None or old.outcome != "harvested" or result.outcome != "harvested":
             return result
@@ -145,17 +137,17 @@ class HarvestRun:
     def _set(self, change: Callable[[Progress], Progress]) -> None:
         with self._guard:
             self._now = now = change(self._now)
-            watched, passing = self._watched, self._passing
-        if watched is not None:
-            watched()
-        elif now.ended and passing is not None:
-            passing(Said(in_passing(now), error=bool(now.problem)))
+            on_change, post = self._on_change, self._post
+        if on_change is not None:
+            on_change()
+        elif now.ended and post is not None:
+            post(Notice(summary(now), error=bool(now.problem)))
 
 
-def in_passing(progress: Progress) -> str:
-    """One line on a run that ended."""
+def summary(progress: Progress) -> str:
+    """One line about a run that ended."""
     if progress.report is None:
-        return f"the harvest: {progress.problem}"
+        return f"harvest: {progress.problem}"
     results = progress.results.values()
     done = sum(each.outcome == "harvested" for each in results)
     failed = sum(each.outcome in ("failed", "changed") for each in results)
@@ -164,7 +156,7 @@ def in_passing(progress: Progress) -> str:
         f"harvested {plural(done, 'conversation')}",
         f"{failed} failed" if failed else "",
         f"{gone} reclaimed" if gone else "",
-        f"{progress.brake} wait for their number to be typed (L, H)" if progress.brake else "",
+        f"{progress.brake} to confirm before they move to the trash (L, then H)" if progress.brake else "",
         "stopped" if progress.report.stopped else "",
     ]
     return ", ".join(filter(None, parts))

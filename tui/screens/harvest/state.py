@@ -1,7 +1,4 @@
-"""What the harvest screen knows: the step, what there is, what is chosen, and what shall be done with it.
-
-Nothing here touches a widget or waits for anything.
-"""
+"""State of the harvest screen: step, conversations, selection and options; touches no widgets."""
 
 from __future__ import annotations
 
@@ -22,58 +19,57 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
-    """What looking at the conversations gave."""
+class SurveyRead:
+    """The result of scanning the conversations."""
 
     survey: Survey | None = None
-    """What there is; ``None`` where they could not be looked at."""
+    """``None`` if the scan failed."""
     dollars: float | None = None
-    """About what sending all of it costs; ``None`` where that is not known."""
+    """Estimated cost of sending all of it; ``None`` if unknown."""
     unpriced: str = ""
-    """Why it is not."""
+    """Why the cost is unknown."""
     problem: str = ""
-    """Why they could not be looked at."""
 
 
-def read_survey(knowledge: Knowledge) -> Surveyed:
-    """Looks at the conversations and changes nothing; without a price there is still a survey."""
+def read_survey(knowledge: Knowledge) -> SurveyRead:
+    """Scans the conversations without changing anything; a missing price is not an error."""
     survey = knowledge.harvest.survey()
     try:
-        return Surveyed(survey, knowledge.price_of(survey))
+        return SurveyRead(survey, knowledge.price_of(survey))
     except (AutopoiesisError, OSError) as error:
-        return Surveyed(survey, unpriced=str(error))
+        return SurveyRead(survey, unpriced=str(error))
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a harvest would send, and to whom."""
+    """The estimated cost of a harvest."""
 
     provider: str
-    """``markers`` asks no model."""
+    """``markers`` uses no model."""
     model: str
     tokens: int
-    """About how many would be sent."""
+    """Estimated input tokens."""
     dollars: float | None
-    """About what that costs; ``None`` where no price is known."""
-    why: str = ""
-    """Why it is not known."""
+    """``None`` if no price is known."""
+    reason: str = ""
+    """Why no price is known."""
 
     @classmethod
     def of(
-        cls, survey: Survey, whole: float | None, chosen: Iterable[Candidate] | None = None, why: str = ""
+        cls, survey: Survey, whole: float | None, chosen: Iterable[Candidate] | None = None, reason: str = ""
     ) -> Price:
-        """The price of all, or of what is chosen, which is its share.
+        """The price of everything, or a proportional share for the selected conversations.
 
         Args:
-            whole: What all of it costs.
-            chosen: What is harvested; all there is when left out.
-            why: Why that is not known.
+            whole: Cost of everything in dollars.
+            chosen: The conversations to harvest; everything by default.
+            reason: Why the cost is unknown.
         """
         tokens = survey.tokens
         if chosen is not None:
             tokens = sum(each.tokens for each in chosen if each.kind == "harvest")
         share = tokens / survey.tokens if survey.tokens else 0.0
-        return cls(survey.provider, survey.model, tokens, None if whole is None else whole * share, why)
+        return cls(survey.provider, survey.model, tokens, None if whole is None else whole * share, reason)
 
     def __str__(self) -> str:
         if self.provider == "markers":
@@ -81,20 +77,20 @@ class Price:
         who = " ".join(filter(None, (self.provider, self.model)))
         if not self.tokens:
             return f"{who}: nothing to send, $0"
-        price = self.why or "no price is known"
+        price = self.reason or "price unknown"
         if self.dollars is not None:
-            price = f"about {dollars(self.dollars)} and the replies"
-        return f"{who}: ~{count(self.tokens)} tokens to send, {price}"
+            price = f"about {dollars(self.dollars)} plus output"
+        return f"{who}: ~{count(self.tokens)} input tokens, {price}"
 
 
 Step = Literal["survey", "pick", "confirm", "result"]
 Phase = Literal["loading", "error", "found"]
 
 _TITLES = {
-    "reclaim": ("reclaim", "move conversations whose knowledge is committed to the trash"),
-    "empty": ("also empty", "also remove conversations in which nothing was found"),
-    "partial": ("also partial", "also remove conversations that were only partly read"),
-    "no-harvest": ("no harvest", "skip the harvest and discard them"),
+    "reclaim": ("reclaim", "move conversations to the trash once their knowledge is committed"),
+    "empty": ("also empty", "also reclaim conversations in which no items were found"),
+    "partial": ("also partial", "also reclaim conversations that were only partly read"),
+    "no-harvest": ("no harvest", "discard them without harvesting"),
 }
 
 
@@ -102,7 +98,7 @@ class HarvestState:
     """The state of one guided harvest.
 
     Args:
-        failed: Conversations to choose beforehand, by the sha256 of their bytes; all there are when empty.
+        failed: SHA-256 of the conversations to preselect; all if empty.
     """
 
     def __init__(self, failed: frozenset[str] = frozenset()) -> None:
@@ -112,14 +108,14 @@ class HarvestState:
         self.survey: Survey | None = None
         self.run: HarvestRun | None = None
         self._failed = failed
-        self._read = Surveyed()
+        self._read = SurveyRead()
         self._chosen: set[str] = set()
         self._on = {"reclaim": True, "empty": False, "partial": False, "no-harvest": False}
 
-    # What there is
+    # Conversations
 
-    def take(self, read: Surveyed) -> None:
-        """Takes in what there is; what can be harvested is chosen, or what failed."""
+    def take(self, read: SurveyRead) -> None:
+        """Stores a scan and selects what can be harvested, or only what failed before."""
         self.problem, self.survey, self._read = read.problem, read.survey, read
         self.phase = "found" if read.survey is not None else "error"
         self._chosen = {
@@ -128,8 +124,7 @@ class HarvestState:
             if each.kind in SELECTABLE and (not self._failed or each.sha256 in self._failed)
         }
 
-    def anew(self, failed: frozenset[str]) -> None:
-        """Begins with the first step again."""
+    def restart(self, failed: frozenset[str]) -> None:
         self.step, self.phase, self.run, self._failed = "survey", "loading", None, failed
 
     @property
@@ -137,57 +132,53 @@ class HarvestState:
         return self.survey.candidates if self.survey is not None else ()
 
     def choices(self) -> list[Choice]:
-        """The conversations; those that can be chosen come first, in the survey without a choice."""
+        """The conversations, selectable ones first."""
         ordered = sorted(self._candidates, key=lambda each: each.kind not in SELECTABLE)
         if self.step == "survey":
             return [Choice(each) for each in ordered]
         return [Choice(each, each.path in self._chosen) for each in ordered]
 
-    # What is chosen
+    # Selection and options
 
     @property
     def selectable(self) -> int:
-        """How many can be chosen."""
         return sum(each.kind in SELECTABLE for each in self._candidates)
 
     @property
     def chosen(self) -> list[Candidate]:
-        """Those that a harvest would look at: what only waits to be reclaimed is none where nothing is."""
+        """The conversations a harvest would process; those left to reclaim only count if reclaim is on."""
         if self._on["no-harvest"] and not self._on["reclaim"]:
             return []
         kinds = SELECTABLE if self._on["reclaim"] else ("harvest",)
         return [each for each in self._candidates if each.path in self._chosen and each.kind in kinds]
 
     def toggle(self, candidate: Candidate) -> None:
-        """Chooses a conversation, or leaves it out."""
         if candidate.kind in SELECTABLE:
             self._chosen ^= {candidate.path}
 
     def toggle_all(self) -> None:
-        """Chooses all that can be; when all are, none."""
         every = {each.path for each in self._candidates if each.kind in SELECTABLE}
         self._chosen = set() if self._chosen == every else every
 
     def switches(self) -> list[SwitchItem]:
-        """The options, and why some change nothing just now."""
+        """The options, with the reason for those that have no effect now."""
         on = self._on
         idle = dict.fromkeys(_TITLES, "")
         for name in ("empty", "partial"):
             if not on["reclaim"]:
-                idle[name] = "nothing is reclaimed"
+                idle[name] = "no effect: reclaim is off"
             elif on["no-harvest"]:
-                idle[name] = "nothing is harvested"
+                idle[name] = "no effect: 'no harvest' is on"
         if on["no-harvest"] and not on["reclaim"]:
-            idle["no-harvest"] = "then nothing would happen at all: reclaim is off"
+            idle["no-harvest"] = "nothing to do: reclaim is off"
         return [SwitchItem(name, *_TITLES[name], on[name], idle[name]) for name in _TITLES]
 
     def switch(self, name: str) -> None:
-        """Switches an option."""
         self._on[name] = not self._on[name]
 
     @property
     def price(self) -> Price | None:
-        """What the chosen ones would cost; in the first step what all would."""
+        """The cost of the selected conversations; of all of them in the first step."""
         if self.survey is None:
             return None
         chosen = None if self.step == "survey" else self.chosen
@@ -196,8 +187,8 @@ class HarvestState:
         return Price.of(self.survey, self._read.dollars, chosen, self._read.unpriced)
 
     @property
-    def wish(self) -> HarvestRequest:
-        """What is to be done. Its paths are never left out: that would mean all there are."""
+    def request(self) -> HarvestRequest:
+        """The harvest to run. Its paths are always given: without any, it would mean all conversations."""
         on = self._on
         return HarvestRequest(
             tuple(each.path for each in self.chosen),
@@ -207,39 +198,37 @@ class HarvestState:
             consent=Consent(empty=on["empty"], partial=on["partial"]),
         )
 
-    # What happens
+    # The run
 
     @property
     def progress(self) -> Progress | None:
-        """How far the run is; ``None`` before there is one."""
+        """The run's progress; ``None`` before there is a run."""
         return self.run.progress if self.run is not None else None
 
     @property
     def running(self) -> bool:
-        """Whether a run is under way."""
         progress = self.progress
         return progress is not None and not progress.ended
 
-    def by_number(self, began: float) -> HarvestRun | None:
-        """The run that moves to the trash what waits for its number; ``None`` where nothing does."""
+    def confirmed_run(self, began: float) -> HarvestRun | None:
+        """The run that moves the conversations to the trash once confirmed; ``None`` if there are none."""
         progress = self.progress
         if self.run is None or progress is None or not progress.ended or not progress.brake:
             return None
-        wish = self.run.wish
-        paths = progress.held_back or wish.paths
-        agreed = replace(wish, paths=paths, consent=replace(wish.consent, number=progress.brake))
+        request = self.run.request
+        paths = progress.held_back or request.paths
+        agreed = replace(request, paths=paths, consent=replace(request.consent, number=progress.brake))
         chosen = [each for each in self.run.chosen if each.path in set(paths)]
         return HarvestRun(agreed, chosen, began, progress)
 
     def stages(self) -> list[StageItem]:
-        """How far each conversation is."""
         progress = self.progress
         if self.run is None or progress is None:
             return [
                 stage_item(each.path, None, current=False, stopping=False, running=False)
                 for each in self.chosen
             ]
-        again = bool(self.run.wish.consent.number)
+        again = bool(self.run.request.consent.number)
         return [
             stage_item(
                 each.path,
@@ -253,7 +242,7 @@ class HarvestState:
 
     @property
     def done(self) -> int:
-        """How many conversations of the run are done."""
+        """The number of conversations processed so far."""
         if self.run is None:
             return 0
         results = self.run.progress.results
@@ -261,7 +250,7 @@ class HarvestState:
 
     @property
     def failures(self) -> frozenset[str]:
-        """What failed in the run, by sha256."""
+        """SHA-256 of the conversations that failed."""
         progress = self.progress
         if self.run is None or progress is None:
             return frozenset()

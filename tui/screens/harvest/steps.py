@@ -1,4 +1,4 @@
-"""Above every step of a harvest: which step it is, and its figures."""
+"""The bar above every harvest step: the current step and its figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS: dict[Step, str] = {"survey": "look", "pick": "choose", "confirm": "confir
 
 
 class StepsBar(Bar):
-    """A few lines that take no focus; as many as there are."""
+    """A bar that grows and shrinks with its lines."""
 
     def __init__(self, draw: Callable[[int, Roles], list[Row]], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -30,7 +30,7 @@ class StepsBar(Bar):
         self._shown: list[Row] = []
 
     def fit(self) -> None:
-        """Takes as many lines as there are now; draws only when something is different."""
+        """Adjusts the height to the lines, and redraws if they changed."""
         width = self.size.width or self.app.size.width
         before, self._shown = self._shown, self._draw(max(10, width - 2), self.roles)
         if [row.pieces for row in before] != [row.pieces for row in self._shown]:
@@ -39,27 +39,26 @@ class StepsBar(Bar):
             self.refresh()
 
     def on_resize(self) -> None:
-        """Another width breaks lines elsewhere."""
         self.fit()
 
     def rows(self, width: int) -> list[Row]:
-        """The lines, a cell from the edge as the panels' text is."""
+        """The lines, indented by one cell like the text of panels."""
         return [Row().gap().extend(row) for row in self._draw(max(10, width - 2), self.roles)]
 
 
 def draw_steps(state: HarvestState, clock: Clock, width: int, roles: Roles) -> list[Row]:
-    """The trail of steps, and the figures of the present one."""
+    """The trail of steps, and the figures of the current one."""
     rows = [draw_trail(state.step, width, roles)]
     survey, price, progress = state.survey, state.price, state.progress
     if state.step == "result":
         return rows
     if progress is not None and state.run is not None:
         seconds = clock.monotonic() - state.run.began
-        said = elapsed(state.done, len(state.run.chosen), seconds)
+        done = elapsed(state.done, len(state.run.chosen), seconds)
         tail = " · stopping after this one …" if progress.stopping else " · x stops, b leaves it running"
-        moving = bool(state.run.wish.consent.number)
+        moving = bool(state.run.request.consent.number)
         what = "moving to the trash  " if moving else "harvesting  "
-        rows.append(Row((what, roles.gate), (said, roles.strong), (tail, roles.muted)).cut(width))
+        rows.append(Row((what, roles.gate), (done, roles.strong), (tail, roles.muted)).cut(width))
     elif survey is not None and price is not None:
         if state.step == "survey":
             rows += [*draw_classes(survey, width, roles), *draw_price(price, width, roles)]
@@ -67,12 +66,12 @@ def draw_steps(state: HarvestState, clock: Clock, width: int, roles: Roles) -> l
             rows += draw_chosen(state.chosen, state.selectable, width, roles)
             rows += draw_price(price, width, roles)
         else:
-            rows += draw_wish(state.wish, state.chosen, price, width, roles)
+            rows += draw_plan(state.request, state.chosen, price, width, roles)
     return rows
 
 
 def draw_trail(step: Step, width: int, roles: Roles) -> Row:
-    """The four steps, with the present one marked."""
+    """The four steps, with the current one marked."""
     row = Row()
     for number, (each, words) in enumerate(STEPS.items(), 1):
         now = each == step
@@ -82,64 +81,56 @@ def draw_trail(step: Step, width: int, roles: Roles) -> Row:
 
 
 def draw_classes(survey: Survey, width: int, roles: Roles) -> list[Row]:
-    """How many conversations of each kind there are, and how large; and what waits elsewhere."""
+    """Number and size of the conversations by kind, and what else could be harvested."""
     pieces: list[Piece] = []
     for kind, words in pieces_in_words(survey):
         pieces += [(" · " if pieces else "", roles.faint)]
         pieces += [(words, roles.strong if kind in SELECTABLE else roles.muted)]
     rows = wrap(pieces, width) if pieces else []
     if survey.left:
-        are = "is" if survey.left == 1 else "are"
-        said = f"{plural(survey.left, 'transcript')} in raw/ {are} not harvested yet:"
-        rows += wrap([(said, roles.muted), (" :harvest --transcripts", roles.accent)], width)
+        left = f"{plural(survey.left, 'transcript')} in raw/ not harvested yet:"
+        rows += wrap([(left, roles.muted), (" :harvest --transcripts", roles.accent)], width)
     return rows
 
 
 def draw_price(price: Price, width: int, roles: Roles) -> list[Row]:
-    """Who would be asked, and at what price."""
     paid = price.provider != "markers" and price.tokens
     return wrap([(str(price), roles.gate if paid else roles.normal)], width)
 
 
-def draw_chosen(chosen: Sequence[Candidate], narrowed: int, width: int, roles: Roles) -> list[Row]:
-    """How much is chosen of what can be."""
-    size = sum(each.text_size or each.size for each in chosen)
-    return wrap(
-        [
-            (f"{count(len(chosen))} of {count(narrowed)} chosen", roles.strong),
-            (f", {sizes(size)}", roles.muted),
-        ],
-        width,
-    )
+def draw_chosen(chosen: Sequence[Candidate], selectable: int, width: int, roles: Roles) -> list[Row]:
+    size = sizes(sum(each.text_size or each.size for each in chosen))
+    selected = f"{count(len(chosen))} of {count(selectable)} selected"
+    return wrap([(selected, roles.strong), (f", {size}", roles.muted)], width)
 
 
-def draw_wish(
-    wish: HarvestRequest, chosen: Sequence[Candidate], price: Price, width: int, roles: Roles
+def draw_plan(
+    request: HarvestRequest, chosen: Sequence[Candidate], price: Price, width: int, roles: Roles
 ) -> list[Row]:
-    """What would happen, before it does."""
+    """What the harvest would do."""
     asked = sum(each.kind == "harvest" for each in chosen)
     rest = len(chosen) - asked
     lines: list[Row] = []
-    if wish.harvest and asked:
+    if request.harvest and asked:
         lines += _bullet(
-            f"{plural(asked, 'conversation')} to harvest; the knowledge is committed", width, roles
+            f"{plural(asked, 'conversation')} to harvest; the knowledge will be committed", width, roles
         )
         lines += _bullet(str(price), width, roles)
-    elif not wish.harvest:
-        lines += _bullet(f"{plural(len(chosen), 'conversation')} to discard without a harvest", width, roles)
-    if not wish.reclaim or wish.transcripts:
-        return lines + _bullet("every conversation stays where it is", width, roles)
-    if rest and wish.harvest:
-        lines += _bullet(f"{plural(rest, 'conversation')} harvested before", width, roles)
-    if not wish.harvest:
-        said = "They move to the trash and stay in the history; r in the ledger restores one."
-        return lines + _bullet(said, width, roles)
-    said = "Conversations whose knowledge is committed move to the trash; r in the ledger restores one."
+    elif not request.harvest:
+        lines += _bullet(f"{plural(len(chosen), 'conversation')} to discard without harvesting", width, roles)
+    if not request.reclaim or request.transcripts:
+        return lines + _bullet("all conversations stay where they are", width, roles)
+    if rest and request.harvest:
+        lines += _bullet(f"{plural(rest, 'conversation')} already harvested", width, roles)
+    if not request.harvest:
+        text = "They move to the trash and stay in the history; r in the ledger restores one."
+        return lines + _bullet(text, width, roles)
+    text = "Conversations whose knowledge is committed move to the trash; r in the ledger restores one."
     also = [
-        "in which nothing was found" if wish.consent.empty else "",
-        "that were only partly read" if wish.consent.partial else "",
+        "in which no items were found" if request.consent.empty else "",
+        "that were only partly read" if request.consent.partial else "",
     ]
-    lines += _bullet(said, width, roles)
+    lines += _bullet(text, width, roles)
     if any(also):
         lines += _bullet(f"So do those {' and those '.join(filter(None, also))}.", width, roles)
     return lines

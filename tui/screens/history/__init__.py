@@ -1,1 +1,1 @@
-"""The memory's past: its commits, what each changed, who taught it, and the way back."""
+"""The history screen: commits, what each changed, where it came from, and undo."""

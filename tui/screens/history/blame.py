@@ -1,4 +1,4 @@
-"""Where the lines of a file come from: commit, day and conversation beside each."""
+"""Blame: the commit, day and conversation behind each line of a file."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ from tui.kit.keyed_rows import KeyedRows
 from tui.render.draw import Row, clip
 from tui.render.figures import count, local
 from tui.render.safe import visible
-from tui.screens.history.commits import talk_of
+from tui.screens.history.commits import conversation_name
 
 if TYPE_CHECKING:
     from engine.history.model import Blame, BlamedLine, Entry
 
 NAMED = 70
-"""Cells from which the conversation has a column."""
-_TALK = 24
+"""Minimum width for a conversation column."""
+_CONVERSATION = 24
 
 
 @dataclass(frozen=True, slots=True)
 class BlameRow:
-    """A line and the commit that it is from."""
+    """A line and the commit it comes from."""
 
     line: BlamedLine = field(hash=False)
     entry: Entry | None = field(hash=False)
-    """``None`` where it is in none yet."""
+    """``None`` if the line is not committed yet."""
     number: int
     first: bool
-    """The line before is from another commit."""
+    """The previous line is from another commit."""
 
     @property
-    def talk(self) -> str:
-        """The path of the conversation that taught it, or its name where nothing else is known."""
+    def conversation(self) -> str:
+        """The path of the conversation the line came from, or its name if the path is unknown."""
         return next((each.path or each.name for each in self.line.taught), "")
 
 
 def blame_rows(blame: Blame) -> tuple[BlameRow, ...]:
-    """The lines of a file."""
     by_name = {each.revision: each for each in blame.commits}
     before = [""] + [each.revision for each in blame.lines]
     return tuple(
@@ -47,7 +46,7 @@ def blame_rows(blame: Blame) -> tuple[BlameRow, ...]:
 
 
 class BlamePanel(KeyedRows[BlameRow]):
-    """A row for each line; what is the same as above is not said again."""
+    """A row for each line; values repeated from the row above are left blank."""
 
     name_of = "blame"
     number = "3"
@@ -55,7 +54,6 @@ class BlamePanel(KeyedRows[BlameRow]):
     path, banner = "", ""
 
     def show_blame(self, rows: tuple[BlameRow, ...], path: str, banner: str) -> None:
-        """Shows a file."""
         other = (path, banner) != (self.path, self.banner)
         self.path, self.banner = path, banner
         self._cache.clear()
@@ -66,21 +64,19 @@ class BlamePanel(KeyedRows[BlameRow]):
         return item.number
 
     def row(self, item: BlameRow, width: int, chosen: bool) -> Row:
-        """Commit, day, conversation, number and text."""
         roles, entry = self.roles, item.entry
         row = Row().fit(item.line.revision[:7] if item.first else "", 7, roles.accent).gap()
         day = local(entry.at).strftime("%Y-%m-%d") if entry is not None else "not yet"
         row.fit(day if item.first else "", 10, roles.muted).gap()
         if width >= NAMED:
-            row.fit(talk_of(item.talk), min(_TALK, width // 4), roles.tier2).gap()
+            row.fit(conversation_name(item.conversation), min(_CONVERSATION, width // 4), roles.tier2).gap()
         row.fit(str(item.number), len(str(len(self.items))), roles.faint, "right").gap()
         return row.add(clip(item.line.text, max(4, width - row.cells)), roles.normal)
 
     def summarise(self) -> None:
-        """The file, as of when; below, who taught the selected line, in full where a row has no room."""
         item = self.selected
         total = f"{count(self.cursor + 1)} of {count(len(self.items))}" if item is not None else ""
-        taught = talk_of(item.talk) if item is not None else ""
+        taught = conversation_name(item.conversation) if item is not None else ""
         self.set_frame(" · ".join(filter(None, (self.path, self.banner))), "  ".join(
             filter(None, (clip(taught, max(8, self.size.width - 20)), total))
         ))  # fmt: skip

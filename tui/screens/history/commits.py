@@ -1,4 +1,4 @@
-"""The time line: a line for each commit, the newest first, and what stands where there are none."""
+"""The timeline: one row per commit, newest first, and the note if there are none."""
 
 from __future__ import annotations
 
@@ -23,32 +23,30 @@ if TYPE_CHECKING:
 
 
 FLAG = "⚑"
-TALK = "“"
+CONVERSATION = "“"
 WORDED, NAMED = 74, 100
-"""Cells from which the type has room as a word, and the conversation as a name."""
+"""Minimum widths for the type as a word, and for the conversation's name."""
 NEAR = 60
-"""Rows before the last one at which older commits are fetched."""
+"""Older commits are fetched this many rows before the last one."""
 _SHORT: dict[Kind, str] = {
     "conversation": "conv", "memory": "mem", "identity": "ident", "maintenance": "maint",
     "explore": "expl", "extract": "extr", "other": "–",
 }  # fmt: skip
 _WORD, _ABBREVIATED = 12, 5
-_TALK, _TAG = 30, 26
+_CONVERSATION, _TAG = 30, 26
 Phase = Literal["loading", "error", "found"]
 
 
 @dataclass(frozen=True, slots=True)
-class TimeRow:
-    """A commit as the list shows it."""
-
+class CommitRow:
     entry: Entry = field(hash=False)
     revision: str
     tags: tuple[str, ...] = ()
-    """Snapshots of it, without what stands before their kind."""
+    """Its snapshots, without the ``memory/`` prefix."""
 
 
 def kind_style(kind: Kind, roles: Roles) -> Style:
-    """The colour of a type; its word stands beside it."""
+    """The colour of a commit type."""
     return {
         "conversation": roles.tier2, "memory": roles.active, "identity": roles.gate,
         "explore": roles.tier1, "extract": roles.accent,
@@ -56,43 +54,43 @@ def kind_style(kind: Kind, roles: Roles) -> Style:
 
 
 def minute(at: datetime) -> str:
-    """A moment to the minute, as the person's clocks show it."""
+    """Local time to the minute."""
     return local(at).strftime("%Y-%m-%d %H:%M")
 
 
-def short_moment(at: datetime, year: int) -> str:
-    """The same in eleven cells: of another year the day alone."""
+def short_time(at: datetime, year: int) -> str:
+    """Local time in eleven cells; only the date for other years."""
     return local(at).strftime("%m-%d %H:%M" if local(at).year == year else "%Y-%m-%d ")
 
 
-def talk_of(path: str) -> str:
-    """What a conversation is called for short: its file's name, or that of its folder."""
+def conversation_name(path: str) -> str:
+    """A conversation's short name: its file or folder name."""
     name = path.rstrip("/").rpartition("/")[2]
     return first_line(name.rpartition(".")[0] or name)
 
 
-def draw_time_row(item: TimeRow, width: int, roles: Roles, *, year: int, query: str, chosen: bool) -> Row:
-    """A row: day and time, type, marks of snapshot and conversation, subject, and the conversation's name.
+def draw_commit_row(item: CommitRow, width: int, roles: Roles, *, year: int, query: str, chosen: bool) -> Row:
+    """A row: time, type, snapshot and conversation marks, subject, and the conversation's name.
 
     Args:
-        year: The present one.
+        year: The current year.
     """
     entry, kind = item.entry, item.entry.kind
     worded = width >= WORDED
-    row = Row((minute(entry.at) if worded else short_moment(entry.at, year), roles.muted))
+    row = Row((minute(entry.at) if worded else short_time(entry.at, year), roles.muted))
     row.gap(2 if worded else 1)
     word, room = (kind, _WORD) if worded else (_SHORT[kind], _ABBREVIATED)
     row.fit(word, room, kind_style(kind, roles)).gap()
     named = width >= NAMED
     row.add(FLAG if item.tags else " ", roles.gate)
     if not named:
-        row.add(TALK if entry.sessions else " ", roles.faint)
+        row.add(CONVERSATION if entry.sessions else " ", roles.faint)
     row.gap()
     right = Row()
     if worded and item.tags:
         right.add(clip(", ".join(item.tags), _TAG), roles.gate).gap(2 if named else 0)
     if named:
-        right.fit(talk_of(entry.sessions[0]) if entry.sessions else "", _TALK, roles.faint)
+        right.fit(conversation_name(entry.sessions[0]) if entry.sessions else "", _CONVERSATION, roles.faint)
     text = first_line(entry.title) or "(no subject)"
     text = clip(text, max(4, width - row.cells - (right.cells + 2 if right.cells else 0)))
     words = roles.strong if chosen else roles.normal if entry.title.strip() else roles.faint
@@ -102,74 +100,71 @@ def draw_time_row(item: TimeRow, width: int, roles: Roles, *, year: int, query: 
 
 
 def draw_none(phase: Phase, problem: str, narrowed: str, more: bool, width: int, roles: Roles) -> list[Row]:
-    """Draws why there are no rows.
+    """Explains why there are no rows.
 
     Args:
         problem: Why the history cannot be read.
-        narrowed: What the list is narrowed to; empty where it is not.
-        more: Older commits were not looked at.
+        narrowed: What the list is filtered by, after "no commit".
+        more: There are older commits that were not searched.
     """
     if phase == "loading":
         return [Row(("reading …", roles.faint))]
     if phase == "error":
         rows = wrap([("! ", roles.error), (problem, roles.normal)], width, indent=2)
         return [*rows, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
-    rest = "; enter in the filter looks through the older ones" if more else "; esc shows all"
+    rest = "; enter in the filter searches older commits" if more else "; esc shows all"
     return wrap([(f"no commit {narrowed}{rest}", roles.muted)], width)
 
 
-class CommitsPanel(KeyedRows[TimeRow]):
-    """A line for each commit; older ones come as one goes down."""
+class CommitsPanel(KeyedRows[CommitRow]):
+    """One row per commit; older ones are loaded on scrolling down."""
 
     name_of = "commits"
     number = "1"
     words = "history"
     always_lit = True
     signs = (
-        (FLAG, "a snapshot: this state has a name"),
-        (TALK, "a conversation taught it; c shows it"),
+        (FLAG, "snapshot: this state has a name"),
+        (CONVERSATION, "learned from a conversation; c shows it"),
     )
 
     class NearEnd(Message):
-        """Little is left below what is in view."""
+        """Few rows are left below the visible ones."""
 
-    whole = ""
+    heading = ""
     year = 0
-    """The present one."""
 
-    def key(self, item: TimeRow) -> str:
+    def key(self, item: CommitRow) -> str:
         return item.revision
 
-    def show_commits(self, items: Sequence[TimeRow], note: Note, about: object, *, whole: str) -> None:
-        """Shows another state.
+    def show_commits(self, items: Sequence[CommitRow], note: Note, about: object, *, heading: str) -> None:
+        """Shows commits.
 
         Args:
-            whole: What the rows are kept to, and whether there are more.
+            heading: The number of commits read and the filters, for the frame.
         """
-        self.whole = whole
+        self.heading = heading
         self.show_items(items, note, about)
         self.summarise()
 
-    def row(self, item: TimeRow, width: int, chosen: bool) -> Row:
-        return draw_time_row(item, width, self.roles, year=self.year, query=self.query_text, chosen=chosen)
+    def row(self, item: CommitRow, width: int, chosen: bool) -> Row:
+        return draw_commit_row(item, width, self.roles, year=self.year, query=self.query_text, chosen=chosen)
 
-    def finds(self, item: TimeRow, query: str) -> bool:
-        held = (item.entry.subject, item.revision[: max(4, len(query))], *item.entry.sessions, *item.tags)
-        return any(query.casefold() in text.casefold() for text in held)
+    def searchable(self, item: CommitRow) -> Sequence[str]:
+        revision = item.revision[: max(4, len(self.query_text))]
+        return item.entry.subject, revision, *item.entry.sessions, *item.tags
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Asks for older commits before the last one comes into view."""
         super().watch_scroll_y(old_value, new_value)
         if self.scroll_offset.y + self.size.height + NEAR >= self.row_count:
             self.post_message(self.NearEnd())
 
     def summarise(self) -> None:
-        """How many are in view and what they are narrowed to; below, the selected one's conversation."""
-        parts = [self.whole, f"/{self.query_text} {count(self.row_count)}" if self.query_text else ""]
+        parts = [self.heading, f"/{self.query_text} {count(self.row_count)}" if self.query_text else ""]
         item = self.selected
         below = ""
         if item is not None and self.size.width < NAMED:
-            below = ", ".join((*item.tags, *map(talk_of, item.entry.sessions[:1])))
+            below = ", ".join((*item.tags, *map(conversation_name, item.entry.sessions[:1])))
             below = clip(below, max(8, self.size.width - 6)) if cell_len(below) else ""
         self.set_frame(" · ".join(filter(None, parts)), below)
 

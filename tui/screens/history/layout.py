@@ -1,4 +1,4 @@
-"""The history screen: the time line, a commit, and what it changed or how a file was then (design 8)."""
+"""The history screen: timeline, commit, and its diff or a file at that commit (design 8)."""
 
 from __future__ import annotations
 
@@ -18,36 +18,40 @@ from tui.render.figures import local
 from tui.render.roles import Roles
 from tui.screens.history.blame import BlamePanel
 from tui.screens.history.commit import CommitPanel, CommitView
-from tui.screens.history.commits import CommitsPanel, TimeRow, draw_none, minute
+from tui.screens.history.commits import CommitRow, CommitsPanel, draw_none, minute
 from tui.screens.history.shown import ShownPanel, Text, note_text, plan_text
-from tui.screens.history.state import HistoryState, Look, Page, Seen, Wanted, read_look, read_page
+from tui.screens.history.state import (
+    HistoryState,
+    Page,
+    PageRequest,
+    ViewContent,
+    ViewRequest,
+    read_page,
+    read_view,
+)
 
 if TYPE_CHECKING:
     from engine.history.model import ChangedFile
     from tui.kit.bench import Bench
 
 BROAD = 110
-"""Columns from which the commit stands beside the time line."""
-READING = "reading …"
-_TITLES = {"diff": "diff", "file": "as it was", "blame": "blame", "talk": "conversation", "undo": "undo"}
+"""Minimum columns for the commit next to the timeline."""
 
 
 class HistoryLayout(ListDetail):
-    """The screen on the memory's past."""
-
     AUTO_FOCUS = "#commits"
     CSS_PATH: ClassVar[CSSPathType | None] = "history.tcss"
     area = "history"
     line = "asking"
     news = ALL_PARTS
-    burst_s = 0.5  # what commits writes several files
+    burst_s = 0.5  # a commit writes several files
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "commits")
         self.state = HistoryState()
         self.lower = "commit"
         history = bench.engine.history
-        self._pages: Lane[Wanted, Page] = self.lane(
+        self._pages: Lane[PageRequest, Page] = self.lane(
             lambda wanted: read_page(history, wanted), self._take_page, self._page_failed, in_turn=True
         )
         self._files: Lane[str, tuple[ChangedFile, ...]] = self.lane(
@@ -55,15 +59,15 @@ class HistoryLayout(ListDetail):
             self._take_files,
             lambda revision, problem: self._take_files(revision, (), problem),
         )
-        self._looks: Lane[Look, Seen] = self.lane(
-            lambda look: read_look(history, look),
-            self._take_seen,
-            lambda look, problem: self._take_seen(look, Seen(note_text(problem))),
+        self._views: Lane[ViewRequest, ViewContent] = self.lane(
+            lambda request: read_view(history, request),
+            self._take_content,
+            lambda request, problem: self._take_content(request, ViewContent(note_text(problem))),
         )
-        self._looked: Look | None = None
-        self._seen: Seen | None = None
-        self._seeks = ""
-        self._hunts = False
+        self._request: ViewRequest | None = None
+        self._content: ViewContent | None = None
+        self._target = ""
+        self._searching = False
 
     def body(self) -> ComposeResult:
         self.commits = CommitsPanel(id="commits")
@@ -78,52 +82,49 @@ class HistoryLayout(ListDetail):
                 yield self.blame
 
     def look(self) -> None:
-        """Reads the newest commits, and shows anew what is beside them: a file of today may be another."""
-        self._looked = None if self.state.view == "file" else self._looked
+        """Reads the newest commits, and a shown file again, as it may have changed."""
+        self._request = None if self.state.view == "file" else self._request
         self._pages.ask(self.state.fresh())
 
-    # Where the panels are
+    # Layout
 
     @property
-    def beside(self) -> str:
-        """The panel that shows a text, or the lines of a file with where they come from."""
-        return "blame" if self.state.view == "blame" and self._seen and self._seen.blamed else "text"
+    def side_panel(self) -> str:
+        """``text`` or ``blame``."""
+        return "blame" if self.state.view == "blame" and self._content and self._content.blamed else "text"
 
     @property
     def folded(self) -> bool:
-        """Whether only one panel has room below the time line."""
+        """Whether only one panel fits below the timeline."""
         return self.app.size.width < BROAD
 
     def offered(self) -> tuple[str, ...]:
-        return ("commits", "commit", self.beside)
+        return ("commits", "commit", self.side_panel)
 
     def in_view(self) -> tuple[str, ...]:
         names = super().in_view()
         if not self.folded or len(names) == 1:
             return names
-        return ("commits", self.lower if self.lower == "commit" else self.beside)
+        return ("commits", self.lower if self.lower == "commit" else self.side_panel)
 
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The commit stands beside the time line where there is room."""
         return {**super().shape(shown), "-folded": self.folded}
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
         super().lay_out()
         self.query_one("#history-beside").display = any(
             panel.display for panel in (self.commit, self.text, self.blame)
         )
 
     def panel_changed(self) -> None:
-        """Where only some panels have room, the one with the keys has it."""
         if not self.in_line and self.panel_in_use != "commits":
             self.lower = self.panel_in_use
         if self.alone or self.folded:
             self.lay_out()
 
-    def keep_beside(self) -> None:
-        """The text's panel may have given way to that of the blame, or the other way round."""
-        wanted = self.beside
+    def swap_side_panel(self) -> None:
+        """Replaces the text panel by the blame panel, or vice versa, if the view requires it."""
+        wanted = self.side_panel
         other = "text" if wanted == "blame" else "blame"
         if not self.panel_named(other).display and self.panel_in_use != other:
             return
@@ -133,29 +134,27 @@ class HistoryLayout(ListDetail):
         if self.panel_in_use == other:
             self.focus_panel(wanted)
 
-    # What is on the screen
+    # Display
 
     @property
-    def item(self) -> TimeRow | None:
-        """The selected commit."""
+    def item(self) -> CommitRow | None:
         return self.commits.selected
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         state = self.state
         about = (state.phase, state.problem, state.kind, state.path, self.commits.query_text, state.next)
         self.commits.year = local(self.bench.clock.now()).year
-        self.commits.show_commits(state.rows, self._note, about, whole=state.whole)
-        if self._seeks:
-            self._reach(self._seeks)
+        self.commits.show_commits(state.rows, self._note, about, heading=state.heading)
+        if self._target:
+            self._reach(self._target)
         self.show_commit()
 
     def show_commit(self) -> None:
-        """Shows the selected commit, and asks for what is not known of it yet."""
+        """Shows the selected commit, and requests what is not loaded yet."""
         item, state = self.item, self.state
         if item is None:
             self.commit.show_view(None)
-            self._looked, self._seen = None, None
+            self._request, self._content = None, None
         else:
             files = state.files.get(item.revision)
             if files is None:
@@ -163,108 +162,108 @@ class HistoryLayout(ListDetail):
             chosen = state.pinned or state.chosen_path(item.revision)
             problem = state.problems.get(item.revision, "")
             self.commit.show_view(CommitView(item, files, chosen, problem))
-            look = state.look(item)
-            if look is not None and look != self._looked:
-                self._looked = look
-                self._looks.ask(look)
+            request = state.view_request(item)
+            if request is not None and request != self._request:
+                self._request = request
+                self._views.ask(request)
         self.show_text()
         self.update_footer()
 
     def show_text(self) -> None:
-        """Shows what was read, or that it is being read."""
         state, item = self.state, self.item
-        self.keep_beside()
+        self.swap_side_panel()
         if item is None:
-            self._put(None, "")
+            self._set_text(None, "")
         elif state.view == "undo":
-            text = plan_text(state.plan, "enter") if state.plan is not None else note_text("planning …")
-            self._put(text, _TITLES["undo"])
-        elif self._seen is not None and self._seen.blamed and state.view == "blame":
-            as_of = "before" if self._seen.deleted else "as of"
-            self.blame.show_blame(self._seen.blamed, state.pinned, f"{as_of} {minute(item.entry.at)}")
-        elif self._seen is not None:
-            self._put(self._seen.text, _TITLES[state.view])
+            text = (
+                plan_text(state.plan, "enter") if state.plan is not None else note_text("planning the undo …")
+            )
+            self._set_text(text, "undo")
+        elif self._content is not None and self._content.blamed and state.view == "blame":
+            as_of = "before" if self._content.deleted else "as of"
+            self.blame.show_blame(self._content.blamed, state.pinned, f"{as_of} {minute(item.entry.at)}")
+        elif self._content is not None:
+            title = "at this commit" if state.view == "file" else state.view
+            self._set_text(self._content.text, title)
 
-    _put_last: tuple[Text | None, str] | None = None
+    _last_text: tuple[Text | None, str] | None = None
 
-    def _put(self, text: Text | None, title: str) -> None:
-        """Shows a text, where it is another one: the place in it stays otherwise."""
-        if self._put_last is None or self._put_last[0] is not text or self._put_last[1] != title:
-            self._put_last = (text, title)
+    def _set_text(self, text: Text | None, title: str) -> None:
+        """Shows a text unless it is shown already, which keeps the scroll position."""
+        if self._last_text is None or self._last_text[0] is not text or self._last_text[1] != title:
+            self._last_text = (text, title)
             self.text.show_text(text, title)
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no commits."""
         state, query = self.state, self.commits.query_text
         words = (
-            f"is of type {state.kind}" if state.kind else "",
-            f"changed {state.path}" if state.path else "",
-            f"holds “{query}”" if query else "",
+            f"of type {state.kind}" if state.kind else "",
+            f"changes {state.path}" if state.path else "",
+            f"matches “{query}”" if query else "",
         )
-        narrowed = " and ".join(filter(None, words)) or "is here yet"
+        narrowed = " and ".join(filter(None, words)) or "yet"
         return draw_none(state.phase, state.problem, narrowed, bool(state.next), width, roles)
 
-    # What comes in
+    # Results
 
-    def _take_page(self, wanted: Wanted, page: Page) -> None:
+    def _take_page(self, wanted: PageRequest, page: Page) -> None:
         before = self.state.phase
         if not self.state.take(wanted, page):
-            self._seeks = ""
+            self._target = ""
             return
         if wanted.until and not any(each.revision == wanted.until for each in self.state.rows):
-            self._seeks = ""
+            self._target = ""
             self.say(f"{wanted.until[:8]} is not in the history of this branch")
         self.show()
         if before == "loading":
             self.call_after_refresh(self.keep_focus)
-        self._hunt()
+        self._search_older()
 
-    def _page_failed(self, wanted: Wanted, problem: str) -> None:
+    def _page_failed(self, wanted: PageRequest, problem: str) -> None:
         if wanted.before:
             self.say(problem, error=True)
             return
         self.state.fail(problem)
-        self._seeks = ""
+        self._target = ""
         self.show()
 
     def _take_files(self, revision: str, files: tuple[ChangedFile, ...], problem: str = "") -> None:
         self.state.take_files(revision, files, problem)
         self.show_commit()
 
-    def _take_seen(self, look: Look, seen: Seen) -> None:
-        if look == self._looked:
-            self._seen = seen
+    def _take_content(self, request: ViewRequest, content: ViewContent) -> None:
+        if request == self._request:
+            self._content = content
             self.show_text()
             self.update_footer()
 
-    # Going through it
+    # Selection
 
     def seek(self, revision: str) -> None:
-        """Selects a commit, after reading as far as it."""
-        self._seeks = revision
+        """Selects a commit, reading older ones until it is reached."""
+        self._target = revision
         self.commits.filter("")
         if (self.state.kind or self.state.path) and self.commits.index_of(revision) < 0:
             self.state.narrow_to("", "")
         self.show()
-        if self._seeks:
+        if self._target:
             wanted = self.state.older if self.state.next else self.state.fresh
             self._pages.ask(wanted(revision))
 
     def _reach(self, revision: str) -> None:
         if self.commits.index_of(revision) >= 0:
-            self._seeks = ""
+            self._target = ""
             self.commits.select_key(revision)
 
     def older(self) -> None:
-        """Reads older commits, where there are any."""
         if self.state.next and not self._pages.busy:
             self._pages.ask(self.state.older())
 
-    def _hunt(self) -> None:
-        """Goes on looking for what the filter wants, until a screenful is found."""
+    def _search_older(self) -> None:
+        """Reads older commits until the filter's matches fill the screen."""
         few = self.commits.row_count < self.commits.size.height
-        self._hunts = bool(self._hunts and self.commits.query_text and few and self.state.next)
-        if self._hunts:
+        self._searching = bool(self._searching and self.commits.query_text and few and self.state.next)
+        if self._searching:
             self._pages.ask(self.state.older())
 
     @on(CommitsPanel.NearEnd)
@@ -276,7 +275,7 @@ class HistoryLayout(ListDetail):
     def _row_moved(self, moved: RowList.Moved) -> None:
         state, item = self.state, self.item
         if moved.panel is self.commits:
-            if item is not None and state.view in ("talk", "undo"):
+            if item is not None and state.view in ("conversation", "undo"):
                 state.show_diff()
             if self.commits.cursor == self.commits.row_count - 1:
                 self.older()

@@ -1,4 +1,4 @@
-"""What the commands of the history screen depend on, and what they cannot be done without."""
+"""What the history screen's commands depend on."""
 
 from __future__ import annotations
 
@@ -10,36 +10,34 @@ from tui.screens.history.shown import View
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistorySituation(Situation):
-    """What the commands of this screen depend on."""
-
     commit: str = ""
-    """The revision of the selected commit; empty where none is."""
+    """The revision of the selected commit; empty if none."""
     chosen: str = ""
-    """The path of the file that is shown; empty where none is."""
-    talk: str = ""
-    """The path of the conversation that taught it."""
+    """The path of the file shown; empty if none."""
+    conversation: str = ""
+    """The path of the conversation it came from."""
     view: View = "diff"
     ready: bool = False
-    """The planned undo can be done."""
+    """The planned undo can be applied."""
     busy: str = ""
-    """What keeps the repository from taking a commit: its kind; empty where nothing does."""
+    """What keeps the repository from committing; empty if nothing does."""
 
 
-A_COMMIT: Need[HistorySituation] = Need(lambda here: here.commit, "there is no commit")
+A_COMMIT: Need[HistorySituation] = Need(lambda here: here.commit, "no commit is selected")
 A_FILE: Need[HistorySituation] = Need(lambda here: here.chosen, "the commit changed no file")
-_KEEPS = {
-    "detached": "HEAD is on no branch; run: git switch main",
-    "no-identity": "git does not know who you are; set user.name and user.email",
-    "locked": "another git is at work, or died and left .git/index.lock",
-    "conflicts": "there are conflicts; settle them with git",
+_BLOCKERS = {
+    "detached": "HEAD is detached; run: git switch main",
+    "no-identity": "git has no identity; set user.name and user.email",
+    "locked": "another git process is running, or a stale .git/index.lock was left behind",
+    "conflicts": "there are merge conflicts; resolve them with git",
 }
 
 
-def _is_not(kind: str, why: str) -> Need[HistorySituation]:
-    return Need(lambda here: here.busy != kind, why)
+def _not_blocked(kind: str, reason: str) -> Need[HistorySituation]:
+    return Need(lambda here: here.busy != kind, reason)
 
 
-TAKES_COMMITS: tuple[Need[HistorySituation], ...] = (
-    *(_is_not(kind, why) for kind, why in _KEEPS.items()),
-    Need(lambda here: not here.busy, "git is in the middle of something; finish or abort it with git"),
+CAN_COMMIT: tuple[Need[HistorySituation], ...] = (
+    *(_not_blocked(kind, reason) for kind, reason in _BLOCKERS.items()),
+    Need(lambda here: not here.busy, "a git operation is in progress; finish or abort it"),
 )

@@ -1,4 +1,4 @@
-"""What stands beside a commit: a file's diff, the file as it was, a conversation, the plan of an undo."""
+"""Texts shown next to a commit: a diff, a file at that commit, a conversation, an undo plan."""
 
 from __future__ import annotations
 
@@ -18,36 +18,35 @@ from tui.screens.history.commits import minute
 if TYPE_CHECKING:
     from engine.history.model import Entry, FileDiff, Learned, UndoPlan
 
-View = Literal["diff", "file", "blame", "talk", "undo"]
-MOST = 2_000
-"""Lines of a diff that are shown, and of an undo's for each file."""
-MOST_OF_FILE = 20_000
-"""Lines of a file that are shown."""
+View = Literal["diff", "file", "blame", "conversation", "undo"]
+MAX_DIFF_LINES = 2_000
+"""Lines shown of a diff, and of each file of an undo."""
+MAX_FILE_LINES = 20_000
 _BLOCKED = 4
-"""Reasons against an undo, and files that it leaves, that are named."""
-_ZEROS_IN = 8_000
+"""Obstacles to an undo, and files it leaves alone, that are listed."""
+_BINARY_CHECK = 8_000
+"""Bytes searched for a NUL, which marks a binary file."""
 Pieces = Callable[[Roles], Sequence[Sequence[Piece]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Text:
-    """A text to be shown, and what is said above it."""
+    """A text and the heading above it."""
 
     page: TextPage
     head: Pieces
     """Paragraphs."""
     line: int = 0
-    """The line to begin with, from 0."""
+    """The line to scroll to, from 0."""
 
 
 class ShownPanel(TextPanel):
-    """The text; what is said above it stays."""
+    """A text below a fixed heading."""
 
     number = "3"
     words = ""
 
     def show_text(self, text: Text | None, title: str) -> None:
-        """Shows a text, which its title names."""
         if text is None:
             self.show(TextPage(()), None, title)
             return
@@ -60,12 +59,10 @@ class ShownPanel(TextPanel):
 
 
 def problem_text(problem: str) -> Text:
-    """Why there is nothing to show."""
     return Text(TextPage(()), lambda roles: [[("! ", roles.error), (problem, roles.normal)]])
 
 
 def note_text(note: str) -> Text:
-    """What there is to say where there is nothing to show."""
     return Text(TextPage(()), lambda roles: [[(note, roles.muted)]])
 
 
@@ -80,34 +77,33 @@ def _shown_of(shown: int, total: int, roles: Roles) -> list[Piece]:
 
 
 def diff_text(letter: str, diff: FileDiff) -> Text:
-    """The diff of one file, as much of it as is shown."""
     lines = diff.text.split("\n")[:-1] if diff.text else []
-    signs, texts = diff_lines(lines[:MOST])
+    signs, texts = diff_lines(lines[:MAX_DIFF_LINES])
     name = f"{diff.earlier} → {diff.path}" if diff.earlier else diff.path
 
     def head(roles: Roles) -> list[list[Piece]]:
         if diff.binary:
-            told: list[Piece] = [("a binary file", roles.muted)]
+            detail: list[Piece] = [("binary file", roles.muted)]
         elif not lines:
-            told = [("the same content", roles.muted)]
+            detail = [("no changes in content", roles.muted)]
         else:
-            told = [*counts_of(diff.added, diff.removed, roles), *_shown_of(len(texts), len(lines), roles)]
-        return [[(f"{letter}  ", roles.gate), (name, roles.strong), ("  ", roles.normal), *told]]
+            detail = [*counts_of(diff.added, diff.removed, roles), *_shown_of(len(texts), len(lines), roles)]
+        return [[(f"{letter}  ", roles.gate), (name, roles.strong), ("  ", roles.normal), *detail]]
 
     return Text(TextPage(texts, signs=signs), head)
 
 
 def file_text(entry: Entry, path: str, data: bytes, today: bytes | None, learned: Learned | None) -> Text:
-    """A file as it was.
+    """A file at a commit.
 
     Args:
-        today: What it holds now; ``None`` where it is gone.
-        learned: What was looked for, where that led here.
+        today: Its current content; ``None`` if it no longer exists.
+        learned: The search that led here, if any.
     """
-    binary = b"\0" in data[:_ZEROS_IN]
+    binary = b"\0" in data[:_BINARY_CHECK]
     lines = [] if binary else visible_lines(data.decode("utf-8", "surrogateescape"))
-    texts = tuple(lines[:MOST_OF_FILE])
-    now = "gone today" if today is None else "the same today" if today == data else "not the same today"
+    texts = tuple(lines[:MAX_FILE_LINES])
+    now = "deleted since" if today is None else "unchanged since" if today == data else "changed since"
     hit = learned.first if learned is not None else None
     line = hit.line if hit is not None and hit.path == path else 0
 
@@ -117,7 +113,7 @@ def file_text(entry: Entry, path: str, data: bytes, today: bytes | None, learned
             (f"  {entry.revision[:8]}  ", roles.gate), (path, roles.strong), (f"  {now}", roles.muted),
         ]  # fmt: skip
         if binary:
-            banner.append((f", a binary file of {sizes(len(data))}", roles.muted))
+            banner.append((f", binary file, {sizes(len(data))}", roles.muted))
         rows = [[*banner, *_shown_of(len(texts), len(lines), roles)]]
         return [*rows, *learned_pieces(learned, roles)] if learned is not None else rows
 
@@ -127,9 +123,9 @@ def file_text(entry: Entry, path: str, data: bytes, today: bytes | None, learned
 
 
 def learned_pieces(learned: Learned, roles: Roles) -> list[list[Piece]]:
-    """When something was learned, from which conversation, and whether it stands today."""
-    first, went = learned.first, learned.went
-    what = "learned" if learned.where == "knowledge" else "said, never kept,"
+    """When something was learned, from which conversation, and whether it is still there."""
+    first, removed = learned.first, learned.went
+    what = "learned" if learned.where == "knowledge" else "said, but never stored,"
     rows: list[list[Piece]] = []
     if first is not None:
         line = f":{first.line}" if first.line else ""
@@ -140,24 +136,22 @@ def learned_pieces(learned: Learned, roles: Roles) -> list[list[Piece]]:
     if learned.now:
         place = learned.now[0]
         more = f" and {plural(len(learned.now) - 1, 'other place')}" if len(learned.now) > 1 else ""
-        rows.append(
-            [("it stands today in ", roles.muted), (f"{place.path}:{place.line}{more}", roles.normal)]
-        )
-    elif went is not None:
-        rows.append([("gone today: ", roles.error),
-                     (f"taken out {minute(went.entry.at)} by {went.entry.revision[:8]} {went.entry.title}",
+        rows.append([("still in ", roles.muted), (f"{place.path}:{place.line}{more}", roles.normal)])
+    elif removed is not None:
+        entry = removed.entry
+        rows.append([("no longer there: ", roles.error),
+                     (f"removed {minute(entry.at)} by {entry.revision[:8]} {entry.title}",
                       roles.normal)])  # fmt: skip
     else:
-        rows.append([("gone today", roles.error), (", in no commit yet", roles.normal)])
+        rows.append([("no longer there", roles.error), (", not committed yet", roles.normal)])
     if learned.shallow:
-        rows.append([("the clone is shallow: it may be older", roles.gate)])
+        rows.append([("shallow clone: it may be older", roles.gate)])
     return rows
 
 
-def talk_text(path: str, data: bytes) -> Text:
-    """A conversation as it lies there."""
+def conversation_text(path: str, data: bytes) -> Text:
     lines = visible_lines(data.decode("utf-8", "surrogateescape"))
-    texts = tuple(lines[:MOST_OF_FILE])
+    texts = tuple(lines[:MAX_FILE_LINES])
 
     def head(roles: Roles) -> list[list[Piece]]:
         return [[(path, roles.tier2), *_shown_of(len(texts), len(lines), roles)]]
@@ -166,41 +160,39 @@ def talk_text(path: str, data: bytes) -> Text:
 
 
 def plan_text(plan: UndoPlan, key: str) -> Text:
-    """What an undo would do, before it is done.
+    """What an undo would do.
 
     Args:
-        key: What asks for a person's word.
+        key: The key that asks for confirmation.
     """
     lines: list[str] = []
     for file in plan.files:
-        what = "goes" if file.after is None else "keeps what came later" if file.merged else "as before"
+        what = "deleted" if file.after is None else "keeps later changes" if file.merged else "restored"
         body = file.diff.text.split("\n")[:-1] if file.diff.text else []
-        lines += [f"@@ {visible(file.path)}: {what}", *body[:MOST]]
-        if len(body) > MOST:
-            lines.append(f"@@ {MOST:,} of {len(body):,} lines shown")
+        lines += [f"@@ {visible(file.path)}: {what}", *body[:MAX_DIFF_LINES]]
+        if len(body) > MAX_DIFF_LINES:
+            lines.append(f"@@ {MAX_DIFF_LINES:,} of {len(body):,} lines shown")
     signs, texts = diff_lines(lines)
 
     def head(roles: Roles) -> list[list[Piece]]:
         entry = plan.entry
         rows: list[list[Piece]] = [
-            [("undo ", roles.gate), (entry.revision[:8], roles.gate), ("  ", roles.normal),
+            [(f"undo {entry.revision[:8]}  ", roles.gate),
              (entry.subject, roles.strong)]
         ]  # fmt: skip
         added, removed = (sum(getattr(each.diff, way) for each in plan.files) for way in ("added", "removed"))
-        told = [(f"{plural(len(plan.files), 'file')}  ", roles.muted), *counts_of(added, removed, roles)]
+        totals = [(f"{plural(len(plan.files), 'file')}  ", roles.muted), *counts_of(added, removed, roles)]
         if plan.can_apply:
-            said = "  nothing is changed yet: "
-            rows.append(
-                [*told, (said, roles.muted), (key, roles.accent), (" asks for your word", roles.muted)]
-            )
+            note = "  nothing is changed yet; "
+            rows.append([*totals, (note, roles.muted), (key, roles.accent), (" to confirm", roles.muted)])
         elif not plan.blocked:
-            rows.append([("there is nothing left of it to undo", roles.gate)])
+            rows.append([("nothing left to undo", roles.gate)])
         for each in plan.blocked[:_BLOCKED]:
             where = f"{each.path} " if each.path else ""
             hint = f"; {each.hint}" if each.hint else ""
             rows.append([("! ", roles.error), (f"cannot be undone: {where}{each.why}{hint}", roles.normal)])
         for kept in plan.kept[:_BLOCKED]:
-            rows.append([(f"{kept.path} stays: {kept.why}", roles.muted)])
+            rows.append([(f"{kept.path} unchanged: {kept.why}", roles.muted)])
         more = max(0, len(plan.blocked) - _BLOCKED) + max(0, len(plan.kept) - _BLOCKED)
         return [*rows, [(f"and {plural(more, 'more file')}", roles.muted)]] if more else rows
 

@@ -1,6 +1,6 @@
-"""What the history screen knows: the commits that were read, what they are narrowed to, and what is shown.
+"""State of the history screen: loaded commits, filters, and the current view.
 
-Nothing here touches a widget. What reads the history is called off the screen's thread.
+Touches no widgets. Functions that read the history run off the screen's thread.
 """
 
 from __future__ import annotations
@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 from tui.render.figures import count
 from tui.screens.history.blame import BlameRow, blame_rows
-from tui.screens.history.commits import Phase, TimeRow
-from tui.screens.history.shown import Text, View, diff_text, file_text, note_text, problem_text, talk_text
+from tui.screens.history.commits import CommitRow, Phase
+from tui.screens.history.shown import (
+    Text,
+    View,
+    conversation_text,
+    diff_text,
+    file_text,
+    note_text,
+    problem_text,
+)
 
 if TYPE_CHECKING:
     from engine.history.history import History
@@ -22,42 +30,38 @@ if TYPE_CHECKING:
     from engine.store.repository import RepositoryState
 
 PAGE = 200
-"""Commits that are fetched at a time."""
+"""Commits fetched at a time."""
 FAR = 2_000
-"""The same while a certain one is looked for."""
+"""Commits fetched at a time while searching for a certain one."""
 KEPT = 64
-"""Commits whose files are remembered."""
+"""Commits whose files are cached."""
 _ROOT = "memory/"
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Commits that are asked for."""
-
+class PageRequest:
     kind: str = ""
     path: str = ""
     before: str = ""
-    """Where the last page ended; empty for the newest ones."""
+    """Where the last page ended; empty for the newest commits."""
     known: str = ""
-    """The newest commit that is known already: what is behind it need not be read again."""
+    """The newest commit loaded so far; those before it are not read again."""
     until: str = ""
-    """The commit to go on to."""
+    """The commit to read up to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Commits that were read."""
-
     entries: tuple[Entry, ...]
     next: str
     repository: RepositoryState | None = None
     tags: Mapping[str, tuple[str, ...]] | None = None
-    """Snapshots by revision; ``None`` where nobody looked."""
+    """Snapshots by revision; ``None`` if not read."""
 
 
-def read_page(history: History, wanted: Wanted) -> Page:
-    """Reads some commits; of the newest ones the snapshots and the repository's state as well."""
+def read_page(history: History, wanted: PageRequest) -> Page:
+    """Reads a page of commits; with the newest ones, also snapshots and the repository's state."""
     entries: list[Entry] = []
     after, size = wanted.before, FAR if wanted.until else PAGE
     while True:
@@ -75,73 +79,75 @@ def read_page(history: History, wanted: Wanted) -> Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What is to be shown beside the commits."""
+class ViewRequest:
+    """What to show next to the commits."""
 
     view: View
     entry: Entry
     path: str
     file: ChangedFile | None = None
-    """Of a diff."""
+    """For a diff."""
     learned: Learned | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What came of that: a text, or the lines of a file with where they come from."""
+class ViewContent:
+    """The answer to a ``ViewRequest``: a text, or a blame."""
 
     text: Text | None = None
     blamed: tuple[BlameRow, ...] = ()
     deleted: bool = False
-    """The commit deleted the file, which is shown as it was before."""
+    """The commit deleted the file, so its previous version is shown."""
 
 
-def read_look(history: History, look: Look) -> Seen:
-    """Reads what is to be shown; why it cannot be is shown in its place."""
+def read_view(history: History, request: ViewRequest) -> ViewContent:
+    """Reads what was requested; an error becomes the content."""
     try:
-        return _read(history, look)
+        return _read(history, request)
     except FileNotFoundError:
-        when = (
-            "is not there any more"
-            if look.view == "talk"
-            else f"is not there as of {look.entry.revision[:8]}"
-        )
-        where = "; the ledger says what became of it, and restores it" if look.view == "talk" else ""
-        return Seen(problem_text(f"{look.path} {when}{where}"))
+        if request.view == "conversation":
+            problem = "no longer exists; the ledger can tell why and restore it"
+        else:
+            problem = f"does not exist at {request.entry.revision[:8]}"
+        return ViewContent(problem_text(f"{request.path} {problem}"))
     except (AutopoiesisError, OSError) as error:
-        return Seen(problem_text(str(error)))
+        return ViewContent(problem_text(str(error)))
 
 
-def _read(history: History, look: Look) -> Seen:
-    revision = look.entry.revision
-    match look.view:
+def _read(history: History, request: ViewRequest) -> ViewContent:
+    revision = request.entry.revision
+    match request.view:
         case "blame":
-            held = _holding(history, look)
-            rows = blame_rows(history.blame(look.path, revision=held))
-            return Seen(None if rows else note_text(f"{look.path} has no lines"), rows, held != revision)
+            held = _holding(history, request)
+            rows = blame_rows(history.blame(request.path, revision=held))
+            return ViewContent(
+                None if rows else note_text(f"{request.path} has no lines"), rows, held != revision
+            )
         case "file":
-            entry, data = history.recall(_holding(history, look), look.path)
-            return Seen(file_text(entry, look.path, data, _today(history, look.path), look.learned))
-        case "talk":
-            return Seen(talk_text(look.path, history.files.read(look.path)))
+            entry, data = history.recall(_holding(history, request), request.path)
+            return ViewContent(
+                file_text(entry, request.path, data, _today(history, request.path), request.learned)
+            )
+        case "conversation":
+            return ViewContent(conversation_text(request.path, history.files.read(request.path)))
         case _:
-            if look.file is None:
-                return Seen(note_text("this commit changed no file"))
-            diff = history.diff(revision, look.file, most=_MOST_BYTES)
-            return Seen(diff_text(look.file.letter, diff))
+            if request.file is None:
+                return ViewContent(note_text("this commit changed no file"))
+            diff = history.diff(revision, request.file, most=_MAX_BYTES)
+            return ViewContent(diff_text(request.file.letter, diff))
 
 
-def _holding(history: History, look: Look) -> str:
-    """The commit, or, where that deleted the file, the one before it.
+def _holding(history: History, request: ViewRequest) -> str:
+    """The commit, or its parent if the commit deleted the file.
 
     Raises:
-        FileNotFoundError: Neither holds the file.
+        FileNotFoundError: Neither contains the file.
     """
-    for revision in (look.entry.revision, *look.entry.parents[:1]):
+    for revision in (request.entry.revision, *request.entry.parents[:1]):
         with contextlib.suppress(FileNotFoundError):
-            history.recall(revision, look.path)
+            history.recall(revision, request.path)
             return revision
-    raise FileNotFoundError(look.path)
+    raise FileNotFoundError(request.path)
 
 
 def _today(history: History, path: str) -> bytes | None:
@@ -152,57 +158,54 @@ def _today(history: History, path: str) -> bytes | None:
 
 
 class HistoryState:
-    """The state of one history screen."""
-
     def __init__(self) -> None:
         self.phase: Phase = "loading"
         self.problem = ""
         self.kind = ""
         self.path = ""
-        """The file or folder whose commits alone are listed."""
+        """The file or folder the commits are filtered by."""
         self.repository: RepositoryState | None = None
         self.next = ""
         self.view: View = "diff"
         self.pinned = ""
-        """The file that is looked at from commit to commit."""
-        self.talk = ""
-        """The conversation that is shown."""
+        """The file that stays in view from commit to commit."""
+        self.conversation = ""
+        """The conversation shown."""
         self.learned: Learned | None = None
         self.plan: UndoPlan | None = None
         self.chosen: dict[str, str] = {}
-        """The path of the file that was chosen last in a commit, by its revision."""
+        """The file last selected in each commit, by revision."""
         self.files: dict[str, tuple[ChangedFile, ...]] = {}
         self.problems: dict[str, str] = {}
         self._entries: tuple[Entry, ...] = ()
         self._tags: Mapping[str, tuple[str, ...]] = {}
-        self._rows: list[TimeRow] = []
+        self._rows: list[CommitRow] = []
 
-    # The time line
+    # The timeline
 
     @property
-    def rows(self) -> list[TimeRow]:
-        """The commits that were read."""
+    def rows(self) -> list[CommitRow]:
         return self._rows
 
     @property
-    def whole(self) -> str:
-        """How many commits were read, whether there are more, and of which type and file."""
+    def heading(self) -> str:
+        """The number of commits read, with ``+`` if there are more, and the filters."""
         if self.phase != "found":
             return ""
         number = f"{count(len(self._rows))}{'+' if self.next else ''}"
         return " · ".join(filter(None, (number, self.kind, self.path)))
 
-    def fresh(self, until: str = "") -> Wanted:
-        """What to ask for to have the newest commits."""
+    def fresh(self, until: str = "") -> PageRequest:
+        """A request for the newest commits."""
         known = self._entries[0].revision if self._entries and not until else ""
-        return Wanted(self.kind, self.path, known=known, until=until)
+        return PageRequest(self.kind, self.path, known=known, until=until)
 
-    def older(self, until: str = "") -> Wanted:
-        """What to ask for to have the next page, or all pages to a commit."""
-        return Wanted(self.kind, self.path, self.next, until=until)
+    def older(self, until: str = "") -> PageRequest:
+        """A request for the next page, or for all pages up to a commit."""
+        return PageRequest(self.kind, self.path, self.next, until=until)
 
-    def take(self, wanted: Wanted, page: Page) -> bool:
-        """Takes in commits; ``False`` where they belong to another list than the present one."""
+    def take(self, wanted: PageRequest, page: Page) -> bool:
+        """Stores a page; ``False`` if the filters have changed since it was requested."""
         if (wanted.kind, wanted.path) != (self.kind, self.path):
             return False
         if wanted.before:
@@ -222,28 +225,26 @@ class HistoryState:
         self._rows = self._as_rows(self._entries)
         return True
 
-    def _as_rows(self, entries: Sequence[Entry]) -> list[TimeRow]:
-        return [TimeRow(each, each.revision, self._tags.get(each.revision, ())) for each in entries]
+    def _as_rows(self, entries: Sequence[Entry]) -> list[CommitRow]:
+        return [CommitRow(each, each.revision, self._tags.get(each.revision, ())) for each in entries]
 
     def fail(self, problem: str) -> None:
-        """Takes in why the history cannot be read."""
         self.phase, self.problem = "error", problem
         self._entries, self._rows, self.next = (), [], ""
 
     def narrow_to(self, kind: str, path: str) -> None:
-        """Keeps to a type and a file; the commits have to be read again."""
+        """Filters by type and file; the commits have to be read again."""
         self.kind, self.path, self.next = kind, path, ""
         self.phase, self._entries, self._rows = "loading", (), []
 
     def next_kind(self, kinds: Sequence[Kind]) -> str:
-        """The next type to keep to; empty for all of them."""
+        """The next type to filter by; empty for all."""
         steps = ("", *kinds)
         return steps[(steps.index(self.kind) + 1) % len(steps)]
 
-    # What is shown beside it
+    # The view next to the timeline
 
     def take_files(self, revision: str, files: tuple[ChangedFile, ...], problem: str = "") -> None:
-        """Takes in what a commit changed."""
         if len(self.files) >= KEPT:
             self.files, self.problems = {}, {}
         self.files[revision] = files
@@ -251,7 +252,7 @@ class HistoryState:
             self.problems[revision] = problem
 
     def chosen_path(self, revision: str) -> str:
-        """The path of the file of a commit that is shown; the first one where none was chosen."""
+        """The file shown of a commit: the selected one, or the first."""
         files = self.files.get(revision, ())
         for wanted in (self.chosen.get(revision, ""), self.pinned):
             if any(each.path == wanted for each in files):
@@ -259,26 +260,28 @@ class HistoryState:
         return files[0].path if files else ""
 
     def show_diff(self) -> bool:
-        """Goes back to what the commit changed; ``False`` where that is shown already."""
+        """Returns to the diff; ``False`` if it is shown already."""
         before = self.view
-        self.view, self.pinned, self.talk, self.learned, self.plan = "diff", "", "", None, None
+        self.view, self.pinned, self.conversation, self.learned, self.plan = "diff", "", "", None, None
         return before != "diff"
 
-    def look(self, item: TimeRow) -> Look | None:
-        """What to read to show it; ``None`` where it is known, or not known yet what."""
+    def view_request(self, item: CommitRow) -> ViewRequest | None:
+        """What to read for a commit; ``None`` for an undo, or while its files are loading."""
         if self.view == "undo":
             return None
-        if self.view == "talk":
-            return Look("talk", item.entry, self.talk)
+        if self.view == "conversation":
+            return ViewRequest("conversation", item.entry, self.conversation)
         if self.view in ("file", "blame"):
             learned = self.learned
             if learned is not None and (
                 learned.first is None or learned.first.entry.revision != item.revision
             ):
                 learned = None
-            return Look(self.view, item.entry, self.pinned, learned=learned)
+            return ViewRequest(self.view, item.entry, self.pinned, learned=learned)
         files = self.files.get(item.revision)
         if files is None or item.revision in self.problems:
             return None
         path = self.chosen_path(item.revision)
-        return Look("diff", item.entry, path, next((each for each in files if each.path == path), None))
+        return ViewRequest(
+            "diff", item.entry, path, next((each for each in files if each.path == path), None)
+        )

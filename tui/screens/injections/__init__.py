@@ -1,1 +1,1 @@
-"""What agents were told."""
+"""The injections screen: what was added to agents' prompts."""

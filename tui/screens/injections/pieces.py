@@ -1,29 +1,26 @@
-"""One thing that was told: its sections, why each was, and whether it was of use."""
+"""One injection: its sections, why each was chosen, and whether it was used."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.kit.drawn_rows import FACT, DrawnRows
+from tui.kit.selectable_page import FACT, SelectablePage
 from tui.render.draw import Row
-from tui.render.told import USE, View, draw_view
+from tui.render.injections import USE, InjectionView, draw_view
 
 if TYPE_CHECKING:
     from engine.agents.audit import Piece
 
 
-class PiecesPanel(DrawnRows):
-    """What is selected in the list, in full."""
-
+class PiecesPanel(SelectablePage):
     name_of = "pieces"
     number = "2"
     words = "sections"
     signs = tuple(USE.values())
 
-    view: View | None = None
+    view: InjectionView | None = None
 
-    def show_view(self, view: View | None) -> None:
-        """Shows another thing that was told, or more about the same."""
+    def show_view(self, view: InjectionView | None) -> None:
         if view == self.view:
             return
         before, self.view = self.view, view
@@ -35,13 +32,11 @@ class PiecesPanel(DrawnRows):
         drawn = draw_view(self.view, width, self.roles) if self.view is not None else []
         return [(row, FACT if place is None else place) for row, place in drawn]
 
-    def begins_with(self) -> int:
-        """The first section."""
+    def initial_row(self) -> int:
         return next((item.at for item in self.items if item.line != FACT), 0)
 
     @property
     def piece(self) -> Piece | None:
-        """The selected section."""
         pieces = self.view.pieces if self.view is not None else None
         return pieces[self.line] if pieces and self.line != FACT else None
 

@@ -1,4 +1,4 @@
-"""What agents were told as a list: a line for each prompt, session's start or run of a hook, newest first."""
+"""Injections as a list: one row per prompt, session start or other hook run, newest first."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from engine.transcripts.days import moment
 from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, wrap
 from tui.render.figures import clock, count, day
+from tui.render.injections import OURS, what_of
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.render.told import OURS, what_of
 
 if TYPE_CHECKING:
     from engine.agents.audit import Telling
 
 SIGNS = {
-    "used": ("●", "the reply took up some of it, or you called it useful"),
-    "unused": ("○", "no sign of use, which proves nothing"),
-    "open": ("·", "told; what came of it is not known yet"),
-    "start": ("▸", "told when the session began"),
-    "silent": ("–", "nothing was told"),
+    "used": ("●", "the reply used some of it, or you marked it useful"),
+    "unused": ("○", "no sign of use, which is not proof"),
+    "open": ("·", "injected; use not known yet"),
+    "start": ("▸", "injected at session start"),
+    "silent": ("–", "nothing injected"),
     "failed": ("!", "the hook failed"),
 }
-"""How a run stands."""
+"""The sign and meaning of each state."""
 
 
 def _state(telling: Telling, roles: Roles) -> tuple[str, Style]:
-    """How it stands, as in ``SIGNS``, and the colour of that."""
+    """Its state, as in ``SIGNS``, and the colour."""
     if telling.failed:
         return "failed", roles.error
     if not telling.tokens:
@@ -44,7 +44,7 @@ def _state(telling: Telling, roles: Roles) -> tuple[str, Style]:
 
 
 def draw_telling(telling: Telling, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: sign, time, agent, project or session, tokens, sections of use, and what it was."""
+    """A row: sign, time, agent, project or session, tokens, used sections, and the prompt or event."""
     (state, tone), at, made = _state(telling, roles), moment(telling.at), telling.injection
     used = f"{len(made.useful)}/{len(made.sections)}" if made and state in ("used", "unused") else ""
     row = Row((f"{SIGNS[state][0]} ", tone)).fit(f"{day(at)} {clock(at)}" if at else "", 13, roles.muted)
@@ -57,25 +57,23 @@ def draw_telling(telling: Telling, width: int, roles: Roles, *, chosen: bool) ->
 
 
 def draw_none(width: int, roles: Roles) -> list[Row]:
-    """Draws how to begin, where no agent was told anything."""
+    """Explains how to start if there are no injections."""
     return [
-        Row(("no agent was told anything yet", roles.strong)),
+        Row(("no injections yet", roles.strong)),
         Row(),
         *wrap(
             [("autopoiesis install claude-code", roles.accent),
-             (" sets up the hooks of Claude Code; codex and gemini likewise. From its next session on each"
-              " prompt that you send it stands here, with what was added to it and why.", roles.muted)],
+             (" installs the hooks for Claude Code (or codex, gemini). From the next session on, every prompt"
+              " you send is listed here with what was added to it and why.", roles.muted)],
             width,
         ),
     ]  # fmt: skip
 
 
-class ToldPanel(KeyedRows["Telling"]):
-    """A line for each."""
-
+class InjectionsPanel(KeyedRows["Telling"]):
     name_of = "told"
     number = "1"
-    words = "told"
+    words = "injections"
     always_lit = True
     signs = tuple(SIGNS.values())
     head = below = ""
@@ -86,7 +84,7 @@ class ToldPanel(KeyedRows["Telling"]):
     def show_tellings(
         self, items: Sequence[Telling], note: Note, about: object, head: str, below: str
     ) -> None:
-        """Shows another state; ``head`` stands beside the title, ``below`` at the lower edge."""
+        """Shows injections, with ``head`` next to the title and ``below`` at the lower edge."""
         self.head, self.below = head, below
         self.show_items(items, note, about)
         self.summarise()
@@ -94,15 +92,11 @@ class ToldPanel(KeyedRows["Telling"]):
     def row(self, item: Telling, width: int, chosen: bool) -> Row:
         return draw_telling(item, width, self.roles, chosen=chosen)
 
-    def finds(self, item: Telling, query: str) -> bool:
-        """By agent, project, session, day and what it was."""
-        held = (item.agent or OURS, item.project, item.session_id, item.at, what_of(item))
-        return any(query.casefold() in text.casefold() for text in held)
+    def searchable(self, item: Telling) -> Sequence[str]:
+        return item.agent or OURS, item.project, item.session_id, item.at, what_of(item)
 
     def summarise(self) -> None:
-        """How many there are; below, what the list is narrowed to."""
-        query = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(self.head, " · ".join(filter(None, (self.below, query))))
+        self.set_frame(self.head, " · ".join(filter(None, (self.below, self.filter_label))))
 
     def selected_text(self) -> str:
         item = self.selected

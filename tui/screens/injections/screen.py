@@ -1,4 +1,4 @@
-"""The injections screen: what agents were told, why, and what of it was of use."""
+"""The injections screen: what was added to agents' prompts, why, and what was used."""
 
 from __future__ import annotations
 
@@ -23,51 +23,49 @@ from tui.kit.list_detail import ListDetail, unreadable
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.figures import count, plural
+from tui.render.injections import InjectionView, indented, week_lines
 from tui.render.roles import Roles
-from tui.render.told import View, indented, week_lines
 from tui.screens.injections.pieces import PiecesPanel
-from tui.screens.injections.rows import ToldPanel, draw_none
+from tui.screens.injections.rows import InjectionsPanel, draw_none
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 MOST = 2_000
-"""Runs of hooks and prompts that are read, the last ones."""
+"""The latest hook runs and prompts read."""
 Kept = Literal["told", "all", "failed"]
-KEPT: dict[Kept, str] = {"told": "", "all": "every run of a hook", "failed": "only what failed"}
-"""What the list may keep to, in the order in which the key goes through them, and the words for it."""
+KEPT: dict[Kept, str] = {"told": "", "all": "all hook runs", "failed": "only failures"}
+"""What the list can show, in the order the key cycles through, with labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionsSituation(Situation):
-    """What the commands of this screen depend on."""
-
     told: bool = False
-    """What is selected was told."""
+    """The selected run injected something."""
     chosen: bool = False
-    """It was chosen for a message, so it can be judged."""
+    """It was chosen for a message, so its use can be rated."""
 
 
-TOLD: Need[InjectionsSituation] = Need(lambda here: here.told, "nothing that was told is selected")
+TOLD: Need[InjectionsSituation] = Need(lambda here: here.told, "no injection is selected")
 CHOSEN: Need[InjectionsSituation] = Need(
-    lambda here: here.chosen, "only what was chosen for a message can be judged"
+    lambda here: here.chosen, "only what was chosen for a message can be rated"
 )
 
 
 def _judges(key: str, word: str, useful: bool) -> Callable[[InjectionsScreen], None]:
     return command_of(
-        f"Say that the selected section was {word}; in the list, all of it. Of a topic that is the label of "
-        "its decision, from which it is tuned; a file's counts for ranking.",
-        lambda screen: screen.judge(useful), key, title=f"Say that it was {word}", footer="useful / noise",
+        f"Rate the selected section as {word}; in the list, the whole injection. A topic's rating becomes a "
+        "label for tuning; a file's rating affects its ranking.",
+        lambda screen: screen.judge(useful), key, title=f"Rate as {word}", footer="useful / noise",
         rank=4, needs=[CHOSEN, WRITABLE],
     )  # fmt: skip
 
 
 class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
-    """The screen.
+    """Shows injections.
 
     Args:
-        wanted: When what is to be selected was told, ISO 8601; the newest where it is empty.
+        wanted: The ISO 8601 time of the injection to select first; the newest if empty.
     """
 
     AUTO_FOCUS = "#told"
@@ -80,21 +78,21 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         super().__init__(bench, "told")
         audit = Audit(bench.engine)
         self.tellings: tuple[Telling, ...] | None = None
-        """``None`` while they are read."""
+        """``None`` while loading."""
         self.problem = self.query_text = ""
         self.wanted = wanted
         self.kept: Kept = "told"
         self.with_text = False
-        self._known: View | None = None
+        self._known: InjectionView | None = None
         self._reads: Lane[None, tuple[Telling, ...]] = self.lane(
             lambda _none: tuple(islice(audit.tellings(), MOST)),
             lambda _none, tellings: self._take(tellings),
             lambda _none, problem: self._take((), problem),
         )
-        self._views: Lane[Telling, View] = self.lane(
-            lambda one: View(one, audit.pieces(one), audit.beside(one)),
+        self._views: Lane[Telling, InjectionView] = self.lane(
+            lambda one: InjectionView(one, audit.pieces(one), audit.beside(one)),
             lambda _one, view: self._take_view(view),
-            lambda one, problem: self._take_view(View(one, problem=problem)),
+            lambda one, problem: self._take_view(InjectionView(one, problem=problem)),
         )
         self._judgements: Lane[tuple[Telling, tuple[int, ...], bool], tuple[str, ...]] = self.lane(
             lambda judgement: audit.judge(*judgement), self._judged, in_turn=True, finish=True
@@ -106,12 +104,12 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
-        """The screen; on the run of a hook that is selected in the feed."""
+        """The screen, on the hook run selected in the feed."""
         entry = bench.feed.selected
         return cls(bench, entry.at.isoformat() if entry is not None and entry.kind == "hook" else "")
 
     def body(self) -> ComposeResult:
-        self.told = ToldPanel(id="told")
+        self.told = InjectionsPanel(id="told")
         self.pieces = PiecesPanel(id="pieces")
         with Container(id="telling"):
             yield self.told
@@ -120,10 +118,9 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
     def look(self) -> None:
         self._reads.ask(None)
 
-    # What is on the screen
+    # Display
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         every = self.tellings or ()
         told = [each for each in every if each.tokens]
         failed = [each for each in every if each.failed]
@@ -136,28 +133,25 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         self.show_selected()
 
     def show_selected(self) -> None:
-        """Shows what is selected, and reads its sections."""
+        """Shows the selected injection, and reads its sections."""
         telling, known = self.told.selected, self._known
         if telling is not None and (known is None or known.telling != telling):
             if known is None or known.telling.at != telling.at:
-                known = self._known = View(telling)
+                known = self._known = InjectionView(telling)
             self._views.ask(telling)
         is_known = telling is not None and known is not None
         self.pieces.show_view(replace(known, with_text=self.with_text) if is_known and known else None)
         self.update_footer()
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no rows."""
         if self.problem:
-            return unreadable("The log", self.problem, width, roles)
+            return unreadable("the log", self.problem, width, roles)
         if self.tellings == ():
             return draw_none(width, roles)
-        words = (
-            "nothing here holds these words; esc shows all" if self.query_text else "none; s shows other runs"
-        )
-        return [Row((words if self.tellings else "reading …", roles.muted))]
+        note = "nothing matches; esc shows all" if self.query_text else "none; s shows other runs"
+        return [Row((note if self.tellings else "reading …", roles.muted))]
 
-    # What comes in
+    # Results
 
     def _take(self, tellings: tuple[Telling, ...], problem: str = "") -> None:
         self.tellings, self.problem = tellings, problem
@@ -169,7 +163,7 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         if wanted is not None:
             self.told.select_key(self.told.key(wanted))
 
-    def _take_view(self, view: View) -> None:
+    def _take_view(self, view: InjectionView) -> None:
         if self.told.selected is not None and view.telling.at == self.told.selected.at:
             self._known = view
         self.show_selected()
@@ -181,10 +175,10 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
         else:
             self.update_footer()
 
-    # Moving about
+    # Navigation
 
     def back(self) -> None:
-        """Back out one level: leave the line, show both panels, drop the filter, return to the workbench."""
+        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
         if self.in_line:
             self.narrow("")
             self.leave_line()
@@ -198,36 +192,38 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
             self.dismiss(None)
 
     focus_told = goes_to("told", "1", "the list", rank=24)
-    focus_pieces = goes_to("pieces", "2", "the sections", ": what was told, why, what was of use", rank=24)
+    focus_pieces = goes_to(
+        "pieces", "2", "the sections", ": what was injected, why, and what was used", rank=24
+    )
 
     @command("enter", "e", title="Open the source", footer="open", rank=0, needs=[TOLD])
     def open(self) -> None:
-        """Go to the sections; there, open the file of the selected one at its line in $VISUAL or $EDITOR."""
+        """Go to the sections; there, open the selected one's file at its line in $VISUAL or $EDITOR."""
         piece = self.pieces.piece
         if self.panel_in_use == "told":
             self.go_to("pieces")
         elif piece is None or not (path := file_of(self.bench.engine.workspace.root, piece.section.path)):
-            self.say("its file is there no more" if piece else "no section is selected")
+            self.say("its file no longer exists" if piece else "no section is selected")
         else:
             first = piece.section.lines.partition("-")[0]
             self.edit_file(path, int(first) if first.isdecimal() else 0)
 
-    @command("s", title="What was told, every run of a hook, or what failed", footer="told/all", rank=8)
+    @command("s", title="Show injections, all hook runs, or failures", footer="all/failed", rank=8)
     def show_others(self) -> None:
-        """List every run of a hook, with why nothing was told; then what failed; then what was told."""
+        """List all hook runs, with the reason if nothing was injected; then failures; then injections."""
         kinds = list(KEPT)
         self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
         self.show()
 
     @command("t", title="Show the text", footer="text", rank=6, needs=[TOLD])
     def show_text(self) -> None:
-        """Show the text of the sections, as far as their files still have it; once more without."""
+        """Show or hide the text of the sections, as far as their files still contain it."""
         self.with_text = not self.with_text
         self.show_selected()
 
-    @command("w", title="Sum up the week", footer="week", rank=5)
+    @command("w", title="Summarise the week", footer="week", rank=5)
     def sum_up(self) -> None:
-        """Show the last seven days: how much was told where, what was of use, what it cost, what failed."""
+        """Show a summary of the last seven days: injections, use, cost and failures."""
         self._weeks.ask((self.bench.clock.now().date() - timedelta(days=6)).isoformat())
 
     def _show_week(self, week: Week) -> None:
@@ -238,21 +234,20 @@ class InjectionsScreen(ListDetail, panels=("told", "pieces"), lines=("words",)):
 
     @command("slash", title="Filter the list", footer="filter", rank=22)
     def filter(self) -> None:
-        """Narrow the list to what holds what is typed, while it is typed."""
-        self.open_line("words", "filter", self.query_text, "told")
+        """Filter the list as you type."""
+        self.open_line("words", "filter", self.query_text, "injections")
 
     def narrow(self, query: str) -> None:
-        """Narrows the list while it is typed."""
         self.query_text = query
         self.show()
 
-    # Judging
+    # Rating
 
     judge_useful = _judges("y", "useful", True)
     judge_noise = _judges("n", "noise", False)
 
     def judge(self, useful: bool) -> None:
-        """Takes down what the person says of the selected section, or of all of the selected prompt."""
+        """Records the user's rating of the selected section, or of the whole selected injection."""
         telling, in_pieces = self.told.selected, self.panel_in_use == "pieces"
         if in_pieces and self.pieces.piece is None:
             self.say("no section is selected")

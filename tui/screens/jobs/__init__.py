@@ -1,1 +1,1 @@
-"""What is done by the clock."""
+"""The jobs screen: scheduled jobs."""

@@ -1,4 +1,4 @@
-"""The jobs screen: what is done by the clock, when next, and what came of it (design 8)."""
+"""The jobs screen: scheduled jobs, their next runs, and the results of past ones (design 8)."""
 
 from __future__ import annotations
 
@@ -26,21 +26,19 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 BROAD = 150
-"""Columns from which the job stands beside the jobs."""
+"""Minimum columns for the job next to the list."""
 KEPT_RUNS = 200
-"""Runs of each job that are shown."""
+"""Runs shown of each job."""
 _RUNNERS: dict[By, str] = {
     "workbench": "a workbench runs the schedule",
     "watch": "autopoiesis watch runs the schedule",
     "serve": "autopoiesis serve runs the schedule",
-    "hooks": "what stays behind an agent's hook runs the schedule",
+    "hooks": "the background process of an agent's hooks runs the schedule",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What was read of the schedule."""
-
     rows: tuple[JobRow, ...] = ()
     runs: Mapping[str, tuple[JobRun, ...]] = field(default_factory=dict)
     held_by: By | None = None
@@ -49,14 +47,11 @@ class Table:
 
 
 def read_table(schedule: Schedule) -> Table:
-    """Reads how every job stands, and its runs."""
     rows = schedule.rows()
     return Table(rows, {row.name: schedule.runs(row.name, KEPT_RUNS) for row in rows}, schedule.held_by())
 
 
 class JobsLayout(ListDetail):
-    """The screen on what is done by the clock."""
-
     AUTO_FOCUS = "#jobs"
     CSS_PATH: ClassVar[CSSPathType | None] = "jobs.tcss"
     area = "schedule"
@@ -67,7 +62,7 @@ class JobsLayout(ListDetail):
         engine = bench.engine
         self.table = Table(loading=True)
         self.doing: dict[str, str] = {}
-        """How far the runs are that were wanted here, by job."""
+        """Progress of the runs started here, by job."""
         self._reads: Lane[None, Table] = self.lane(
             lambda _none: read_table(engine.schedule),
             lambda _none, table: self._take(table),
@@ -85,18 +80,15 @@ class JobsLayout(ListDetail):
         self._reads.ask(None)
 
     def heard(self, burst: Burst) -> None:
-        """Looks again also where a job began or ended."""
         if burst.jobs or burst.parts & self.news:
             self.look()
 
-    # What is on the screen
+    # Display
 
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The job stands beside the jobs where there is room."""
         return {**super().shape(shown), "-broad": self.app.size.width >= BROAD}
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         table, now = self.table, self.bench.clock.now()
         items = [
             JobItem(
@@ -112,17 +104,15 @@ class JobsLayout(ListDetail):
         self.show_job()
 
     def show_job(self) -> None:
-        """Shows the selected job."""
         self.runs.show_item(self.jobs.selected)
         self.update_footer()
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no rows."""
         if self.table.problem:
-            return unreadable("The schedule", self.table.problem, width, roles)
+            return unreadable("the schedule", self.table.problem, width, roles)
         return [Row(("reading …", roles.faint))]
 
-    # What comes in
+    # Results
 
     def _take(self, table: Table) -> None:
         self.table = table

@@ -1,4 +1,4 @@
-"""The jobs as a list: a line each, with when it is due next and what came of it last."""
+"""The jobs as a list, with the next run and the last result of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.style import Style
 from engine.store.cron import OFF
 from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row
-from tui.render.figures import clock, count, day, plural
+from tui.render.figures import clock, count, day
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 
@@ -22,35 +22,33 @@ if TYPE_CHECKING:
 SIGNS: dict[Result, tuple[str, str]] = {
     "done": ("✓", "done"),
     "failed": ("!", "failed"),
-    "refused": ("⊘", "does not run"),
+    "refused": ("⊘", "refused"),
     "interrupted": ("~", "interrupted"),
 }
 RUNNING, NEVER = "▸", "○"
 WORDED = 100
-"""Cells from which the times have room in words."""
+"""Minimum width for the schedule in words."""
 _NEXT, _NAME, _TIMES = 11, 24, 34
 
 
 @dataclass(frozen=True, slots=True)
 class JobItem:
-    """A job as the list shows it."""
-
     row: JobRow
     missed: bool = False
-    """The moment that it is due for has passed."""
+    """Its next run is overdue."""
     doing: str = ""
-    """How far the run is that was wanted here; empty where there is none."""
+    """Progress of a run started here; empty if there is none."""
     runs: tuple[JobRun, ...] = ()
-    """Its last runs, the newest first."""
+    """Its latest runs, newest first."""
 
     @property
     def running(self) -> bool:
-        """Whether it runs, here or in another program."""
+        """Whether it is running, here or in another process."""
         return bool(self.doing) or self.row.running is not None
 
     @property
-    def said(self) -> str:
-        """How far it is, else what came of it last."""
+    def status(self) -> str:
+        """The progress of the current run, or the result of the last."""
         run = self.row.running
         if self.doing or run is not None:
             return self.doing or (f"since {clock(run.start)}, by {run.by}" if run is not None else "")
@@ -58,14 +56,12 @@ class JobItem:
 
 
 def style_of(result: Result | None, roles: Roles) -> Style:
-    """The colour of what came of a run."""
     if result is None:
         return roles.accent
     return {"done": roles.active, "failed": roles.error, "refused": roles.gate}.get(result, roles.dropped)
 
 
 def sign_of(item: JobItem, roles: Roles) -> tuple[str, Style]:
-    """The sign of a job, and its colour."""
     if item.running:
         return RUNNING, roles.accent
     last = item.row.last
@@ -84,7 +80,7 @@ def next_text(item: JobItem) -> str:
 
 
 def draw_job(item: JobItem, items: Sequence[JobItem], width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: sign, name, when next, in a broad one its times, and what came of it last."""
+    """A row: sign, name, next run, the schedule if wide, and the status."""
     row, sign = Row(), sign_of(item, roles)
     row.add(f"{sign[0]} ", sign[1])
     name = min(_NAME, max((cell_len(first_line(each.row.name)) for each in items), default=_NAME))
@@ -96,11 +92,11 @@ def draw_job(item: JobItem, items: Sequence[JobItem], width: int, roles: Roles, 
         row.gap(2).fit("" if off else first_line(item.row.schedule), times, roles.faint)
     last = item.row.last
     has_failed = last is not None and last.result == "failed" and not item.running
-    return row.gap(2).add(first_line(item.said), roles.error if has_failed else roles.muted).cut(width)
+    return row.gap(2).add(first_line(item.status), roles.error if has_failed else roles.muted).cut(width)
 
 
 class JobsPanel(KeyedRows[JobItem]):
-    """A line for each job; who runs the schedule stands at the lower edge."""
+    """One job per row; the lower edge says what runs the schedule."""
 
     name_of = "jobs"
     number = "1"
@@ -109,8 +105,8 @@ class JobsPanel(KeyedRows[JobItem]):
     aligned = True
     signs = (
         *SIGNS.values(),
-        (RUNNING, "it runs now"),
-        (NEVER, "it has never run"),
+        (RUNNING, "running"),
+        (NEVER, "never run"),
     )
     below = ""
 
@@ -118,7 +114,6 @@ class JobsPanel(KeyedRows[JobItem]):
         return item.row.name
 
     def show_jobs(self, items: Sequence[JobItem], note: Note, about: object, below: str) -> None:
-        """Shows another state; ``below`` stands at the lower edge."""
         self.below = below
         self.show_items(items, note, about)
         self.summarise()
@@ -127,17 +122,14 @@ class JobsPanel(KeyedRows[JobItem]):
         return draw_job(item, self.items, width, self.roles, chosen=chosen)
 
     def summarise(self) -> None:
-        """How many there are, and how many failed last."""
         failed = sum(item.row.last is not None and item.row.last.result == "failed" for item in self.items)
-        parts = [count(self.row_count), f"{plural(failed, 'has', 'have')} failed" if failed else ""]
+        parts = [count(self.row_count), f"{count(failed)} failed" if failed else ""]
         self.set_frame(" · ".join(filter(None, parts)) if self.items else "", self.below)
 
     def rest(self) -> int:
-        """The jobs that scrolling down would show."""
         return max(0, self.row_count - self.scroll_offset.y - self.size.height) if self.size.height else 0
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Says how many are left below."""
         super().watch_scroll_y(old_value, new_value)
         self.summarise()
 
@@ -145,4 +137,4 @@ class JobsPanel(KeyedRows[JobItem]):
         item = self.selected
         if item is None:
             return ""
-        return " ".join((item.row.name, item.row.cron, next_text(item), item.said))
+        return " ".join((item.row.name, item.row.cron, next_text(item), item.status))

@@ -1,4 +1,4 @@
-"""One job: what it does, when, and what came of its runs."""
+"""One job: what it does, its schedule, and its runs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _LABEL = 9
 
 
 def draw_page(item: JobItem, width: int, roles: Roles) -> list[Row]:
-    """Draws what is known of a job, then its runs, the newest first."""
+    """Draws a job, then its runs, newest first."""
     row = item.row
     cron = "" if row.schedule == row.cron else f"  ({row.cron})"
-    when = "never" if row.next is None else moment(row.next)
+    when = "never" if row.next is None else minute(row.next)
     if item.missed:
-        when += ", missed: it is caught up once as soon as the schedule runs"
+        when += ", missed: runs once as soon as the schedule is active"
     facts = (
-        ("times", f"{row.schedule}{cron}", roles.normal),
+        ("schedule", f"{row.schedule}{cron}", roles.normal),
         ("next", when, roles.gate if item.missed else roles.normal),
-        ("running", item.said if item.running else "", roles.accent),
+        ("running", item.status if item.running else "", roles.accent),
         ("refused", row.refused, roles.error),
     )
     rows = [*wrap([(row.does, roles.normal)], width), Row()]
@@ -37,7 +37,7 @@ def draw_page(item: JobItem, width: int, roles: Roles) -> list[Row]:
             rows += labelled(label, text, width, _LABEL, style, tone=roles.muted)
     rows.append(Row())
     if not item.runs:
-        return [*rows, Row(("It has never run.", roles.muted))]
+        return [*rows, Row(("never run", roles.muted))]
     return [*rows, *(line for run in item.runs for line in _run(run, width, roles))]
 
 
@@ -46,35 +46,32 @@ def _run(run: JobRun, width: int, roles: Roles) -> list[Row]:
         sign, word = RUNNING, "running"
     else:
         sign, word = SIGNS[run.result]
-    why = "" if run.due is not None else ", by hand"
+    how = "" if run.due is not None else ", manual"
     took = (
         f", {milliseconds(1000 * span.total_seconds())}" if run.end and (span := run.end - run.start) else ""
     )
     return wrap(
-        [(f"{sign} ", style_of(run.result, roles)), (moment(run.start), roles.muted),
-         (f"  {word}", style_of(run.result, roles)), (f"  {run.by}{why}{took}  ", roles.faint),
+        [(f"{sign} ", style_of(run.result, roles)), (minute(run.start), roles.muted),
+         (f"  {word}", style_of(run.result, roles)), (f"  {run.by}{how}{took}  ", roles.faint),
          (run.said, roles.normal)],
         width, indent=2,
     )  # fmt: skip
 
 
-def moment(at: datetime) -> str:
-    """A time as the person's clocks show it."""
+def minute(at: datetime) -> str:
+    """Local time to the minute."""
     return f"{local(at):%Y-%m-%d %H:%M}"
 
 
 class RunsPage(LinesPanel):
-    """The selected job in full."""
-
     name_of = "runs"
     number = "2"
     words = "job"
-    signs = (*SIGNS.values(), (RUNNING, "it runs now"))
+    signs = (*SIGNS.values(), (RUNNING, "running"))
 
     item: JobItem | None = None
 
     def show_item(self, item: JobItem | None) -> None:
-        """Shows another job, or more about the same."""
         if item == self.item:
             return
         other = item is None or self.item is None or item.row.name != self.item.row.name
@@ -90,5 +87,4 @@ class RunsPage(LinesPanel):
         return draw_page(self.item, width, self.roles)
 
     def summarise(self) -> None:
-        """Which job it is."""
         self.set_frame(self.item.row.name if self.item is not None else "")

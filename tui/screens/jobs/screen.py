@@ -1,4 +1,4 @@
-"""The jobs screen: what can be done there, one method for each command."""
+"""The jobs screen's commands, one method each."""
 
 from __future__ import annotations
 
@@ -23,50 +23,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobsSituation(Situation):
-    """What the commands of this screen depend on."""
-
     job: str = ""
-    """The selected job; empty where none is."""
+    """The selected job; empty if none."""
     running: bool = False
-    """It runs now."""
     topic: str = ""
-    """The topic whose trigger it is."""
+    """The topic that defines it as a trigger."""
     refused: str = ""
     file: str = ""
     """The file of its topic."""
 
 
 A_JOB: Need[JobsSituation] = Need(lambda here: here.job, "no job is selected")
-RESTING: Need[JobsSituation] = Need(lambda here: not here.running, "it runs already")
-OWN_TIMES: Need[JobsSituation] = Need(lambda here: not here.topic, "its times are in its topic; e opens that")
-A_FILE: Need[JobsSituation] = Need(lambda here: here.file, "it is no trigger of a topic")
+NOT_RUNNING: Need[JobsSituation] = Need(lambda here: not here.running, "the job is already running")
+OWN_SCHEDULE: Need[JobsSituation] = Need(
+    lambda here: not here.topic, "its schedule is set in its topic; e opens it"
+)
+A_FILE: Need[JobsSituation] = Need(lambda here: here.file, "the job does not belong to a topic")
 ALLOWED: Need[JobsSituation] = Need(lambda here: not here.refused, "the workspace is not trusted")
 
 
 class JobsScreen(JobsLayout, panels=("jobs", "runs")):
-    """The jobs screen, with its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        self._wanted: Lane[str, JobRun] = self.lane(
+        self._runs: Lane[str, JobRun] = self.lane(
             lambda name: bench.engine.schedule.run(name, "workbench", partial(self._progress, name)),
             self._ran,
             self._refused,
             in_turn=True,
         )
         self._switches: Lane[tuple[str, str | None], SettingChange] = self.lane(
-            lambda wish: bench.engine.configuration.change(
-                "lifecycle.schedule", bench.engine.schedule.switched(*wish)
+            lambda request: bench.engine.configuration.change(
+                "lifecycle.schedule", bench.engine.schedule.switched(*request)
             ),
             self._switched,
             in_turn=True,
             finish=True,
         )
 
-    # Moving about
+    # Navigation
 
     def back(self) -> None:
-        """Back out one level: show both panels, leave the job, return to the workbench."""
+        """Go back one level: show both panels, leave the job, return to the workbench."""
         if self.zoomed is not None:
             self.unzoom()
         elif self.panel_in_use == "runs":
@@ -75,27 +72,28 @@ class JobsScreen(JobsLayout, panels=("jobs", "runs")):
             self.dismiss(None)
 
     focus_jobs = goes_to("jobs", "1", "the jobs", rank=24)
-    focus_runs = goes_to("runs", "2", "the selected job", ": what it does, when, and its runs", rank=24)
+    focus_runs = goes_to(
+        "runs", "2", "the selected job", ": what it does, its schedule and its runs", rank=24
+    )
 
-    @command("l", title="Read the log of the job", footer="log", rank=6, needs=[A_JOB])
+    @command("l", title="Read the job's log", footer="log", rank=6, needs=[A_JOB])
     def read_log(self) -> None:
-        """Read what came of the job's runs, the newest first; small screens give it the whole area."""
+        """Read the results of the job's runs, newest first; on small screens over the whole area."""
         self.go_to("runs")
 
     # The selected job
 
     @command("enter", "r", title="Run the job now", footer="run now", rank=0,
-             needs=[A_JOB, RESTING, ALLOWED, WRITABLE])  # fmt: skip
+             needs=[A_JOB, NOT_RUNNING, ALLOWED, WRITABLE])  # fmt: skip
     def run_now(self) -> None:
-        """Run the selected job now, whatever its times are; what is due later runs all the same."""
+        """Run the selected job now; its scheduled runs are not affected."""
         item = self.jobs.selected
         if item is not None:
-            self.doing[item.row.name] = "it is begun …"
-            self._wanted.ask(item.row.name)
+            self.doing[item.row.name] = "starting …"
+            self._runs.ask(item.row.name)
             self.show()
 
     def _progress(self, name: str, done: int, total: int) -> None:
-        """How far a run is, told by its thread."""
         self.doing[name] = f"{count(done)} of {count(total)} …"
         self.later(self.show)
 
@@ -109,38 +107,33 @@ class JobsScreen(JobsLayout, panels=("jobs", "runs")):
         self.say(problem, error=True)
         self.look()
 
-    @command("o", title="Switch the job off, or on", footer="off/on", rank=4,
-             needs=[A_JOB, OWN_TIMES, WRITABLE])  # fmt: skip
+    @command("o", title="Turn the job off or on", footer="off/on", rank=4,
+             needs=[A_JOB, OWN_SCHEDULE, WRITABLE])  # fmt: skip
     def switch(self) -> None:
-        """Switch the selected job off, or on again at its own times; memory-config.yaml says so then."""
+        """Turn the selected job off, or on again at its default schedule, in memory-config.yaml."""
         item = self.jobs.selected
         if item is not None:
             self._switches.ask((item.row.name, None if item.row.cron == OFF else OFF))
 
-    def _switched(self, wish: tuple[str, str | None], change: SettingChange) -> None:
-        self.say(f"{wish[0]} is {'off' if wish[1] else 'on'}; {committed(change.commit, change.why)}")
+    def _switched(self, request: tuple[str, str | None], change: SettingChange) -> None:
+        self.say(f"{request[0]} is {'off' if request[1] else 'on'}; {committed(change.commit, change.why)}")
         self.look()
 
-    @command("e", title="Edit the topic of the schedule", footer="edit", rank=8, needs=[A_FILE])
+    @command("e", title="Edit the job's topic", footer="edit", rank=8, needs=[A_FILE])
     def edit(self) -> None:
-        """Open in $VISUAL or $EDITOR the topic whose schedule is selected."""
+        """Open the selected job's topic in $VISUAL or $EDITOR."""
         self.edit_file(self._file(), 0)
         self.look()
 
     @command("y", title="Copy the job", footer="copy", rank=18, needs=[A_JOB])
     def copy_it(self) -> None:
-        """Copy the selected job's line; of the job in full its whole page."""
+        """Copy the selected job's row, or the job's whole page if that has the focus."""
         self.copy_text(self.panel_named(self.panel_in_use).selected_text())
 
     def _file(self) -> str:
         item = self.jobs.selected
         topic = item.row.topic if item is not None else ""
         return file_of(self.bench.engine.workspace.root, f"topics/{topic}.md") if topic else ""
-
-    def rescan(self) -> None:
-        """Look at every file again."""
-        super().rescan()
-        self.look()
 
     @property
     def situation(self) -> JobsSituation:

@@ -1,1 +1,1 @@
-"""All that is known, group by group."""
+"""The knowledge screen: everything the memory knows, by group."""

@@ -1,4 +1,4 @@
-"""What a workspace knows, sorted into groups, and panel 1 of the knowledge screen: a line for each."""
+"""A workspace's knowledge by group, and panel 1 of the knowledge screen."""
 
 from __future__ import annotations
 
@@ -61,39 +61,36 @@ FILES: dict[Group, CategoryFile] = {
     "open": TASKS,
     "done": TASKS,
 }
-"""The file of each group that is one, or a part of one."""
-NOTHING: dict[Group, str] = {
-    "notes": "No file has notes yet. autopoiesis notes PATH --add TEXT writes one, and so does a harvest.",
-    "entries": "There are no entries yet. One is a folder with a KNOWLEDGE.md below knowledge/.",
-    "skills": "There are no skills yet. One is a folder with a SKILL.md below .library/custom/.",
-    "digest": "The category files say nothing yet, so there is nothing for a digest.",
+"""The category file behind a group, or behind part of one."""
+EMPTY: dict[Group, str] = {
+    "notes": "No file notes yet. A harvest adds them, or run: autopoiesis notes PATH --add TEXT",
+    "entries": "No entries yet. An entry is a folder under knowledge/ with a KNOWLEDGE.md.",
+    "skills": "No skills yet. A skill is a folder under .library/custom/ with a SKILL.md.",
+    "digest": "No digest yet: the category files are empty.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryRead:
-    """A category file as it was read."""
-
     entries: tuple[Entry, ...] = ()
     problem: str = ""
-    """Why it could not be read."""
+    """Why the file could not be read."""
 
 
 @dataclass(frozen=True)
-class Held:
-    """All that is known, as it was read."""
+class KnowledgeRead:
+    """A workspace's knowledge as it was read."""
 
     categories: Mapping[str, CategoryRead]
     """By path."""
     notes: tuple[FileNotes, ...]
     scan: EntryScan | None
-    """The entries and skills; ``None`` where they cannot be listed."""
+    """The entries and skills; ``None`` if they cannot be listed."""
     digest: DigestView
     problems: Mapping[Group, str] = field(default_factory=dict)
-    """Why a group could not be read."""
+    """Errors by group."""
 
     def problem(self, group: Group) -> str:
-        """Why a group cannot be shown; empty where it can."""
         file = FILES.get(group)
         if file is not None:
             return self.categories[file.path].problem
@@ -104,47 +101,44 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class GroupItem:
-    """A group as the list shows it."""
-
     group: Group
     count: str
-    """How much is in it; of the digest its size, or that it is off."""
+    """Number of items; for the digest, its size or ``off``."""
     mark: str = ""
-    """The sign of what needs attention; empty where nothing does."""
+    """A sign for what needs attention; empty if nothing does."""
 
 
-def pieces_of(held: Held, unclear: Sequence[Rebinding], group: Group) -> list[Piece]:
-    """What is in a group, newest first."""
+def pieces_of(read: KnowledgeRead, unclear: Sequence[Rebinding], group: Group) -> list[Piece]:
+    """The items of a group, newest first."""
     file = FILES.get(group)
     if file is not None:
-        found: list[Piece] = [*line_pieces(held.categories[file.path].entries, held.digest, file)]
+        found: list[Piece] = [*line_pieces(read.categories[file.path].entries, read.digest, file)]
         if file is TASKS:
             wanted = group == "done"
             found = [each for each in found if isinstance(each, LinePiece) and each.is_done == wanted]
         return found
     match group:
         case "notes":
-            return [*note_pieces(held.notes, unclear)]
+            return [*note_pieces(read.notes, unclear)]
         case "entries" | "skills":
             kind: EntryKind = "knowledge" if group == "entries" else "skill"
-            return [*entry_pieces(held.scan, kind)] if held.scan is not None else []
+            return [*entry_pieces(read.scan, kind)] if read.scan is not None else []
         case _:
-            known = {path: read.entries for path, read in held.categories.items()}
-            return [*digest_pieces(known, held.digest)]
+            known = {path: each.entries for path, each in read.categories.items()}
+            return [*digest_pieces(known, read.digest)]
 
 
-def group_items(held: Held, unclear: Sequence[Rebinding]) -> list[GroupItem]:
-    """Every group with its count, in order."""
-    return [_item(held, unclear, group) for group in TITLES]
+def group_items(read: KnowledgeRead, unclear: Sequence[Rebinding]) -> list[GroupItem]:
+    return [_item(read, unclear, group) for group in TITLES]
 
 
-def _item(held: Held, unclear: Sequence[Rebinding], group: Group) -> GroupItem:
-    if held.problem(group):
+def _item(read: KnowledgeRead, unclear: Sequence[Rebinding], group: Group) -> GroupItem:
+    if read.problem(group):
         return GroupItem(group, BROKEN, BROKEN)
     if group == "digest":
-        state, over = digest_state(held.digest)
+        state, over = digest_state(read.digest)
         return GroupItem(group, state.partition(" KB")[0] or "off", BROKEN if over else "")
-    pieces = pieces_of(held, unclear, group)
+    pieces = pieces_of(read, unclear, group)
     mark = ""
     if group == "notes" and unclear:
         mark = f"{len(unclear):,}{UNCLEAR}"
@@ -154,7 +148,7 @@ def _item(held: Held, unclear: Sequence[Rebinding], group: Group) -> GroupItem:
 
 
 def path_of(group: Group, piece: Piece | None) -> tuple[str, int]:
-    """The file and the line that a selection stands for; without a selection the group's file."""
+    """The file and line behind a selection, or the group's file if nothing is selected."""
     match piece:
         case LinePiece(entry=entry):
             return entry.path, entry.number
@@ -169,35 +163,31 @@ def path_of(group: Group, piece: Piece | None) -> tuple[str, int]:
 
 
 def group_of(file: CategoryFile) -> Group:
-    """The group that a category file is, of tasks the open ones."""
+    """The group of a category file; for tasks, the open ones."""
     return next(group for group, each in FILES.items() if each is file)
 
 
-def nothing(group: Group) -> str:
-    """What stands in a group without anything."""
+def empty_note(group: Group) -> str:
     file = FILES.get(group)
     if file is None:
-        return NOTHING[group]
-    return f"Nothing yet. A harvest appends to {file.path}, and you may write there yourself."
+        return EMPTY[group]
+    return f"Nothing yet. A harvest adds to {file.path}; you can edit it yourself as well."
 
 
 class GroupsPanel(KeyedRows[GroupItem]):
-    """A line for each group."""
-
     name_of = "groups"
     number = "1"
     words = "knowledge"
     always_lit = True
     signs = (
-        (UNCLEAR, "notes whose file is gone, or may be another"),
-        (BROKEN, "something is wrong there, or it cannot be read"),
+        (UNCLEAR, "notes whose file was moved or deleted"),
+        (BROKEN, "has a problem, or cannot be read"),
     )
 
     def key(self, item: GroupItem) -> Group:
         return item.group
 
     def row(self, item: GroupItem, width: int, chosen: bool) -> Row:
-        """Title, what needs attention, count."""
         roles = self.roles
         row = Row((TITLES[item.group], roles.strong if chosen else roles.normal))
         off = item.group == "digest" and item.count == "off"
@@ -208,7 +198,6 @@ class GroupsPanel(KeyedRows[GroupItem]):
         return row.right(beside, width).cut(width)
 
     def empty(self, width: int) -> list[Row]:
-        """That they are being read."""
         return [Row(("…", self.roles.faint))]
 
     def selected_text(self) -> str:

@@ -1,4 +1,4 @@
-"""The knowledge screen: all that is known, what of it prompts hold, and where it came from (design 8)."""
+"""The knowledge screen: what is known, what prompts contain of it, and where it came from (design 8)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
-from tui.screens.knowledge.groups import TITLES, CategoryRead, Group, GroupsPanel, Held, nothing, path_of
+from tui.screens.knowledge.groups import (
+    TITLES,
+    CategoryRead,
+    Group,
+    GroupsPanel,
+    KnowledgeRead,
+    empty_note,
+    path_of,
+)
 from tui.screens.knowledge.pieces import DigestPiece, EntryPiece, LinePiece, NotesPiece, PiecesPanel, key_of
 from tui.screens.knowledge.reading import (
     Drawing,
@@ -46,33 +54,31 @@ if TYPE_CHECKING:
 
 
 Place = tuple[str, int, int]
-"""A file, and the first and the last line of what is meant in it; 0 for all of it."""
+"""A file with a first and last line; 0 for the whole file."""
 NARROW = 150
-"""Columns below which the selected thing stands under the lists."""
+"""Below this many columns, the selected item goes under the lists."""
 LEAST = 12
-"""Lines that the lists take above the selected thing: as many as there are groups, and the frame."""
+"""Minimum height of the lists above the selected item: the number of groups plus the frame."""
 TIGHT, LOW = 76, 22
-"""Columns and lines below which one panel at a time is in view."""
-LOOKING = "looking at what is known …"
+"""Below this many columns or lines, one panel is shown at a time."""
+LOADING = "loading knowledge …"
 
 
 class KnowledgeLayout(ListDetail):
-    """The screen on what is known."""
-
     AUTO_FOCUS = "#groups"
     CSS_PATH: ClassVar[CSSPathType | None] = "knowledge.tcss"
     area = "knowledge"
     line = "within"
     news = frozenset({"status", "digest"})
-    burst_s = 0.5  # what a harvest writes comes in several events
+    burst_s = 0.5  # a harvest causes several events
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "groups")
         self.state = KnowledgeState()
         engine = bench.engine
-        self._looks: Lane[None, Held] = self.lane(
-            lambda _none: look(engine),
-            lambda _none, held: self._take(held),
+        self._looks: Lane[None, KnowledgeRead] = self.lane(
+            lambda _none: read_knowledge(engine),
+            lambda _none, read: self._take(read),
             lambda _none, problem: self._take(None, problem),
         )
         self._questions: Lane[None, tuple[Rebinding, ...]] = self.lane(
@@ -87,7 +93,6 @@ class KnowledgeLayout(ListDetail):
             self._take_links,
             lambda location, problem: self._take_links(location, EntryLinks(problem=problem)),
         )
-
         self._targets: Lane[Place, Followed] = self.lane(
             lambda place: targets_of(engine.knowledge_entries, place), self._take_targets
         )
@@ -103,23 +108,20 @@ class KnowledgeLayout(ListDetail):
             yield self.reading
 
     def look(self) -> None:
-        """Reads all that is known, and asks which notes are unclear, which may take longer."""
+        """Reads all knowledge, and separately which notes are unclear, as that may take longer."""
         self._looks.ask(None)
         self._questions.ask(None)
 
-    # What is on the screen
+    # Display
 
     @property
     def alone(self) -> bool:
-        """Whether only one panel has room."""
         return self.app.size.width < TIGHT or self.app.size.height < LOW
 
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The selected thing stands beside the lists where there is room."""
         return {**super().shape(shown), "-narrow": self.app.size.width < NARROW}
 
     def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
         super().lay_out()
         lists = self.query_one("#knowledge-lists")
         lists.display = self.groups.display or self.pieces.display
@@ -127,23 +129,21 @@ class KnowledgeLayout(ListDetail):
         lists.styles.height = max(LEAST, self.app.size.height // 2) if below else "1fr"
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         self.groups.show_items(self.state.groups())
         self.show_pieces()
 
     def show_pieces(self) -> None:
-        """Shows what is in the selected group."""
         state = self.state
         path, _line = path_of(state.group, None)
         title = f"{TITLES[state.group]}  {path}".rstrip()
-        self.pieces.filter(state.query)  # first: another group is not narrowed by words of this one
+        self.pieces.filter(state.query)  # first, so that another group does not get this one's filter
         self.pieces.show_group(
-            state.pieces(), title, self._note, (state.held is None, state.why_not(), state.query)
+            state.pieces(), title, self._note, (state.read is None, state.current_problem(), state.query)
         )
         self.show_reading()
 
     def show_reading(self) -> None:
-        """Shows the selected thing, and asks for what is not known of it yet."""
+        """Shows the selected item, and requests what is not loaded yet."""
         state, piece = self.state, self.pieces.selected
         drawing: Drawing | None = None
         match piece:
@@ -155,9 +155,9 @@ class KnowledgeLayout(ListDetail):
                 self._ask_for(entry.location)
                 text, links = state.texts.get(entry.location), state.links.get(entry.location)
                 drawing = partial(draw_entry, piece, text, links)
-            case _ if state.group == "digest" and state.held is not None:
+            case _ if state.group == "digest" and state.read is not None:
                 section = piece if isinstance(piece, DigestPiece) else None
-                drawing = partial(draw_digest, section, state.held.digest)
+                drawing = partial(draw_digest, section, state.read.digest)
         path, line = path_of(state.group, piece)
         key = key_of(piece) if piece is not None else (state.group, "")
         if state.trail:
@@ -169,27 +169,26 @@ class KnowledgeLayout(ListDetail):
         self.update_footer()
 
     def _ask_for(self, location: str) -> None:
-        """Has an entry and its references read, where that was not asked for yet."""
-        if self.state.asked_for != location:
-            self.state.asked_for = location
+        """Reads an entry and its references unless already requested."""
+        if self.state.requested != location:
+            self.state.requested = location
             self._texts.ask(location)
             self._links.ask(location)
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no rows."""
         state = self.state
-        if state.held is None and not state.problem:
-            return [Row((LOOKING, roles.faint))]
-        if problem := state.why_not():
-            return unreadable("This", problem, width, roles)
+        if state.read is None and not state.problem:
+            return [Row((LOADING, roles.faint))]
+        if problem := state.current_problem():
+            return unreadable("this group", problem, width, roles)
         if state.query and state.pieces():
-            return wrap([("nothing here holds these words; esc shows all", roles.muted)], width)
-        return wrap([(nothing(state.group), roles.muted)], width)
+            return wrap([("nothing here matches; esc shows all", roles.muted)], width)
+        return wrap([(empty_note(state.group), roles.muted)], width)
 
-    # What comes in
+    # Results
 
-    def _take(self, held: Held | None, problem: str = "") -> None:
-        if not self.state.take(held, problem):
+    def _take(self, read: KnowledgeRead | None, problem: str = "") -> None:
+        if not self.state.take(read, problem):
             self.say(problem, error=True)
         self.show()
 
@@ -206,7 +205,7 @@ class KnowledgeLayout(ListDetail):
             self.state.trail.append(found)
             self.show_reading()
         else:
-            self.say(f"{place[0]} refers to nothing" if not place[1] else "the entry refers to nothing")
+            self.say(f"{'this entry' if place[1] else place[0]} has no references")
 
     def _take_links(self, location: str, links: EntryLinks) -> None:
         self.state.links = {location: links}
@@ -227,8 +226,7 @@ class KnowledgeLayout(ListDetail):
         self.leave_line()
 
 
-def look(engine: Engine) -> Held:
-    """Reads all that is known."""
+def read_knowledge(engine: Engine) -> KnowledgeRead:
     problems: dict[Group, str] = {}
     notes: tuple[FileNotes, ...] = ()
     scan: EntryScan | None = None
@@ -241,7 +239,7 @@ def look(engine: Engine) -> Held:
     except (AutopoiesisError, OSError) as error:
         problems["entries"] = problems["skills"] = str(error)
     categories = {file.path: _category(engine.files, file) for file in CATEGORY_FILES}
-    return Held(categories, notes, scan, engine.knowledge.digest.view(), problems)
+    return KnowledgeRead(categories, notes, scan, engine.knowledge.digest.view(), problems)
 
 
 def _category(files: Files, file: CategoryFile) -> CategoryRead:
@@ -254,20 +252,19 @@ def _category(files: Files, file: CategoryFile) -> CategoryRead:
 
 
 def entry_text(files: Files, location: str) -> EntryText:
-    """Reads the file of an entry."""
     try:
         data = files.read(location)
         if is_encrypted(data):
             return EntryText(problem=f"{LOCKED}; {UNLOCK}")
         return EntryText(data[locate(data).body :].decode("utf-8", "replace").lstrip("\r\n"))
     except FileNotFoundError:
-        return EntryText(problem="it is not here any more")
+        return EntryText(problem="the file no longer exists")
     except (AutopoiesisError, OSError) as error:
         return EntryText(problem=str(error))
 
 
 def entry_links(known: KnowledgeEntries, location: str) -> EntryLinks:
-    """Reads the references of all files of an entry, and those that lead to any of them from elsewhere."""
+    """Reads the references from and to the files of an entry, except those within it."""
     links = known.links(known.scan())
     folder = location.rpartition("/")[0]
     outward = tuple(each for each in links.of(folder) if not each.target.startswith(f"{folder}/"))
@@ -276,7 +273,7 @@ def entry_links(known: KnowledgeEntries, location: str) -> EntryLinks:
 
 
 def targets_of(known: KnowledgeEntries, place: Place) -> Followed:
-    """The files that a file, or some lines of it, refer to."""
+    """The files that a place refers to."""
     path, first, last = place
     links = known.links(known.scan())
     found = [each.target for each in links.of(path) if not first or first <= each.line <= last]

@@ -1,4 +1,4 @@
-"""The things that are known, a line each: of category files, notes, entries, sections of the digest."""
+"""The items of a group: entries of category files, file notes, knowledge entries, digest sections."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Place = Literal["inside", "left out", ""]
 INSIDE, LEFT_OUT, REPLACED, DONE, UNCLEAR, AWAY, BROKEN = "●", "○", "×", "✓", "?", "–", "!"
-"""What stands before a piece."""
+"""Signs in front of items."""
 HEADINGS: dict[str, str] = {
     TASKS.path: "Open tasks",
     QUESTIONS.path: "Open questions",
@@ -45,9 +45,9 @@ HEADINGS: dict[str, str] = {
     FACTS.path: "Facts",
     PLAYBOOKS.path: "Playbooks",
 }
-"""The sections of the digest in their order, by the file that each is made of."""
+"""The digest's sections in order, by the file each is built from."""
 WIDE = 70
-"""Cells from which a row has room for the conversation."""
+"""Minimum width for the conversation."""
 _SOURCE = 24
 _DAY = 10
 
@@ -58,16 +58,16 @@ class LinePiece:
 
     entry: Line
     place: Place = ""
-    """Whether the digest holds it now; empty where it never would, or where it is off."""
+    """Whether the digest contains it; empty if it never would, or if the digest is off."""
     by: Line | None = None
     """The later decision that replaces it."""
     is_done: bool = False
-    """It is a task that is done."""
+    """It is a completed task."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotesPiece:
-    """The notes of a file, and the question where it is not clear which file that is."""
+    """The notes of a file, with the open question if it is unclear which file that is."""
 
     notes: FileNotes
     question: Rebinding | None = None
@@ -79,20 +79,18 @@ class EntryPiece:
 
     entry: Entry
     depth: int = 0
-    """How deep it is nested."""
 
 
 @dataclass(frozen=True, slots=True)
 class DigestPiece:
-    """A section of the digest: how much of its file it holds."""
+    """A section of the digest."""
 
     heading: str
     file: CategoryFile
-    """What it is made of."""
     inside: int
-    """Entries that it holds."""
+    """Entries it contains."""
     of: int
-    """Entries that there are for it."""
+    """Entries that qualify for it."""
 
 
 Piece = LinePiece | NotesPiece | EntryPiece | DigestPiece
@@ -112,14 +110,14 @@ def line_pieces(lines: Sequence[Line], digest: DigestView, file: CategoryFile) -
 
 
 def note_pieces(notes: Sequence[FileNotes], unclear: Sequence[Rebinding]) -> list[NotesPiece]:
-    """The notes by path, those that are unclear first."""
+    """The notes by path, unclear ones first."""
     asked = {question.notes: question for question in unclear}
     found = [NotesPiece(each, asked.get(each.notes)) for each in notes]
     return sorted(found, key=lambda each: (each.question is None, each.notes.path))
 
 
 def entry_pieces(scan: EntryScan, kind: EntryKind) -> list[EntryPiece]:
-    """The entries of a kind, each with those nested in it below it."""
+    """The entries of a kind, each followed by those nested in it."""
     parents = {each.location: each.parent for each in scan.entries}
 
     def depth(location: str) -> int:
@@ -131,7 +129,7 @@ def entry_pieces(scan: EntryScan, kind: EntryKind) -> list[EntryPiece]:
 
 
 def digest_pieces(known: Mapping[str, Sequence[Line]], digest: DigestView) -> list[DigestPiece]:
-    """The sections of the digest that have something, or could have."""
+    """The digest sections that have entries, or could have."""
     files = {file.path: file for file in CATEGORY_FILES}
     found: list[DigestPiece] = []
     for path, heading in HEADINGS.items():
@@ -143,18 +141,18 @@ def digest_pieces(known: Mapping[str, Sequence[Line]], digest: DigestView) -> li
 
 
 def _section(digest: DigestView, heading: str) -> str:
-    """The text of a section of the digest, with a line end before and behind every line."""
+    """The text of a digest section, starting and ending with a newline."""
     _before, at, rest = f"\n{digest.text}\n".partition(f"\n## {heading}\n")
     return f"\n{rest.partition(chr(10) + '## ')[0]}\n" if at else ""
 
 
 def _block(line: Line) -> str:
-    """An entry as it would stand in the digest."""
+    """An entry as the digest would contain it."""
     return "\n" + "".join(f"{each.rstrip()}\n" for each in line.lines)
 
 
 def name_of(piece: Piece) -> str:
-    """What a piece says, or is called, on one line."""
+    """An item's text or name on one line."""
     match piece:
         case LinePiece(entry=line):
             return line.text
@@ -167,7 +165,7 @@ def name_of(piece: Piece) -> str:
 
 
 def key_of(piece: Piece) -> tuple[str, str]:
-    """What stays of a piece when its file changes elsewhere."""
+    """Identifies an item across changes elsewhere in its file."""
     match piece:
         case LinePiece(entry=line):
             return line.path, "\n".join(line.lines)
@@ -180,7 +178,6 @@ def key_of(piece: Piece) -> tuple[str, str]:
 
 
 def sign_of(piece: Piece) -> str:
-    """What stands before a piece."""
     match piece:
         case LinePiece():
             if piece.by is not None:
@@ -209,29 +206,25 @@ def _tone(sign: str, roles: Roles) -> Style:
 
 
 class PiecesPanel(KeyedRows[Piece]):
-    """A line for each thing in the group."""
-
     name_of = "pieces"
     number = "2"
     always_lit = True
     signs = (
-        (INSIDE, "in the digest now, so every prompt holds it"),
-        (LEFT_OUT, "left out of the digest; it is found by search"),
-        (REPLACED, "a decision that a later one replaces"),
-        (DONE, "a task that is done; the digest holds open ones"),
-        (UNCLEAR, "notes whose file is gone, or may be another"),
+        (INSIDE, "in the digest, and so in every prompt"),
+        (LEFT_OUT, "left out of the digest; search finds it"),
+        (REPLACED, "a decision replaced by a later one"),
+        (DONE, "a completed task; the digest has only open ones"),
+        (UNCLEAR, "notes whose file was moved or deleted"),
         (AWAY, "notes of a file that is not on this machine"),
-        (BROKEN, "an entry with something wrong"),
+        (BROKEN, "an entry with a problem"),
     )
-
     title = ""
 
     def show_group(self, items: Sequence[Piece], title: str, note: Note, about: object) -> None:
-        """Shows the pieces of a group, which its title names; of another one the first is selected.
+        """Shows the items of a group; selects the first if the group changed.
 
         Args:
-            note: Draws what stands where there are no rows.
-            about: What ``note`` depends on beside the title.
+            about: What ``note`` depends on besides the title.
         """
         other, self.title = title != self.title, title
         self.show_items(items, note, (title, about))
@@ -242,7 +235,6 @@ class PiecesPanel(KeyedRows[Piece]):
         return key_of(item)
 
     def row(self, item: Piece, width: int, chosen: bool) -> Row:
-        """Sign, what it says, and on the right where from."""
         roles = self.roles
         sign = sign_of(item)
         row = Row((f"{sign} ", _tone(sign, roles)))
@@ -255,10 +247,10 @@ class PiecesPanel(KeyedRows[Piece]):
             case NotesPiece(notes=notes):
                 right = Row((plural(len(notes.entries), "note"), roles.muted))
             case EntryPiece(entry=entry):
-                right = Row(("of others", roles.gate)) if is_shared(entry.location) else Row()
+                right = Row(("shared", roles.gate)) if is_shared(entry.location) else Row()
                 row.gap(2 * item.depth)
             case DigestPiece():
-                right = Row((f"{item.inside:,} of {item.of:,} in it", roles.muted))
+                right = Row((f"{item.inside:,} of {item.of:,} included", roles.muted))
         room = max(4, width - row.cells - (right.cells + 2 if right.cells else 0))
         text = first_line(name_of(item))
         text = clip_start(text, room) if isinstance(item, NotesPiece) else clip(text, room)
@@ -266,21 +258,18 @@ class PiecesPanel(KeyedRows[Piece]):
             row.add(words, style)
         return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
 
-    def finds(self, item: Piece, query: str) -> bool:
-        held = [name_of(item)]
+    def searchable(self, item: Piece) -> Iterator[str]:
+        yield name_of(item)
         match item:
             case LinePiece(entry=line):
-                held += [line.source, line.day, *line.lines]
+                yield from (line.source, line.day, *line.lines)
             case NotesPiece(notes=notes):
-                held += [entry.text for entry in notes.entries]
+                yield from (entry.text for entry in notes.entries)
             case EntryPiece(entry=entry):
-                held.append(entry.location)
-        return any(query.casefold() in text.casefold() for text in held)
+                yield entry.location
 
     def summarise(self) -> None:
-        """The group, and what the list is narrowed to."""
-        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(self.title, below)
+        self.set_frame(self.title, self.filter_label)
 
     def selected_text(self) -> str:
         item = self.selected

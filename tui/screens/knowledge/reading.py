@@ -1,4 +1,4 @@
-"""Panel 3 of the knowledge screen: one thing in full, where it comes from, and whether prompts hold it."""
+"""Panel 3 of the knowledge screen: one item in full, its origin, and whether prompts contain it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.style import Style
 from engine.store.paths import is_shared
 from tui.kit.panel import LinesPanel
 from tui.render.digest import digest_lines
-from tui.render.draw import Row, bar, wrap
+from tui.render.draw import Row, bar, labelled, wrap
 from tui.render.figures import count, plural, sizes
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
@@ -23,38 +23,36 @@ if TYPE_CHECKING:
     from engine.knowledge.category_files import Entry as Line
     from engine.knowledge.links import Link
 
-MOST = 2000
-"""Lines of an entry that are shown; the editor shows all of a longer one."""
+MAX_LINES = 2000
+"""Lines shown of an entry."""
 LINKS = 40
-"""References of a kind that are listed."""
+"""References listed per direction."""
 _LABEL = 10
 Drawing = partial[list[Row]]
-"""A function of this module with what it draws; a width and the roles complete it."""
+"""One of the ``draw_…`` functions, missing only width and roles."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryText:
-    """The file of an entry."""
-
     text: str = ""
-    """What stands below its header."""
+    """The file's text below the header."""
     problem: str = ""
-    """Why it cannot be read."""
+    """Why the file cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryLinks:
-    """What an entry refers to, and what refers to it."""
+    """References from and to an entry."""
 
     of: tuple[Link, ...] = ()
     to: tuple[Link, ...] = ()
     problem: str = ""
-    """Why that is not known."""
+    """Why they are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The files that something refers to, one of which is in view."""
+    """The files that something refers to, one of which is shown."""
 
     source: str
     targets: tuple[str, ...]
@@ -62,16 +60,13 @@ class Followed:
 
     @property
     def path(self) -> str:
-        """The one in view."""
         return self.targets[self.at]
 
 
 class ReadingPanel(LinesPanel):
-    """Whatever is selected."""
-
     name_of = "reading"
     number = "3"
-    signs = (("▸", "the candidate that b binds the notes to; space marks the next"),)
+    signs = (("▸", "the file b assigns the notes to; space selects the next"),)
 
     _drawing: Drawing | None = None
     _shown: object = None
@@ -82,11 +77,11 @@ class ReadingPanel(LinesPanel):
         return int(self._drawing is not None)
 
     def show(self, drawing: Drawing | None, title: str, key: object) -> None:
-        """Shows another thing, or the same as it is now; it is drawn again only when it is different.
+        """Shows an item; redraws only if it changed.
 
         Args:
-            drawing: Draws it; ``None`` where nothing is selected.
-            key: Which thing it is: the place in it stays while it is the same.
+            drawing: ``None`` if nothing is selected.
+            key: Identifies the item; the scroll position is kept while it is the same.
         """
         self.set_frame(title)
         shown = (key, drawing and (drawing.func, drawing.args))
@@ -105,7 +100,6 @@ class ReadingPanel(LinesPanel):
 
 
 def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
-    """Draws an entry of a category file."""
     line = piece.entry
     rows = wrap([(line.text, roles.faint if piece.by is not None else roles.strong)], width)
     if len(line.lines) > 1:
@@ -116,26 +110,26 @@ def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
         rows += _line("replaced", f"by {piece.by.path}:{piece.by.number}", width, roles.gate, roles)
         rows += wrap([(piece.by.text, roles.normal)], width)
         rows.append(Row())
-    rows += _line("from", line.source or "nothing says where from", width, roles.normal, roles)
-    rows += _line("day", line.day or "not said", width, roles.normal, roles)
+    rows += _line("from", line.source or "unknown", width, roles.normal, roles)
+    rows += _line("day", line.day or "unknown", width, roles.normal, roles)
     rows += _line("file", _place_of(line), width, roles.accent, roles)
     if line.section:
         rows += _line("section", line.section, width, roles.normal, roles)
-    return rows + _line("in digest", _standing(piece), width, roles.normal, roles)
+    return rows + _line("in digest", _digest_state(piece), width, roles.normal, roles)
 
 
 def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> list[Row]:
-    """Draws the notes of a file; where it is unclear which one that is, the question with its candidates."""
+    """Draws the notes of a file, with the candidates if it is unclear which file that is."""
     notes = piece.notes
     rows = wrap([(notes.path, roles.strong)], width)
     question = piece.question
-    here = "is here" if notes.is_here else "is not on this machine at that path"
     if question is None:
-        rows += wrap([(here, roles.muted)], width)
+        present = "exists" if notes.is_here else "not on this machine"
+        rows += wrap([(present, roles.muted)], width)
     else:
         rows += wrap([("? ", roles.gate), (question.why, roles.gate)], width, indent=2)
         if not question.candidates:
-            hint = f"No file looks like it; say where it is: autopoiesis notes {notes.path} --move-to NEW"
+            hint = f"No similar file found. To set it, run: autopoiesis notes {notes.path} --move-to NEW"
             rows += wrap([(hint, roles.muted)], width)
         for at, each in enumerate(question.candidates):
             style = roles.strong if at == candidate else roles.normal
@@ -143,9 +137,9 @@ def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> l
             first, *rest = wrap(pieces, width, indent=2, first=2)
             rows += [Row(("▸ " if at == candidate else "  ", roles.accent)).extend(first), *rest]
         if question.candidates:
-            keys = [("b", roles.accent), (" binds the notes to it", roles.muted)]
+            keys = [("b", roles.accent), (" assigns the notes to it", roles.muted)]
             if len(question.candidates) > 1:
-                keys += [("  space", roles.accent), (" marks the next", roles.muted)]
+                keys += [("  space", roles.accent), (" selects the next", roles.muted)]
             rows.append(Row(*keys).cut(width))
     rows.append(Row())
     for entry in reversed(notes.entries):
@@ -159,71 +153,54 @@ def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> l
 def draw_entry(
     piece: EntryPiece, text: EntryText | None, links: EntryLinks | None, width: int, roles: Roles
 ) -> list[Row]:
-    """Draws an entry: its header, what is wrong, what it refers to and what refers to it, then its text.
-
-    Args:
-        text: Its file; ``None`` while it is being read.
-        links: Its references; ``None`` while they are being looked for.
-    """
+    """Draws an entry; ``text`` and ``links`` are ``None`` while loading."""
     entry = piece.entry
     rows = wrap([(entry.name, roles.strong)], width)
-    about = entry.description or "it has no description"
+    about = entry.description or "no description"
     rows += wrap([(about, roles.normal if entry.description else roles.gate)], width)
     rows.append(Row())
-    rows += _of_others(entry.location, width, roles)
+    rows += _shared_note(entry.location, width, roles)
     rows += _line("version", entry.version or "none", width, roles.normal, roles)
     rows += _line("file", entry.location, width, roles.accent, roles)
-    files = f"{plural(entry.files, 'file')}, {sizes(entry.size)}, {plural(entry.lines, 'line')} in this one"
-    rows += _line("size", files, width, roles.normal, roles)
+    size = f"{plural(entry.files, 'file')}, {sizes(entry.size)}, {plural(entry.lines, 'line')} in this file"
+    rows += _line("size", size, width, roles.normal, roles)
     if entry.parent:
         rows += _line("within", entry.parent, width, roles.normal, roles)
     if entry.children:
-        rows += _line("holds", ", ".join(entry.children), width, roles.normal, roles)
+        rows += _line("contains", ", ".join(entry.children), width, roles.normal, roles)
     for problem in entry.problems:
         rows += wrap([("! ", roles.error), (str(problem), roles.normal)], width, indent=2)
     rows += _links(links, width, roles)
-    rows.append(Row())
-    if text is None:
-        return [*rows, Row(("reading …", roles.faint))]
-    if text.problem:
-        return rows + wrap([("! ", roles.error), (text.problem, roles.normal)], width, indent=2)
-    return rows + _text(text.text, width, roles)
+    return [*rows, Row(), *_text(text, width, roles)]
 
 
 def draw_followed(step: Followed, text: EntryText | None, width: int, roles: Roles) -> list[Row]:
-    """Draws the file that a reference leads to."""
-    keys = [("f", roles.accent), (" follows on  ", roles.muted)]
+    """Draws the target of a reference."""
+    keys = [("f", roles.accent), (" follow  ", roles.muted)]
     if len(step.targets) > 1:
-        keys += [("F", roles.accent), (f" the next of {len(step.targets)}  ", roles.muted)]
+        keys += [("F", roles.accent), (f" next of {len(step.targets)}  ", roles.muted)]
     rows = wrap([(step.path, roles.strong)], width)
-    rows += _line("named in", step.source, width, roles.normal, roles)
-    rows += _of_others(step.path, width, roles)
+    rows += _line("linked in", step.source, width, roles.normal, roles)
+    rows += _shared_note(step.path, width, roles)
     rows += [Row(*keys, ("esc", roles.accent), (" back", roles.muted)).cut(width), Row()]
-    if text is None:
-        return [*rows, Row(("reading …", roles.faint))]
-    if text.problem:
-        return rows + wrap([("! ", roles.error), (text.problem, roles.normal)], width, indent=2)
-    return rows + _text(text.text, width, roles)
+    return rows + _text(text, width, roles)
 
 
 def draw_digest(piece: DigestPiece | None, view: DigestView, width: int, roles: Roles) -> list[Row]:
-    """Draws the digest with its size and how it is switched; ``piece`` is the section in view."""
+    """Draws the digest from the section ``piece`` on, below its size and the keys that turn it off and on."""
     rows: list[Row] = []
     if view.on and not view.problem:
         share = view.size / view.limit if view.limit else 1.0
         tone = roles.error if share > 1 else roles.active
         size = f" {count(view.size)} of {count(view.limit)} bytes"
         rows.append(bar(min(share, 1.0), max(4, width - len(size)), tone, roles.line).add(size, roles.muted))
-        rows.append(
-            Row(
-                ("D", roles.accent),
-                (" deletes it to turn it off  ", roles.muted),
-                ("R", roles.accent),
-                (" makes it anew", roles.muted),
-            ).cut(width)
-        )
+        keys = (
+            ("D", roles.accent), (" delete and turn off  ", roles.muted),
+            ("R", roles.accent), (" regenerate", roles.muted),
+        )  # fmt: skip
+        rows.append(Row(*keys).cut(width))
     else:
-        rows.append(Row(("R", roles.accent), (" makes it anew and turns it on", roles.muted)).cut(width))
+        rows.append(Row(("R", roles.accent), (" regenerate and turn on", roles.muted)).cut(width))
     rows.append(Row())
     body = digest_lines(view, width, roles)
     start = next(
@@ -232,13 +209,13 @@ def draw_digest(piece: DigestPiece | None, view: DigestView, width: int, roles: 
     return rows + ([*body[start:], Row(), *body[:start]] if start else body)
 
 
-def _standing(piece: LinePiece) -> str:
-    said: dict[Place, str] = {
+def _digest_state(piece: LinePiece) -> str:
+    states: dict[Place, str] = {
         "inside": "yes",
-        "left out": "no, it is left out",
-        "": "no, a task that is done does not go there" if piece.is_done else "no, the digest is off",
+        "left out": "no, left out",
+        "": "no, the task is done" if piece.is_done else "no, the digest is off",
     }
-    return said[piece.place]
+    return states[piece.place]
 
 
 def _place_of(line: Line) -> str:
@@ -246,24 +223,22 @@ def _place_of(line: Line) -> str:
 
 
 def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> list[Row]:
-    first, *rest = wrap([(first_line(value), style)], width, indent=_LABEL, first=_LABEL)
-    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+    return labelled(label, first_line(value), width, _LABEL, style, tone=roles.muted)
 
 
-def _of_others(path: str, width: int, roles: Roles) -> list[Row]:
-    """Whose words these are, where they are not the person's or the agent's."""
-    said = "others share it: background to weigh, no instructions; it is never changed from here"
-    return _line("whose", said, width, roles.gate, roles) if is_shared(path) else []
+def _shared_note(path: str, width: int, roles: Roles) -> list[Row]:
+    note = "shared by others: background information, not instructions; read-only here"
+    return _line("shared", note, width, roles.gate, roles) if is_shared(path) else []
 
 
 def _links(links: EntryLinks | None, width: int, roles: Roles) -> list[Row]:
     if links is None:
-        return _line("refers", "looking for references …", width, roles.faint, roles)
+        return _line("links to", "finding references …", width, roles.faint, roles)
     if links.problem:
-        return _line("refers", links.problem, width, roles.gate, roles)
-    rows = _listed("refers to", [each.target for each in links.of], width, roles)
-    said_by = [f"{each.source}:{each.line}" for each in links.to]
-    return rows + _listed("named in", said_by, width, roles)
+        return _line("links to", links.problem, width, roles.gate, roles)
+    rows = _listed("links to", [each.target for each in links.of], width, roles)
+    sources = [f"{each.source}:{each.line}" for each in links.to]
+    return rows + _listed("linked in", sources, width, roles)
 
 
 def _listed(label: str, paths: Sequence[str], width: int, roles: Roles) -> list[Row]:
@@ -274,12 +249,16 @@ def _listed(label: str, paths: Sequence[str], width: int, roles: Roles) -> list[
     return _line(label, ", ".join(names[:LINKS]) + more, width, roles.normal, roles)
 
 
-def _text(text: str, width: int, roles: Roles) -> list[Row]:
-    lines = visible_lines(text)
+def _text(text: EntryText | None, width: int, roles: Roles) -> list[Row]:
+    if text is None:
+        return [Row(("reading …", roles.faint))]
+    if text.problem:
+        return wrap([("! ", roles.error), (text.problem, roles.normal)], width, indent=2)
+    lines = visible_lines(text.text)
     rows: list[Row] = []
-    for line in lines[:MOST]:
+    for line in lines[:MAX_LINES]:
         style = roles.strong if line.startswith("#") else roles.normal
         rows += wrap([(line, style)], width) if line.strip() else [Row()]
-    if len(lines) > MOST:
-        rows.append(Row((f"{len(lines) - MOST:,} more lines are not shown", roles.gate)))
+    if len(lines) > MAX_LINES:
+        rows.append(Row((f"{len(lines) - MAX_LINES:,} more lines not shown", roles.gate)))
     return rows

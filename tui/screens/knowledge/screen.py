@@ -1,4 +1,4 @@
-"""The knowledge screen: what can be done there, one method for each command."""
+"""The knowledge screen's commands, one method each."""
 
 from __future__ import annotations
 
@@ -27,47 +27,41 @@ if TYPE_CHECKING:
 
 
 NAMED = 200
-"""Characters of a path in a question."""
+"""Characters of a path shown in a question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeSituation(Situation):
-    """What the commands of this screen depend on."""
-
     candidates: int = 0
-    """How many files those are."""
+    """Files the selected unclear notes may belong to."""
     digest: bool = False
-    """There is a digest."""
+    """The digest is on."""
     others: bool = False
-    """A reference was followed, and there are others beside it."""
+    """A reference was followed, and there are others."""
     unclear: bool = False
-    """The selected notes may belong to several files."""
+    """Unclear notes are selected."""
 
 
-UNCLEAR: Need[KnowledgeSituation] = Need(
-    lambda here: here.unclear, "no notes of an unclear file are selected"
-)
+UNCLEAR: Need[KnowledgeSituation] = Need(lambda here: here.unclear, "no notes of a missing file are selected")
 
 
 class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), lines=("within",)):
-    """The knowledge screen, with its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self._changes: Lane[Change, str] = self.lane(
             lambda change: change(bench.engine.knowledge),
-            lambda _change, said: self._changed(said),
+            lambda _change, message: self._changed(message),
             lambda _change, problem: self._changed(problem, error=True),
             in_turn=True,
             finish=True,
         )
 
-    # Moving about
+    # Navigation
 
-    @command("enter", "o", title="Go deeper", footer="deeper", rank=0, needs=[ROWS])
+    @command("enter", "o", title="Open", footer="open", rank=0, needs=[ROWS])
     def deeper(self) -> None:
-        """Go deeper: into the group, then to the thing in full over the whole area; once more takes it back.
-        A section of the digest leads to the group that it is made of.
+        """Open the group, then the selected item over the whole area; press again to go back. A digest
+        section opens the group it is built from.
         """
         piece = self.pieces.selected
         if self.panel_in_use == "groups":
@@ -82,7 +76,7 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             self.focus_panel("reading")
 
     def back(self) -> None:
-        """Back out one level: leave the line, show all panels, drop the filter, return to the workbench."""
+        """Go back one level: leave the prompt, show all panels, clear the filter, return to the workbench."""
         if self.in_line:
             self.narrow("")
             self.leave_line()
@@ -102,34 +96,33 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     @command("slash", title="Filter the list", footer="filter", rank=4)
     def filter(self) -> None:
-        """Narrow the list to what holds the words typed, while they are typed."""
+        """Filter the list as you type."""
         if self.panel_in_use != "pieces":
             self.go_to("pieces")
         self.open_line("within", "filter", self.state.query, TITLES[self.state.group])
 
     def narrow(self, query: str) -> None:
-        """Narrows the list while it is typed."""
         self.state.query = query
         self.show_pieces()
 
     # The selection
 
     def selected(self) -> Piece | None:
-        """The thing that the keys are about; none while the groups have them."""
+        """The selected item; ``None`` while the groups have the focus."""
         return self.pieces.selected if self.panel_in_use != "groups" else None
 
     def file(self) -> str:
-        """The file behind the selection; empty where there is none."""
+        """The file behind the selection; empty if there is none."""
         path, _line = self.place_in_view()
         return file_of(self.bench.engine.workspace.root, path)
 
     @command(
         "e",
-        title="Edit the file at its line", footer="edit", rank=6,
-        needs=[Need(lambda here: here.file, "there is no such file yet")],
+        title="Edit at this line", footer="edit", rank=6,
+        needs=[Need(lambda here: here.file, "the file does not exist yet")],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open the file of the selection in $VISUAL or $EDITOR, at its line; the screen shows the change."""
+        """Open the selected item's file at its line in $VISUAL or $EDITOR."""
         path, line = self.place_in_view()
         self.edit_file(path, line)
         self.look()
@@ -137,14 +130,13 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
     # References
 
     def place_in_view(self) -> tuple[str, int]:
-        """The file and the line that are in view."""
         if self.state.trail:
             return self.state.trail[-1].path, 0
         return path_of(self.state.group, self.selected())
 
-    @command("f", title="Follow its reference", footer="follow", rank=8, needs=[ROWS])
+    @command("f", title="Follow reference", footer="follow", rank=8, needs=[ROWS])
     def follow(self) -> None:
-        """Show the file that the thing in view refers to, by a wikilink, a link or a path; esc goes back."""
+        """Show the file the current item links to, by wikilink, link or path; esc goes back."""
         piece = self.pieces.selected
         if isinstance(piece, LinePiece) and not self.state.trail:
             self._targets.ask((piece.entry.path, piece.entry.number, piece.entry.last))
@@ -154,19 +146,19 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     @command(
         "F",
-        title="Show the next of its references",
+        title="Next reference",
         rank=9,
-        needs=[Need(lambda here: here.others, "it refers to no other file; f follows a reference")],
+        needs=[Need(lambda here: here.others, "there are no other references; f follows one")],
     )
     def follow_next(self) -> None:
-        """Show the next of the files that are referred to."""
+        """Show the next file the item links to."""
         step = self.state.trail[-1]
         self.state.trail[-1] = replace(step, at=(step.at + 1) % len(step.targets))
         self.show_reading()
 
-    @command("y", title="Copy what it says", footer="copy", rank=12, needs=[ROWS])
+    @command("y", title="Copy the text", footer="copy", rank=12, needs=[ROWS])
     def copy_piece(self) -> None:
-        """Copy what the selected thing says (OSC 52, also over SSH)."""
+        """Copy the text of the selected item (OSC 52, works over SSH)."""
         piece = self.pieces.selected
         if isinstance(piece, LinePiece):
             self.copy_text("\n".join(piece.entry.lines))
@@ -177,20 +169,20 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
         else:
             self.say("nothing is selected")
 
-    @command("Y", title="Copy all that is shown of it", needs=[ROWS])
+    @command("Y", title="Copy everything shown", needs=[ROWS])
     def copy(self) -> None:
-        """Copy all that is shown of the selected thing."""
+        """Copy everything shown of the selected item."""
         self.copy_text(self.reading.selected_text())
 
     # Unclear notes
 
     @command(
         "space",
-        title="Mark the next candidate", footer="candidate", rank=3,
+        title="Select the next candidate", footer="candidate", rank=3,
         needs=[UNCLEAR, Need(lambda here: here.candidates > 1, "there is no other candidate")],
     )  # fmt: skip
     def next_candidate(self) -> None:
-        """Mark the next file that the unclear notes may belong to."""
+        """Select the next file the notes may belong to."""
         piece = self.pieces.selected
         if isinstance(piece, NotesPiece):
             self.state.mark_next(piece)
@@ -198,69 +190,64 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
 
     @command(
         "b",
-        title="Bind the notes to the marked file", footer="bind", rank=2,
+        title="Assign the notes to the selected file", footer="assign", rank=2,
         needs=[
             UNCLEAR,
-            Need(lambda here: here.candidates, "no file looks like it; autopoiesis notes PATH --move-to NEW"),
+            Need(lambda here: here.candidates, "no similar file; run: autopoiesis notes PATH --move-to NEW"),
             WRITABLE,
         ],
     )  # fmt: skip
     def bind(self) -> None:
-        """Say that the unclear notes belong to the marked file; asks first."""
+        """Assign the notes to the selected file; asks first."""
         piece = self.pieces.selected
         target = self.state.candidate(piece) if isinstance(piece, NotesPiece) else None
         if not isinstance(piece, NotesPiece) or target is None:
             return
         question = (
-            f"The notes of {visible(piece.notes.path, NAMED)}\n"
-            f"belong to {visible(target.path, NAMED)} from now on. This is committed."
+            f"Assign the notes of {visible(piece.notes.path, NAMED)}\n"
+            f"to {visible(target.path, NAMED)}? The change will be committed."
         )
         bind = partial(bind_notes, piece.notes.path, target.absolute)
-        self.ask("bind the notes", question, "Bind", lambda: self._changes.ask(bind))
+        self.ask("assign the notes", question, "Assign", lambda: self._changes.ask(bind))
 
     # The digest
 
     @command(
         "D", "delete",
-        title="Delete the digest to turn it off", footer="digest off", rank=14,
-        needs=[Need(lambda here: here.digest, "the digest is off already"), WRITABLE],
+        title="Delete the digest and turn it off", footer="digest off", rank=14,
+        needs=[Need(lambda here: here.digest, "the digest is already off"), WRITABLE],
     )  # fmt: skip
     def digest_off(self) -> None:
-        """Delete the digest, which turns it off: no prompt gets it until you make it anew; asks first."""
+        """Delete the digest and leave it out of prompts until you regenerate it; asks first."""
         question = (
-            f"Delete {DIGEST_PATH} to turn the digest off: no prompt gets it, and no harvest makes it again, "
-            "until R here, or autopoiesis digest regenerate, makes it anew. The category files stay."
+            f"Delete {DIGEST_PATH} and turn the digest off? Prompts and harvests do without it until you "
+            "regenerate it with R or autopoiesis digest regenerate. The category files are kept."
         )
-        self.ask("digest", question, "Delete to turn off", lambda: self._changes.ask(turn_digest_off))
+        self.ask("digest", question, "Delete and turn off", lambda: self._changes.ask(turn_digest_off))
 
-    @command("R", title="Make the digest anew", footer="digest anew", rank=16, needs=[WRITABLE])
+    @command("R", title="Regenerate the digest", footer="regenerate digest", rank=16, needs=[WRITABLE])
     def regenerate(self) -> None:
-        """Make the digest anew from the category files, which also turns it on again."""
-        self._changes.ask(make_digest_anew)
-
-    def rescan(self) -> None:
-        """Look at every file again."""
-        super().rescan()
-        self.look()
+        """Regenerate the digest from the category files, and turn it on if it was off."""
+        self._changes.ask(regenerate_digest)
 
     # Panels
 
     focus_groups = goes_to(
         "groups", "1", "the groups",
-        ": the category files, notes of files, entries and skills, and the digest", rank=24,
+        ": category files, file notes, entries, skills, and the digest", rank=24,
     )  # fmt: skip
     focus_pieces = goes_to(
         "pieces",
         "2",
-        "what is in the group",
-        does="Go to what is in the selected group, newest first.",
+        "the group's items",
+        does="Go to the items of the selected group, newest first.",
         rank=24,
     )
     focus_reading = goes_to(
-        "reading", "3", "the selected thing in full", "; up and down scroll it there", rank=24
+        "reading", "3", "the selected item in full", "; up and down scroll it there", rank=24
     )
 
-    # What the keys depend on, and what comes in
+    # State and results
 
     @property
     def situation(self) -> KnowledgeSituation:
@@ -270,45 +257,37 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             KnowledgeSituation,
             filtered=bool(state.query),
             file=self.file(),
-            digest=state.held is not None and state.held.digest.on,
+            digest=state.read is not None and state.read.digest.on,
             others=bool(state.trail) and len(state.trail[-1].targets) > 1,
             unclear=question is not None,
             candidates=len(question.candidates) if question is not None else 0,
         )
 
-    def _changed(self, said: str, *, error: bool = False) -> None:
-        """A change was made, or refused."""
-        self.say(said, error=error)
+    def _changed(self, message: str, *, error: bool = False) -> None:
+        self.say(message, error=error)
         self.look()
 
 
 def turn_digest_off(knowledge: Knowledge) -> str:
-    """Deletes the digest and commits that."""
+    """Deletes the digest and commits the deletion."""
     if not knowledge.digest.turn_off():
-        return "the digest was off already"
-    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))
-    return f"the digest is off; R makes it anew · {committed(made.revision, made.why)}"
+        return "the digest was already off"
+    done = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))
+    return f"the digest is off; R regenerates it · {committed(done.revision, done.why)}"
 
 
-def make_digest_anew(knowledge: Knowledge) -> str:
-    """Makes the digest anew, which also turns it on, and commits it."""
+def regenerate_digest(knowledge: Knowledge) -> str:
+    """Regenerates the digest, which also turns it on, and commits it."""
     if not knowledge.digest.regenerate(force=True):
-        return "the digest says already what the files say"
-    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest made anew"))
+        return "the digest is up to date"
+    done = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest regenerated"))
     view = knowledge.digest.view()
-    state = f"{view.size:,} of {view.limit:,} bytes" if view.on else "there is nothing to say yet"
-    return f"digest made anew: {state} · {committed(made.revision, made.why)}"
+    state = f"{view.size:,} of {view.limit:,} bytes" if view.on else "empty: the category files are empty"
+    return f"digest regenerated: {state} · {committed(done.revision, done.why)}"
 
 
 def bind_notes(old: str, new: str, knowledge: Knowledge) -> str:
-    """Binds notes to a file and commits that.
-
-    Args:
-        old: The path that the notes have.
-        new: The file that they belong to, absolute.
-    """
+    """Assigns the notes of ``old`` to the file at the absolute path ``new``, and commits that."""
     moved = knowledge.notes.rebind(old, new)
-    made = knowledge.commit(
-        (moved.notes,), commit_message("memory", f"the notes of {old} belong to {moved.path}")
-    )
-    return f"{moved.notes}: notes of {moved.path} now · {committed(made.revision, made.why)}"
+    done = knowledge.commit((moved.notes,), commit_message("memory", f"notes of {old} moved to {moved.path}"))
+    return f"{moved.notes}: now notes of {moved.path} · {committed(done.revision, done.why)}"

@@ -1,13 +1,10 @@
-"""What the knowledge screen knows: what was found, which group and which thing are selected.
-
-Nothing here touches a widget or waits for anything.
-"""
+"""State of the knowledge screen: what was read, and the selection; touches no widgets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.screens.knowledge.groups import Group, GroupItem, Held, group_items, pieces_of
+from tui.screens.knowledge.groups import Group, GroupItem, KnowledgeRead, group_items, pieces_of
 from tui.screens.knowledge.pieces import NotesPiece, Piece
 from tui.screens.knowledge.reading import EntryLinks, EntryText, Followed
 
@@ -17,79 +14,73 @@ if TYPE_CHECKING:
 
 
 class KnowledgeState:
-    """The state of one knowledge screen."""
-
     def __init__(self) -> None:
-        self.held: Held | None = None
+        self.read: KnowledgeRead | None = None
         self.unclear: tuple[Rebinding, ...] = ()
         self.problem = ""
         self.group: Group = "facts"
         self.query = ""
-        self.asked_for = ""
-        """The entry whose file and references were asked for last."""
+        self.requested = ""
+        """The entry whose file and references were requested last."""
         self.texts: dict[str, EntryText] = {}
-        """What the file of the entry that was in view last says, by its location."""
+        """The text of the entry shown last, by location."""
         self.links: dict[str, EntryLinks] = {}
         self.trail: list[Followed] = []
-        """The references that were followed from the selected thing, one from the other."""
+        """The references followed from the selected item, in order."""
         self._marked: dict[str, int] = {}
         self._pieces: dict[Group, list[Piece]] = {}
         self._groups: list[GroupItem] | None = None
 
-    def take(self, held: Held | None, problem: str) -> bool:
-        """Takes over what was found; ``False`` where nothing could be and something older is shown."""
-        if held is None:
+    def take(self, read: KnowledgeRead | None, problem: str) -> bool:
+        """Stores what was read; ``False`` if reading failed but an older result is shown."""
+        if read is None:
             self.problem = problem
-            return self.held is None
-        self.problem, self.held = "", held
-        self.asked_for = ""  # the file of an entry may say something else now
+            return self.read is None
+        self.problem, self.read = "", read
+        self.requested = ""  # the entry's file may have changed
         self._forget()
         return True
 
     def take_unclear(self, unclear: tuple[Rebinding, ...]) -> None:
-        """Takes over which notes are unclear."""
         self.unclear = unclear
         self._forget()
 
     def _forget(self) -> None:
-        """What is made of what was found has to be made anew."""
         self._pieces.clear()
         self._groups = None
 
-    def why_not(self) -> str:
-        """Why the selected group cannot be shown; empty where it can, or is still being read."""
-        return self.held.problem(self.group) if self.held is not None else self.problem
+    def current_problem(self) -> str:
+        """Why the selected group cannot be shown; empty if it can, or is still loading."""
+        return self.read.problem(self.group) if self.read is not None else self.problem
 
     def groups(self) -> list[GroupItem]:
-        """The groups."""
-        if self.held is None:
+        if self.read is None:
             return []
         if self._groups is None:
-            self._groups = group_items(self.held, self.unclear)
+            self._groups = group_items(self.read, self.unclear)
         return self._groups
 
     def pieces(self) -> list[Piece]:
-        """What is in the selected group, before any filter."""
-        if self.held is None:
+        """The items of the selected group, before filtering."""
+        if self.read is None:
             return []
         if self.group not in self._pieces:
-            self._pieces[self.group] = pieces_of(self.held, self.unclear, self.group)
+            self._pieces[self.group] = pieces_of(self.read, self.unclear, self.group)
         return self._pieces[self.group]
 
-    # The thing in view
+    # The selected candidate of unclear notes
 
     def marked(self, piece: NotesPiece) -> int:
-        """The number of the candidate that is marked."""
+        """The index of the selected candidate."""
         question = piece.question
         last = len(question.candidates) - 1 if question is not None else 0
         return max(0, min(self._marked.get(piece.notes.notes, 0), last))
 
     def mark_next(self, piece: NotesPiece) -> None:
-        """Marks the next candidate."""
         if piece.question is not None and piece.question.candidates:
             self._marked[piece.notes.notes] = (self.marked(piece) + 1) % len(piece.question.candidates)
 
     def candidate(self, piece: NotesPiece) -> Candidate | None:
-        """The candidate that is marked; ``None`` where there are none."""
+        """The selected candidate; ``None`` if there are none."""
         question = piece.question
         return question.candidates[self.marked(piece)] if question and question.candidates else None

@@ -1,1 +1,1 @@
-"""What became of every conversation."""
+"""The ledger screen: what happened to every conversation."""

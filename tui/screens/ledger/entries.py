@@ -1,8 +1,8 @@
-"""The entries of the ledger as a list: a line each, and what stands where there are none."""
+"""The list of ledger entries, and the note if there are none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -25,53 +25,49 @@ SIGNS: dict[Status, tuple[str, str]] = {
     "deleted-unharvested": ("⌫", "discarded"),
     "too-large": ("–", "too large"),
 }
-"""A sign and a word for each status; the workbench's panel has the same signs."""
+"""A sign and a label for each status; the workbench's panel uses the same signs."""
 LOST = "✗"
 WORDED = 56
-"""Cells from which the status has room as a word."""
+"""Minimum width for the status as a word."""
 _WORD, _WHERE, _ITEMS = 9, 9, 5
 _NAME, _ERROR = 16, 14
-"""Cells that a name gets at least, and an error where it is shown in the line."""
+"""Minimum cells for a name, and for an error shown in the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordItem:
-    """An entry as the list shows it."""
-
     sha256: str
-    """Of the conversation's bytes."""
+    """SHA-256 of the conversation."""
     entry: LedgerEntry = field(hash=False)
     lost: bool = False
-    """A verification found its conversation nowhere any more."""
+    """Verification could not find its conversation anywhere."""
 
 
 def newest_first(found: Mapping[str, LedgerEntry], lost: frozenset[str] = frozenset()) -> list[RecordItem]:
-    """The rows of a ledger."""
     ordered = sorted(found.items(), key=lambda each: (each[1].at, each[0]), reverse=True)
     return [RecordItem(name, entry, name in lost) for name, entry in ordered]
 
 
 def where_of(entry: LedgerEntry) -> str:
-    """What became of the conversation, one word; empty where it stays."""
+    """``restored`` or ``reclaimed``; empty if the conversation was never moved."""
     return "restored" if entry.restored else "reclaimed" if entry.deleted else ""
 
 
 def record_style(item: RecordItem, roles: Roles) -> Style:
-    """The colour of what became of it."""
     if item.lost or item.entry.status == "harvest-failed":
         return roles.error
     return {"harvested": roles.active, "too-large": roles.gate}.get(item.entry.status, roles.dropped)
 
 
 def name_of(item: RecordItem) -> str:
-    """The conversation's file name, else the beginning of its hash."""
+    """The conversation's file name, or the start of its hash."""
     return first_line(item.entry.name) or item.sha256[:12]
 
 
 def draw_record(
     item: RecordItem, items: Sequence[RecordItem], width: int, roles: Roles, *, query: str, chosen: bool
 ) -> Row:
-    """A row: sign and status, day, items, what became of the conversation, its name, why it failed."""
+    """A row: sign and status, day, items, whether reclaimed or restored, name, error."""
     entry, tone = item.entry, record_style(item, roles)
     sign, word = (LOST, "lost") if item.lost else SIGNS[entry.status]
     row = Row((f"{sign} ", tone))
@@ -108,94 +104,89 @@ def draw_none(
     width: int,
     roles: Roles,
 ) -> list[Row]:
-    """Draws why there are no rows.
+    """Explains why there are no rows.
 
     Args:
         problem: Why the ledger could not be read.
-        broken: It is damaged or gone.
-        narrowed: What the list is narrowed to; empty where it is not.
+        broken: The ledger is damaged or missing.
+        narrowed: The filters; empty without any.
     """
     if phase == "loading":
         return [Row(("reading …", roles.faint))]
     if phase == "error":
         rows = wrap([("! ", roles.error), (problem, roles.error)], width, indent=2)
         if broken:
-            said = " rebuilds it from its versions in the history and what can be read of it."
-            rows += [Row(), *wrap([("R", roles.accent), (said, roles.normal)], width)]
-            kept = (
-                "Until then nothing is harvested and nothing reclaimed: an unreadable ledger proves nothing."
-            )
-            return [*rows, *wrap([(kept, roles.muted)], width)]
+            rebuilds = " rebuilds it from the git history and what is still readable."
+            rows += [Row(), *wrap([("R", roles.accent), (rebuilds, roles.normal)], width)]
+            paused = "Until then, harvesting and reclaiming are disabled."
+            return [*rows, *wrap([(paused, roles.muted)], width)]
         return [*rows, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
     if narrowed:
-        return wrap([(f"no entry is {narrowed}; esc shows all", roles.muted)], width)
+        return wrap([(f"no entry {narrowed}; esc shows all", roles.muted)], width)
     return [
         Row(("Nothing has been harvested yet.", roles.normal)),
         Row(),
-        *wrap([("H", roles.accent), (" looks what could be, and what it would cost.", roles.normal)], width),
         *wrap(
-            [("Each conversation gets an entry here when knowledge is taken from it.", roles.muted)], width
+            [("H", roles.accent), (" shows what can be harvested and what it would cost.", roles.normal)],
+            width,
         ),
+        *wrap([("Every harvested conversation gets an entry here.", roles.muted)], width),
     ]
 
 
 class EntriesPanel(KeyedRows[RecordItem]):
-    """A line for each; why the selected one failed, or what verifying came to, stands at the lower edge."""
+    """One entry per row; the lower edge has the selected one's error, or the result of verification."""
 
     name_of = "entries"
     number = "1"
     words = "entries"
     always_lit = True
     signs = (
-        ("✓", "harvested: its knowledge stands in the files"),
-        ("!", "the harvest failed; the conversation is kept, and f tries again"),
-        ("⌫", "discarded without a harvest, by your word"),
-        ("–", "too large to be harvested; kept"),
-        ("✗", "lost: verified, and its bytes are neither in its file nor in trash or history"),
+        ("✓", "harvested: its knowledge is in the category files"),
+        ("!", "harvest failed; the conversation is kept, f retries"),
+        ("⌫", "discarded by you without harvesting"),
+        ("–", "too large to harvest; kept"),
+        ("✗", "lost: not found in its file, the trash or the history"),
     )
-
     aligned = True
     only = ""
     below = ""
-    whole = 0
+    total = 0
 
     def key(self, item: RecordItem) -> str:
         return item.sha256
 
     def show_entries(
-        self, items: Sequence[RecordItem], note: Note, about: object, *, only: str, whole: int, below: str
+        self, items: Sequence[RecordItem], note: Note, about: object, *, only: str, total: int, below: str
     ) -> None:
-        """Shows another state.
+        """Shows entries.
 
         Args:
-            only: The status that the rows are kept to.
-            whole: How many entries there are in all.
-            below: What stands at the lower edge before what is known of the selected one.
+            only: The status the rows are filtered by.
+            total: The number of entries without filters.
+            below: Text for the lower edge, in place of the selected entry's error.
         """
-        self.only, self.whole, self.below = only, whole, below
+        self.only, self.total, self.below = only, total, below
         self.show_items(items, note, about)
         self.summarise()
 
     def row(self, item: RecordItem, width: int, chosen: bool) -> Row:
         return draw_record(item, self.items, width, self.roles, query=self.query_text, chosen=chosen)
 
-    def finds(self, item: RecordItem, query: str) -> bool:
-        query, entry = query.casefold(), item.entry
-        texts = (entry.path, entry.error, item.sha256, entry.status, entry.provider, entry.model)
-        return any(query in text.casefold() for text in texts) or any(
-            query in line.text.casefold() for line in entry.lines
-        )
+    def searchable(self, item: RecordItem) -> Iterator[str]:
+        entry = item.entry
+        yield from (entry.path, entry.error, item.sha256, entry.status, entry.provider, entry.model)
+        yield from (line.text for line in entry.lines)
 
     def summarise(self) -> None:
-        """How many are in view, what they are narrowed to; below, why the selected one failed."""
-        parts = [count(self.row_count)] if self.row_count == self.whole else []
-        if not parts and self.whole:
-            parts.append(f"{count(self.row_count)} of {count(self.whole)}")
+        parts = [count(self.row_count)] if self.row_count == self.total else []
+        if not parts and self.total:
+            parts.append(f"{count(self.row_count)} of {count(self.total)}")
         parts += [self.only, f"/{self.query_text}" if self.query_text else ""]
         item = self.selected
         error = first_line(item.entry.error) if item is not None else ""
         self.set_frame(
-            " · ".join(filter(None, parts)) if self.whole else "", self.below or error,
+            " · ".join(filter(None, parts)) if self.total else "", self.below or error,
             error=bool(error) and not self.below,
         )  # fmt: skip
 

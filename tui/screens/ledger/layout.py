@@ -1,4 +1,4 @@
-"""The ledger screen: what became of every conversation, and whether that is still so (design 8)."""
+"""The ledger screen: what happened to every conversation, and whether it still holds (design 8)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 BROAD = 150
-"""Columns from which the entry stands beside the entries."""
+"""Minimum columns for the entry next to the list."""
 
 
 class LedgerLayout(ListDetail):
-    """The screen on what became of conversations.
+    """Shows the ledger.
 
     Args:
-        sha256: The entry to begin with; the newest when left out.
+        sha256: The entry to select first; the newest by default.
     """
 
     AUTO_FOCUS = "#entries"
@@ -66,27 +66,24 @@ class LedgerLayout(ListDetail):
             yield self.record
 
     def on_screen_resume(self) -> None:
-        """Reads it again: a harvest screen may have been over this one."""
+        """Reads the ledger again, as the harvest screen may have changed it."""
         if self.listening:
             self.look()
 
     def look(self) -> None:
-        """Reads the ledger again, and where the selected entry's lines stand."""
         self._checking = ""
         self._reads.ask(None)
 
-    # What is on the screen
+    # Display
 
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The entry stands beside the entries where there is room."""
         return {**super().shape(shown), "-broad": self.app.size.width >= BROAD}
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         state = self.state
         about = (state.phase, state.problem, state.only, self.entries.query_text)
         self.entries.show_entries(
-            state.items, self._note, about, only=state.only, whole=state.whole, below=state.result
+            state.items, self._note, about, only=state.only, total=state.total, below=state.result
         )
         if self._begin_with and state.phase == "found":
             self.entries.select_key(self._begin_with)
@@ -95,7 +92,7 @@ class LedgerLayout(ListDetail):
         self.update_footer()
 
     def show_record(self) -> None:
-        """Shows the selected entry, and asks where its lines stand."""
+        """Shows the selected entry and checks it against the files."""
         item = self.entries.selected
         if item is None:
             self.record.show_view(None)
@@ -108,19 +105,19 @@ class LedgerLayout(ListDetail):
             self._checks.ask(item.sha256)
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no entries."""
         state, query = self.state, self.entries.query_text
-        narrowed = " and ".join(filter(None, (state.only, f"like “{query}”" if query else "")))
+        filters = (f"has status {state.only}" if state.only else "", f"matches “{query}”" if query else "")
+        narrowed = " and ".join(filter(None, filters))
         return draw_none(
             state.phase,
             state.problem,
             broken=state.broken,
-            narrowed=narrowed if state.whole else "",
+            narrowed=narrowed if state.total else "",
             width=width,
             roles=roles,
         )
 
-    # What comes in
+    # Results
 
     def _take(self, read: Entries) -> None:
         before = self.state.phase
@@ -134,7 +131,7 @@ class LedgerLayout(ListDetail):
         self.show_record()
         self.update_footer()
 
-    # What a person does
+    # Input
 
     @on(RowList.Moved)
     def _row_moved(self, moved: RowList.Moved) -> None:
@@ -143,7 +140,6 @@ class LedgerLayout(ListDetail):
         self.update_footer()
 
     def narrow(self, query: str) -> None:
-        """Keeps to the entries that hold some words."""
         self.entries.filter(query)
         self.show()
 

@@ -1,4 +1,4 @@
-"""One entry of the ledger: all that is known, and where each line that it gave stands now."""
+"""One ledger entry in full, and the current place of each line harvested from it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from engine.knowledge.item import NAMES
-from tui.kit.drawn_rows import FACT, DrawnRows
-from tui.render.draw import Row, wrap
+from tui.kit.selectable_page import FACT, SelectablePage
+from tui.render.draw import Row, labelled, wrap
 from tui.render.figures import count, dollars, local, plural, sizes
 from tui.render.roles import Roles
 from tui.screens.ledger.entries import LOST, SIGNS, RecordItem, record_style
@@ -24,41 +24,39 @@ if TYPE_CHECKING:
 
 STATES: dict[LineState, str] = {"there": "✓", "edited": "~", "gone": "✗"}
 _PLACES: dict[SourceState, str] = {
-    "there": "where it was",
-    "changed": "changed since; the bytes that were harvested are nowhere any more",
-    "in trash": "in the trash; r brings it back",
-    "in history": "in the history; r brings it back",
-    "lost": "lost: neither in its file nor in trash or history",
+    "there": "in place",
+    "changed": "changed since; the harvested version is lost",
+    "in trash": "in the trash; r restores it",
+    "in history": "in the history; r restores it",
+    "lost": "lost: not found in its file, the trash or the history",
 }
 _LABEL = 14
 
 
 @dataclass(frozen=True, slots=True)
 class RecordView:
-    """The selected entry."""
-
     item: RecordItem
     check: Check
     review_key: str = ""
-    """The key that leads to the review screen; empty where there is none."""
+    """The key that opens the review screen; empty if there is none."""
 
 
 def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[Row, int]]:
-    """Draws an entry: rows, each with the number of the line it belongs to, or ``FACT``."""
+    """Draws an entry: rows, each with the number of the line it is about, or ``FACT``."""
     item, entry = view.item, view.item.entry
     sign, word = (LOST, "lost") if item.lost else SIGNS[entry.status]
     head = wrap([(f"{sign} {word}", record_style(item, roles)), ("  ", roles.normal),
                  (entry.path, roles.strong)], width, indent=2)  # fmt: skip
     facts = [
         *fact("conversation", _place(view), _place_tone(view, roles), width, roles),
-        *fact("why", entry.error, roles.error, width, roles),
-        *fact("at", moment(entry.at), roles.normal, width, roles),
+        *fact("error", entry.error, roles.error, width, roles),
+        *fact("at", timestamp(entry.at), roles.normal, width, roles),
         *fact("sha256", item.sha256, roles.normal, width, roles),
         *fact("items", items_text(entry), roles.normal, width, roles),
-        *fact("for review", _held(view), roles.gate, width, roles),
-        *fact("looked at", coverage(entry), roles.normal, width, roles),
-        *fact("asked", asked(entry), roles.normal, width, roles),
-        *fact("error", view.check.problem, roles.error, width, roles),
+        *fact("for review", _for_review(view), roles.gate, width, roles),
+        *fact("read", coverage(entry), roles.normal, width, roles),
+        *fact("model", model_text(entry), roles.normal, width, roles),
+        *fact("check", view.check.problem, roles.error, width, roles),
     ]
     rows = [(row, FACT) for row in (*head, *facts)]
     if entry.lines:
@@ -69,21 +67,17 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
 
 
 def fact(label: str, value: str, tone: Style, width: int, roles: Roles, labels: int = _LABEL) -> list[Row]:
-    """Draws a label and its value; nothing where there is none. The labels take ``labels`` cells."""
-    if not value:
-        return []
-    first, *rest = wrap([(value, tone)], width, indent=labels, first=labels)
-    return [Row().fit(label, labels, roles.muted).extend(first), *rest]
+    """Draws a label, ``labels`` cells wide, and its value; nothing if the value is empty."""
+    return labelled(label, value, width, labels, tone, tone=roles.muted) if value else []
 
 
 def _place(view: RecordView) -> str:
     entry, checked = view.item.entry, view.check.entry
-    given_up = entry.status == "deleted-unharvested"
     if checked is None:
-        return "" if view.check.problem else "looking …"
-    if checked.source == "lost" and given_up:
-        return "gone, by a person's word"
-    restored = "; a person took it back and keeps it" if entry.restored else ""
+        return "" if view.check.problem else "checking …"
+    if checked.source == "lost" and entry.status == "deleted-unharvested":
+        return "deleted by a person"
+    restored = "; restored by a person, who keeps it" if entry.restored else ""
     return _PLACES[checked.source] + restored
 
 
@@ -95,68 +89,68 @@ def _place_tone(view: RecordView, roles: Roles) -> Style:
 
 
 def items_text(entry: LedgerEntry) -> str:
-    """``17: 3 facts · 2 decisions; 2 stood there already``; empty where nothing was asked."""
+    """``17: 3 facts · 2 decisions; 2 already known``; empty if it was not harvested."""
     if entry.status != "harvested":
         return ""
     each = by_category(entry.items)
-    known = f"; {count(entry.known)} stood there already" if entry.known else ""
+    known = f"; {count(entry.known)} already known" if entry.known else ""
     return f"{count(entry.total)}{f': {each}' if each else ''}{known}"
 
 
 def by_category(items: Mapping[str, int]) -> str:
-    """``3 facts · 1 decision``, the most first."""
+    """``3 facts · 1 decision``, most frequent first."""
     ordered = sorted(items.items(), key=lambda item: (-item[1], item[0]))
     return " · ".join(
         plural(number, *NAMES.get(name, (name.replace("_", " "),))) for name, number in ordered if number
     )
 
 
-def moment(at: str) -> str:
-    """A time as written, in the person's time zone; what is none stays as it is."""
+def timestamp(at: str) -> str:
+    """An ISO 8601 time in local time; anything else is returned unchanged."""
     try:
         return f"{local(datetime.fromisoformat(at)):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
         return at
 
 
-def _held(view: RecordView) -> str:
-    held = len(view.item.entry.held)
+def _for_review(view: RecordView) -> str:
+    held, pending = len(view.item.entry.held), view.check.waiting
     if not held:
         return ""
-    if view.check.waiting is None:
+    if pending is None:
         return f"{count(held)} held"
-    if not view.check.waiting:
-        return f"{count(held)} held, all settled"
-    return f"{count(held)} held, {count(view.check.waiting)} still wait; {review_words(view.review_key)}"
+    if not pending:
+        return f"{count(held)} held, all reviewed"
+    return f"{count(held)} held, {count(pending)} still pending; {review_hint(view.review_key)}"
 
 
-def review_words(key: str) -> str:
-    """How to get to what waits."""
-    return f"{key} in the workbench settles them" if key else "autopoiesis review list"
+def review_hint(key: str) -> str:
+    """How to get to the pending items."""
+    return f"press {key} in the workbench to review" if key else "autopoiesis review list"
 
 
 def coverage(entry: LedgerEntry) -> str:
-    """``100% of 14.2 KB``, and whether by summary."""
+    """``100% of 14.2 KB``, with a note if it was summarised."""
     if not entry.size:
         return ""
-    how = ", by summary" if entry.summarised else ""
+    how = ", summarised" if entry.summarised else ""
     seen = f"{entry.coverage:.0%} of " if entry.status == "harvested" else ""
     return f"{seen}{sizes(entry.size)}{how}"
 
 
-def asked(entry: LedgerEntry) -> str:
+def model_text(entry: LedgerEntry) -> str:
     """``anthropic a-model, 500 + 100 tokens, $0.01``."""
     if not entry.provider:
         return ""
     if entry.provider == "markers":
-        return "markers: no model, only what it marks itself"
+        return "markers: no model, only explicitly marked items"
     tokens = f"{count(entry.input_tokens)} + {count(entry.output_tokens)} tokens"
     cost = "price unknown" if entry.cost_usd is None else dollars(entry.cost_usd)
     return ", ".join((" ".join(filter(None, (entry.provider, entry.model))), tokens, cost))
 
 
 def _heading(view: RecordView, roles: Roles) -> Row:
-    row = Row((f"gave {plural(len(view.item.entry.lines), 'line')}", roles.muted))
+    row = Row((f"{plural(len(view.item.entry.lines), 'line')} written", roles.muted))
     if view.check.entry is not None:
         states = [line.state for line in view.check.entry.lines]
         row.add(": " + ", ".join(f"{states.count(each)} {each}" for each in STATES if each in states),
@@ -179,27 +173,26 @@ def _line(view: RecordView, at: int, width: int, roles: Roles) -> list[Row]:
 
 
 def line_of(view: RecordView, at: int) -> CheckedLine | None:
-    """What became of a line; ``None`` while that is looked up, and for what is not a line."""
+    """The check of a line; ``None`` while it is running, and if ``at`` is not a line."""
     checked = view.check.entry
     return checked.lines[at] if checked is not None and 0 <= at < len(checked.lines) else None
 
 
-class RecordPage(DrawnRows):
-    """Facts, then the lines that the conversation gave; a long line takes several rows."""
+class RecordPage(SelectablePage):
+    """Facts, then the lines harvested from the conversation; long lines are wrapped."""
 
     name_of = "record"
     number = "2"
     words = "entry"
     signs = (
-        ("✓", "there: the line stands word for word, where it says"),
-        ("~", "edited: a line of the same conversation stands there with other words"),
-        ("✗", "gone: nothing of it that it could be; a person may have deleted it, which is no damage"),
+        ("✓", "there: the line is unchanged, at the place shown"),
+        ("~", "edited: a reworded line from the same conversation"),
+        ("✗", "gone: the line no longer exists, which is no error"),
     )
 
     view: RecordView | None = None
 
     def show_view(self, view: RecordView | None) -> None:
-        """Shows another entry, or more about the same."""
         if view == self.view:
             return
         same = view is not None and self.view is not None and view.item.sha256 == self.view.item.sha256
@@ -213,7 +206,6 @@ class RecordPage(DrawnRows):
         return [Row(("no entry is selected", self.roles.faint))]
 
     def summarise(self) -> None:
-        """The selected line's place."""
         view = self.view
         if view is None:
             self.set_frame()

@@ -1,4 +1,4 @@
-"""The ledger screen: what can be done there, one method for each command."""
+"""The ledger screen's commands, one method each."""
 
 from __future__ import annotations
 
@@ -23,37 +23,31 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 NAME = 60
-"""Characters of a conversation's path in a question."""
+"""Characters of a path shown in a question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerSituation(Situation):
-    """What the commands of this screen depend on."""
-
     failures: int = 0
-    """How many harvests failed."""
+    """Number of failed harvests."""
     kept_in: str = ""
-    """Where its conversation is, as far as that was looked up."""
+    """Where the entry's conversation is; empty while unknown."""
     broken: bool = False
-    """The ledger is damaged or gone."""
+    """The ledger is damaged or missing."""
     record: str = ""
-    """The sha256 of the selected ledger entry; empty where none is."""
+    """SHA-256 of the selected entry; empty if none."""
 
 
-TO_BE_HAD: Need[LedgerSituation] = Need(
+RESTORABLE: Need[LedgerSituation] = Need(
     lambda here: here.kept_in in ("", "in trash", "in history"),
-    "its bytes are neither in the trash nor in the history",
+    "the conversation is neither in the trash nor in the history",
 )
 AN_ENTRY: Need[LedgerSituation] = Need(lambda here: here.record, "no entry is selected")
 A_LEDGER: Need[LedgerSituation] = Need(lambda here: not here.broken, "the ledger is damaged; R rebuilds it")
-A_FILE: Need[LedgerSituation] = Need(
-    lambda here: here.file, "the line or the conversation is not in a file any more"
-)
+A_FILE: Need[LedgerSituation] = Need(lambda here: here.file, "the line or conversation no longer exists")
 
 
 class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-filter",)):
-    """The ledger screen, with its commands."""
-
     def __init__(self, bench: Bench, sha256: str = "") -> None:
         super().__init__(bench, sha256)
         self._verifies: Lane[None, Tally] = self.lane(
@@ -70,20 +64,19 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         )
         self._rebuilds: Lane[None, tuple[int, int]] = self.lane(
             lambda _none: bench.engine.knowledge.ledger.rebuild(),
-            lambda _none, made: self._rebuilt(*made),
+            lambda _none, counts: self._rebuilt(*counts),
             lambda _none, problem: self._changed(problem, error=True),
             finish=True,
         )
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
-        """The screen, on the selected conversation."""
         return cls(bench, bench.selected_sha256)
 
-    # Moving about
+    # Navigation
 
     def back(self) -> None:
-        """Back out one level: leave the line, drop filters, show all panels, return to the workbench."""
+        """Go back one level: leave the prompt, clear filters, show all panels, return to the workbench."""
         if self.in_line:
             self.narrow("")
             self.leave_line()
@@ -101,30 +94,28 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     @command("slash", title="Filter the entries", footer="filter", rank=16)
     def filter(self) -> None:
-        """Narrow the entries to those that hold what is typed: name, path, error, sha256 or a line
-        of theirs.
-        """
+        """Filter the entries as you type, by name, path, error, sha256 or harvested line."""
         self.open_line("entries-filter", "filter", self.entries.query_text, "entries")
 
-    @command("s", title="Only the next status", footer="status", rank=14)
+    @command("s", title="Filter by status", footer="status", rank=14)
     def next_status(self) -> None:
-        """Keep to the next status: harvested, harvest-failed, deleted-unharvested, too-large; then to all."""
+        """Show only the next status: harvested, harvest-failed, deleted-unharvested, too-large; then all."""
         only = self.state.next_status()
         self.show()
         if not self.entries.display:
-            self.say(f"only {only}" if only else "every status")
+            self.say(f"status: {only}" if only else "all statuses")
 
     # The selection
 
     def checked_line(self) -> CheckedLine | None:
-        """The selected line, as it stands now; ``None`` where a fact or nothing is selected."""
+        """The check of the selected line; ``None`` if no line is selected."""
         view = self.record.view
         if view is None or self.panel_in_use != "record":
             return None
         return line_of(view, self.record.line)
 
     def file(self) -> str:
-        """The file behind the selection; empty where there is none, or it is gone."""
+        """The file behind the selection; empty if there is none or it no longer exists."""
         line, item = self.checked_line(), self.entries.selected
         root = self.bench.engine.workspace.root
         if line is not None:
@@ -133,23 +124,23 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     @command(
         "enter", "o",
-        title="Open the line where it stands", panels=["record"], footer="open", rank=0,
+        title="Open the line", panels=["record"], footer="open", rank=0,
         needs=[A_FILE],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open the selected line in $VISUAL or $EDITOR, where it stands now."""
+        """Open the selected line at its current place in $VISUAL or $EDITOR."""
         line = self.checked_line()
         self.edit_file(self.file(), line.number if line is not None else 0)
         self.look()
 
-    @command("e", title="Edit the line, or the conversation", footer="edit", rank=12, needs=[A_FILE])
+    @command("e", title="Edit the line or conversation", footer="edit", rank=12, needs=[A_FILE])
     def edit_there(self) -> None:
-        """Open in $VISUAL or $EDITOR the selected line where it stands now; elsewhere the conversation."""
+        """Open the selected line, or else the conversation, in $VISUAL or $EDITOR."""
         self.edit()
 
-    @command("y", title="Copy the line, or the sha256", footer="copy", rank=18, needs=[AN_ENTRY])
+    @command("y", title="Copy the line or sha256", footer="copy", rank=18, needs=[AN_ENTRY])
     def copy_it(self) -> None:
-        """Copy the selected line's text; among the entries the sha256, for autopoiesis ledger show."""
+        """Copy the text of the selected line, or the entry's sha256 for autopoiesis ledger show."""
         line, item = self.checked_line(), self.entries.selected
         if line is not None:
             self.copy_text(line.line.text)
@@ -159,23 +150,18 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     # The ledger
 
-    def rescan(self) -> None:
-        """Look at every file again."""
-        super().rescan()
-        self.look()
-
     @command("v", title="Verify all entries", footer="verify", rank=8, needs=[A_LEDGER])
     def verify(self) -> None:
-        """Hold every entry against the files: its lines, its conversation, their hashes. Changes nothing."""
+        """Check every entry against the files: lines, conversation, hashes. Changes nothing."""
         if self._verifies.busy:
-            self.say("the entries are being verified already")
+            self.say("verification is already running")
             return
         self.state.verifying = 0
         self._verifies.ask(None)
         self.show()
 
     def _verify(self) -> Tally:
-        """Verifies off the screen's thread; ends early where the screen is left."""
+        """Verifies off the screen's thread; stops when the screen is closed."""
 
         def progress(done: int) -> None:
             self.state.verifying = done
@@ -195,13 +181,13 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         "r",
         title="Restore the conversation", footer="restore", rank=4,
         needs=[
-            AN_ENTRY, Need(lambda here: here.kept_in != "there", "its conversation is where it was"),
-            TO_BE_HAD,
+            AN_ENTRY, Need(lambda here: here.kept_in != "there", "the conversation is already in place"),
+            RESTORABLE,
             WRITABLE,
         ],
     )  # fmt: skip
     def restore(self) -> None:
-        """Bring the entry's conversation back, byte for byte, from the trash or the history; asks first."""
+        """Restore the entry's conversation, byte for byte, from the trash or the history; asks first."""
         item = self.entries.selected
         if item is None:
             return
@@ -209,61 +195,59 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         where = places.get(self._kept_in(item), "the trash or the history")
         question = (
             f"{visible(item.entry.path, NAME)}\n"
-            f"It comes back from {where}, byte for byte: its sha256 is {item.sha256[:12]}… again."
-            " From then on it is yours: no harvest touches it."
+            f"Restores it byte for byte from {where} (sha256 {item.sha256[:12]}…)."
+            " Harvests will leave it alone from then on."
         )
         self.ask("restore the conversation", question, "Restore", lambda: self._restores.ask(item.sha256))
 
     def _restored(self, sha256: str, path: str) -> None:
-        self._changed(f"{path} is back, sha256 {sha256[:12]}; no harvest touches it from now on")
+        self._changed(f"restored {path}, sha256 {sha256[:12]}; harvests will leave it alone")
 
-    def _changed(self, said: str, *, error: bool = False) -> None:
-        """A conversation was restored or the ledger rebuilt, or neither could be."""
-        self.say(said, error=error)
+    def _changed(self, message: str, *, error: bool = False) -> None:
+        self.say(message, error=error)
         self.look()
 
     def _kept_in(self, item: RecordItem) -> str:
-        """Where an entry's conversation is; empty while that is looked up."""
+        """Where an entry's conversation is; empty while unknown."""
         check = self.state.checks.get(item.sha256)
         return check.entry.source if check is not None and check.entry is not None else ""
 
     @command(
         "R",
         title="Rebuild the ledger", footer="rebuild", rank=1,
-        needs=[Need(lambda here: here.broken, "the ledger is whole"), WRITABLE],
+        needs=[Need(lambda here: here.broken, "the ledger is intact"), WRITABLE],
     )  # fmt: skip
     def rebuild(self) -> None:
-        """Make the ledger anew from all versions in the history and what can be read of it; asks first."""
+        """Rebuild the ledger from the git history and what is still readable; asks first."""
         question = (
-            "knowledge/ledger.json is made anew from all its versions in the history and what can be read of"
-            " the present one. What stands in neither is not known afterwards; those conversations are"
-            " harvested again."
+            "Rebuilds knowledge/ledger.json from its git history and from what is still readable of"
+            " the current file. Conversations recorded in neither will be harvested again."
         )
         self.ask("rebuild the ledger", question, "Rebuild", lambda: self._rebuilds.ask(None))
 
     def _rebuilt(self, entries: int, from_history: int) -> None:
-        known = plural(entries, "entry", "entries")
-        self._changed(f"the ledger is rebuilt: {known}, {count(from_history)} of them from the history")
+        total = plural(entries, "entry", "entries")
+        self._changed(f"ledger rebuilt: {total}, {count(from_history)} from the history")
 
     @command("H", title="Harvest conversations", footer="harvest", rank=2, needs=[A_LEDGER])
     def harvest(self) -> None:
-        """Harvest, step by step: look first, then choose, then confirm; nothing happens before."""
+        """Harvest in steps: scan, choose, confirm. Nothing happens before you confirm."""
         self.app.push_screen(HarvestScreen(self.bench))
 
     @command(
         "f",
-        title="Harvest again what failed", panels=["entries"], footer="retry failed", rank=6,
+        title="Retry failed harvests", panels=["entries"], footer="retry failed", rank=6,
         needs=[A_LEDGER, Need(lambda here: here.failures, "no harvest has failed")],
     )  # fmt: skip
     def retry(self) -> None:
-        """Harvest again what failed: those conversations are chosen beforehand."""
+        """Open the harvest with the failed conversations preselected."""
         self.app.push_screen(HarvestScreen(self.bench, self.state.failed))
 
     # Panels
 
     focus_entries = goes_to("entries", "1", "the entries", ", newest first", rank=24)
     focus_record = goes_to(
-        "record", "2", "the selected entry", ": all that is known, and where each of its lines stands now",
+        "record", "2", "the selected entry", ", with the current place of each of its lines",
         rank=24,
     )  # fmt: skip
 
@@ -273,10 +257,10 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         needs=[AN_ENTRY],
     )  # fmt: skip
     def read(self) -> None:
-        """Read the selected entry; small screens give it the whole area."""
+        """Read the selected entry, on small screens over the whole area."""
         self.go_to("record")
 
-    # What the keys depend on, and what comes in
+    # State
 
     @property
     def situation(self) -> LedgerSituation:

@@ -1,7 +1,4 @@
-"""What the ledger screen knows: the entries, what they are narrowed to, and what was held against the files.
-
-Nothing here touches a widget or waits for anything.
-"""
+"""State of the ledger screen: entries, filter, and checks against the files; touches no widgets."""
 
 from __future__ import annotations
 
@@ -20,45 +17,41 @@ if TYPE_CHECKING:
 
 
 STEP = 25
-"""Entries after which a verification says how far it is."""
+"""Entries between progress reports of a verification."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What reading the ledger gave."""
-
     found: Mapping[str, LedgerEntry] | None = None
-    """The entries by sha256; ``None`` where they could not be read."""
+    """The entries by sha256; ``None`` if they could not be read."""
     problem: str = ""
     broken: bool = False
-    """The ledger is damaged or gone; rebuilding it helps."""
+    """The ledger is damaged or missing and can be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One entry against the files; without any values while that is looked up."""
+    """The check of one entry against the files; without values while it is running."""
 
     entry: CheckedEntry | None = None
     waiting: int | None = None
-    """How many of its items that were held for review still wait; ``None`` where that is not known."""
+    """Number of its items still pending review; ``None`` if unknown."""
     problem: str = ""
-    """Why it could not be checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a verification of all entries came to."""
+    """The result of verifying all entries."""
 
     entries: int
     there: int
     edited: int
     gone: int
     lost: frozenset[str]
-    """The entries whose conversation is nowhere any more, by sha256."""
+    """SHA-256 of the entries whose conversation was not found anywhere."""
 
     @classmethod
     def of(cls, checked: Sequence[CheckedEntry]) -> Tally:
-        """Sums up."""
         states = [line.state for each in checked for line in each.lines]
         return cls(
             len(checked),
@@ -74,7 +67,7 @@ class Tally:
 
 
 def read_entries(knowledge: Knowledge) -> Entries:
-    """Reads the ledger; one that is damaged is an answer, for there is a way out."""
+    """Reads the ledger; a damaged one is a result, not an error, as it can be rebuilt."""
     try:
         return Entries(knowledge.ledger.entries())
     except LedgerBroken as error:
@@ -82,7 +75,7 @@ def read_entries(knowledge: Knowledge) -> Entries:
 
 
 def check_entry(knowledge: Knowledge, sha256: str) -> Check:
-    """Holds an entry against the files and the review queue."""
+    """Checks an entry against the files and the review queue."""
     checked = knowledge.check(sha256)
     held, waiting = set(checked.entry.held), 0
     if held:
@@ -93,11 +86,11 @@ def check_entry(knowledge: Knowledge, sha256: str) -> Check:
 def verify_entries(
     knowledge: Knowledge, progress: Callable[[int], None], wanted: Callable[[], bool]
 ) -> Tally:
-    """Holds all entries against the files.
+    """Checks all entries against the files.
 
     Args:
-        progress: Called every ``STEP`` entries with how many are done.
-        wanted: Whether to go on after the present entry.
+        progress: Called every ``STEP`` entries with the number done.
+        wanted: Returns whether to continue after the current entry.
     """
     found: list[CheckedEntry] = []
     for each in knowledge.verify():
@@ -113,8 +106,6 @@ Phase = Literal["loading", "error", "found"]
 
 
 class LedgerState:
-    """The state of one ledger screen."""
-
     def __init__(self) -> None:
         self.phase: Phase = "loading"
         self.problem = ""
@@ -122,52 +113,49 @@ class LedgerState:
         self.only = ""
         self.tally: Tally | None = None
         self.verifying: int | None = None
-        """How many entries are verified; ``None`` while none are being."""
+        """Number of entries verified so far; ``None`` if no verification is running."""
         self.checks: dict[str, Check] = {}
-        """The entry that was in view last, by its sha256, against the files."""
+        """The check of the entry shown last, by sha256."""
         self._found: Mapping[str, LedgerEntry] = {}
         self._items: list[RecordItem] = []
 
     @property
     def items(self) -> list[RecordItem]:
-        """The rows: those of the status that is kept to."""
         return [each for each in self._items if not self.only or each.entry.status == self.only]
 
     @property
-    def whole(self) -> int:
-        """How many entries there are."""
+    def total(self) -> int:
         return len(self._items)
 
     @property
     def failed(self) -> frozenset[str]:
-        """The entries whose harvest failed, by sha256."""
+        """SHA-256 of the entries whose harvest failed."""
         return frozenset(name for name, entry in self._found.items() if entry.status == "harvest-failed")
 
     @property
     def result(self) -> str:
-        """How far a verification is, or what it came to; empty where there was none."""
+        """Progress or result of a verification; empty if there was none."""
         if self.verifying is not None:
-            return f"verifying {count(self.verifying)} of {count(self.whole)} …"
+            return f"verifying {count(self.verifying)} of {count(self.total)} …"
         return str(self.tally) if self.tally is not None else ""
 
     def take(self, read: Entries) -> None:
-        """Takes in what was read."""
         self.problem, self.broken = read.problem, read.broken
         self.phase = "found" if read.found is not None else "error"
         found = read.found or {}
         if found != self._found:
-            self.tally = None  # it was about other entries
+            self.tally = None  # it covers other entries
         self._found = found
         self._sort()
 
     def take_tally(self, tally: Tally | None) -> None:
-        """Takes in what verifying came to; ``None`` when it could not be done."""
+        """Stores the result of a verification; ``None`` if it failed."""
         self.verifying, self.tally = None, tally
         self._sort()
 
     def next_status(self) -> str:
-        """Keeps to the next status; empty for all of them."""
-        from engine.knowledge.ledger import STATUSES  # noqa: PLC0415 — reading the ledger has loaded it
+        """Filters by the next status; empty for all."""
+        from engine.knowledge.ledger import STATUSES  # noqa: PLC0415 — loaded with the ledger
 
         steps = ("", *STATUSES)
         self.only = steps[(steps.index(self.only) + 1) % len(steps)]

@@ -1,1 +1,1 @@
-"""What a harvest held back for a person."""
+"""The review screen: items that need a person's decision."""

@@ -1,4 +1,4 @@
-"""One item that was held for review, in full: what it says, why it waits, and where it comes from."""
+"""One pending item in full: its text, why it needs review, and its source."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from engine.knowledge.file_changes import diff
 from engine.knowledge.proposed import BY_AGENT
 from engine.lifecycle.proposals import proposer
 from tui.kit.panel import LinesPanel
-from tui.render.draw import Row, clip, wrap
+from tui.render.draw import Row, clip, labelled, wrap
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.review.queue import KINDS, SETTLING, ReviewItem, why_of
+from tui.screens.review.queue import KINDS, SAVING, ReviewItem, why_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
@@ -24,55 +24,51 @@ if TYPE_CHECKING:
 
 
 AROUND = 4
-"""Lines of the conversation that are shown before and after the one that says it."""
+"""Context lines shown before and after the item's line in its conversation."""
 LOW_AROUND = 2
-"""The same where few lines can be seen."""
+"""Context lines on low screens."""
 HIGH = 18
-"""Lines from which there is room for all of them."""
+"""Minimum height for the full context."""
 _LABEL = 9
-_NOT_KNOWN = "it is not known which conversation said it"
+_UNKNOWN_SOURCE = "the source conversation is unknown"
 _LONG = 4
-"""Lines of the screen that the line itself may take."""
+"""Maximum screen lines for the item's own line."""
 _VOICES = {
     "person": "the person",
     "agent": "the agent",
     "tool": "a tool's output",
-    "": "nobody in these words",
+    "": "no one in these words",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLines:
-    """What stands around the line that says an item."""
+    """The context of an item's line in its conversation, or the diff of a change."""
 
     first: int = 0
     """The number of the first of ``lines``, from 1."""
     lines: tuple[str, ...] = ()
     problem: str = ""
-    """Why there are none."""
     same: bool = True
-    """Whether the line is still the one that was kept."""
+    """Whether the line is unchanged since the item was queued."""
 
 
 def source_lines(files: Files, each: Waiting) -> SourceLines:
-    """Reads the neighbourhood of an item's line in its conversation; of a change of files what it does to
-    them.
-    """
+    """Reads the context of an item's line in its conversation, or the diff of a change of files."""
     if each.change is not None:
         return _changes(files, each)
     if not each.source:
-        return SourceLines(problem=_NOT_KNOWN)
+        return SourceLines(problem=_UNKNOWN_SOURCE)
     try:
         data = files.read(each.source)
     except FileNotFoundError:
-        return SourceLines(problem="the conversation is not here any more")
+        return SourceLines(problem="the conversation no longer exists")
     except (AutopoiesisError, OSError) as error:
         return SourceLines(problem=str(error))
     return lines_around(data.decode("utf-8", "replace"), each)
 
 
 def _changes(files: Files, each: Waiting) -> SourceLines:
-    """What a change does to the files as they are, as a difference."""
     assert each.change is not None
     if each.verdict:
         return SourceLines(lines=each.change.about)
@@ -83,12 +79,11 @@ def _changes(files: Files, each: Waiting) -> SourceLines:
 
 
 def lines_around(text: str, each: Waiting) -> SourceLines:
-    """The neighbourhood of an item's line in the text of its conversation."""
     lines = text.replace("\r\n", "\n").split("\n")
     if each.line < 1:
-        return SourceLines(problem="no line of it says this in so many words")
+        return SourceLines(problem="no line of it says this verbatim")
     if each.line > len(lines):
-        return SourceLines(problem="it is shorter than it was")
+        return SourceLines(problem="the conversation is shorter than before")
     start = max(0, each.line - 1 - AROUND)
     same = each.said.strip("… \t") in lines[each.line - 1]
     return SourceLines(start + 1, tuple(lines[start : each.line + AROUND]), same=same)
@@ -97,18 +92,17 @@ def lines_around(text: str, each: Waiting) -> SourceLines:
 def draw_whole(
     item: ReviewItem, source: SourceLines | None, width: int, height: int, roles: Roles
 ) -> list[Row]:
-    """Draws an item with its source.
+    """Draws an item with its source, more compactly if ``height`` is low.
 
     Args:
-        source: The lines around its own; ``None`` while they are being read.
-        height: Lines that can be seen; where they are few, so are the neighbours and the blanks.
+        source: ``None`` while it is being read.
     """
     each, low = item.waiting, height < HIGH
     rows = wrap([(each.item.text, roles.strong)], width)
     if each.text and each.text != each.item.text:
         rows += [Row(("accepted as", roles.muted)), *wrap([(each.text, roles.normal)], width)]
     rows += [] if low else [Row()]
-    rows += _line("why", why_of(each) or "not said", width, roles.gate, roles)
+    rows += _line("why", why_of(each) or "unknown", width, roles.gate, roles)
     if each.read:
         rows += _line("had read", " · ".join(map(first_line, each.read)), width, roles.normal, roles)
     file, section = place_of(each.item.category)
@@ -117,10 +111,11 @@ def draw_whole(
     if each.change is None:
         rows += _line("said by", f"{_VOICES[each.item.voice]} · {kind}", width, roles.normal, roles)
     else:
-        words = "in a model's words · " if each.item.voice else ""
-        by = f"{proposer(each.origin.name)} · {words}{kind}"
+        model = "worded by a model · " if each.item.voice else ""
+        by = f"{proposer(each.origin.name)} · {model}{kind}"
         rows += _line("by", by, width, roles.normal, roles)
-    state = "is being settled" if item.sign == SETTLING else each.verdict or f"waits {item.age}".rstrip()
+    pending = f"pending for {item.age}" if item.age else "pending"
+    state = "saving" if item.sign == SAVING else each.verdict or pending
     origin = " · ".join(part for part in (each.origin.name, each.origin.day, state) if part)
     rows += _line("from", origin, width, roles.normal, roles)
     rows += [] if low else [Row()]
@@ -133,36 +128,36 @@ def place(each: Waiting) -> str:
 
 
 def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> list[Row]:
-    first, *rest = wrap([(first_line(value) or "–", style)], width, indent=_LABEL, first=_LABEL)
-    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+    return labelled(label, first_line(value) or "–", width, _LABEL, style, tone=roles.muted)
 
 
 def _source(each: Waiting, source: SourceLines | None, around: int, width: int, roles: Roles) -> list[Row]:
     if each.change is not None:
         return _difference(source, width, roles)
     if not each.source:
-        is_agents = each.origin.name.startswith(BY_AGENT)
-        whence = "it proposed this while it worked" if is_agents else _NOT_KNOWN
-        return [Row((whence, roles.muted))]
+        by_agent = each.origin.name.startswith(BY_AGENT)
+        return [Row(("proposed by the agent during its work" if by_agent else _UNKNOWN_SOURCE, roles.muted))]
     rows = wrap([(place(each), roles.accent)], width)
     if source is None:
         return [*rows, Row(("reading …", roles.faint))]
     if source.problem:
         rows += wrap([(source.problem, roles.muted)], width)
     elif not source.same:
-        rows += wrap([("the conversation was changed; this stands on that line now", roles.gate)], width)
+        rows += wrap([("the conversation has changed; the line now reads", roles.gate)], width)
     digits = len(str(source.first + len(source.lines)))
     for number, line in enumerate(source.lines, source.first):
         if abs(number - each.line) > around:
             continue
         rows += _numbered(number, line, digits, width, roles, chosen=number == each.line)
     if each.said and (source.problem or not source.same):
-        rows += [Row(("the line as it was kept", roles.muted)), *wrap([(each.said, roles.normal)], width)]
+        rows += [
+            Row(("the line when the item was queued", roles.muted)),
+            *wrap([(each.said, roles.normal)], width),
+        ]
     return rows
 
 
 def _difference(source: SourceLines | None, width: int, roles: Roles) -> list[Row]:
-    """What a change of files does: lines that come and go, each behind its sign."""
     if source is None:
         return [Row(("reading …", roles.faint))]
     rows = wrap([(source.problem, roles.gate)], width) if source.problem else []
@@ -173,7 +168,7 @@ def _difference(source: SourceLines | None, width: int, roles: Roles) -> list[Ro
 
 
 def _numbered(number: int, line: str, digits: int, width: int, roles: Roles, *, chosen: bool) -> list[Row]:
-    """A line of the conversation; the one that says it is shown whole, as far as that is of use."""
+    """A line of the conversation; the chosen one is wrapped, up to ``_LONG`` rows."""
     lead = Row(("▸" if chosen else " ", roles.accent), (f"{number:>{digits}} ", roles.faint))
     room = max(8, width - lead.cells)
     if not chosen:
@@ -183,13 +178,10 @@ def _numbered(number: int, line: str, digits: int, width: int, roles: Roles, *, 
 
 
 class ItemPanel(LinesPanel):
-    """What is known of one item."""
-
     name_of = "item"
     number = "2"
     words = "item"
-    signs = (("▸", "the line of the conversation that says it"),)
-
+    signs = (("▸", "the line the item comes from"),)
     item: ReviewItem | None = None
     source: SourceLines | None = None
 
@@ -198,7 +190,7 @@ class ItemPanel(LinesPanel):
         return int(self.item is not None)
 
     def show(self, item: ReviewItem | None, source: SourceLines | None) -> None:
-        """Shows an item; the place in it stays while it is the same one."""
+        """Shows an item; keeps the scroll position while it is the same one."""
         if item == self.item and source == self.source:
             return
         before, after = self.item, item

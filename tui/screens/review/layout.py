@@ -1,4 +1,4 @@
-"""The review screen: what a harvest held back, why, and a person's word on each (design 6.4, 8)."""
+"""The review screen: pending items, why they need review, and the decision on each (design 6.4, 8)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,16 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 NARROW = 100
-"""Columns below which the item stands under the list."""
-READING = "reading what waits …"
+"""Below this many columns, the item goes under the list."""
 
 
 class ReviewLayout(ListDetail):
-    """The screen on what waits for a person."""
-
     AUTO_FOCUS = "#queue"
     CSS_PATH: ClassVar[CSSPathType | None] = "review.tcss"
     area = "review"
     line = "wording"
     news = frozenset({"status", "digest"})
-    burst_s = 0.5  # what a harvest holds back comes in several events
+    burst_s = 0.5  # a harvest queues its items in several events
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "queue")
@@ -58,22 +55,20 @@ class ReviewLayout(ListDetail):
     def look(self) -> None:
         self._looks.ask(None)
 
-    # What is on the screen
+    # Display
 
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The item stands beside the list where there is room."""
         return {"-narrow": self.app.size.width < NARROW, "-low": self.alone}
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         state = self.state
         items = state.items(self.bench.clock.now())
-        self.queue.show_items(items, self._note, (state.phase, state.problem, state.settled, state.query))
+        self.queue.show_items(items, self._note, (state.phase, state.problem, state.reviewed, state.query))
         self.queue.filter(state.query)
         self.show_item()
 
     def show_item(self) -> None:
-        """Shows the selected item, and asks for the lines around its own."""
+        """Shows the selected item, and requests its source."""
         item = self.queue.selected
         source = self.state.sources.get(item.waiting.id) if item is not None else None
         shown = self.item.item
@@ -84,17 +79,16 @@ class ReviewLayout(ListDetail):
         self.update_footer()
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no rows."""
         state = self.state
         if state.phase == "loading":
-            return [Row((READING, roles.faint))]
+            return [Row(("reading the review queue …", roles.faint))]
         if state.phase == "error":
-            return unreadable("What waits", state.problem, width, roles)
+            return unreadable("the review queue", state.problem, width, roles)
         if state.query:
-            return [Row(("no item holds these words; esc shows all", roles.muted))]
-        return draw_none(0 if state.with_settled else state.settled, width, roles)
+            return [Row(("no item matches; esc shows all", roles.muted))]
+        return draw_none(0 if state.with_reviewed else state.reviewed, width, roles)
 
-    # What comes in
+    # Results
 
     def _take(self, items: tuple[Waiting, ...] | None, problem: str = "") -> None:
         if not self.state.take(items, problem):

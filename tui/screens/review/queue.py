@@ -1,4 +1,4 @@
-"""The items that were held for review: a line each, and what stands where there are none."""
+"""The review queue as a list, and the note if it is empty."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
 
 
-WAITS, ACCEPTED, REJECTED, REPLACED, SETTLING = "?", "✓", "✗", "↻", "…"
-"""What stands before an item."""
+PENDING, ACCEPTED, REJECTED, REPLACED, SAVING = "?", "✓", "✗", "↻", "…"
+"""Signs in front of items."""
 KINDS: dict[Category, str] = {
     "facts": "fact",
     "decisions": "decision",
@@ -35,37 +35,34 @@ KINDS: dict[Category, str] = {
     "pages": "line",
     "changes": "change",
 }
-"""What one item of a category is called."""
+"""The singular name of each category."""
 _KIND = max(map(cell_len, KINDS.values()))
 _AGE = 6
 WIDE = 84
-"""Cells from which a row has room for the reason and the conversation."""
+"""Minimum width for the reason and the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """An item as the list shows it just now."""
+    """A row of the list."""
 
     waiting: Waiting
     sign: str
-    """What stands before it."""
     age: str
-    """How long ago it was put up."""
+    """Time since it was queued."""
 
     @property
-    def waits(self) -> bool:
-        """Whether it can still be settled."""
-        return self.sign == WAITS
+    def is_pending(self) -> bool:
+        return self.sign == PENDING
 
 
-def item_of(waiting: Waiting, now: datetime, *, settling: bool = False) -> ReviewItem:
-    """An item at some time."""
-    signs = {"": WAITS, "accepted": ACCEPTED, "rejected": REJECTED, "replaced": REPLACED}
-    return ReviewItem(waiting, SETTLING if settling else signs[waiting.verdict], age(waiting.at, now))
+def item_of(waiting: Waiting, now: datetime, *, saving: bool = False) -> ReviewItem:
+    signs = {"": PENDING, "accepted": ACCEPTED, "rejected": REJECTED, "replaced": REPLACED}
+    return ReviewItem(waiting, SAVING if saving else signs[waiting.verdict], age(waiting.at, now))
 
 
 def age(at: str, now: datetime) -> str:
-    """How long ago an ISO 8601 time was: ``4 min``, ``3 h``, ``12 d``; empty where it is none."""
+    """The time since an ISO 8601 time: ``4 min``, ``3 h``, ``12 d``; empty if it is not one."""
     try:
         then = datetime.fromisoformat(at)
     except ValueError:
@@ -78,12 +75,12 @@ def age(at: str, now: datetime) -> str:
 
 
 def text_of(waiting: Waiting) -> str:
-    """What the item says: as it was accepted, where that was edited."""
+    """The item's text, as edited on acceptance if it was."""
     return waiting.text or waiting.item.text
 
 
 def why_of(waiting: Waiting) -> str:
-    """Why the item waits, and how often it was said where that was more than once."""
+    """Why the item needs review, preceded by how often it was said if more than once."""
     often = ""
     if waiting.times > 1:
         often = f"{plural(waiting.times, 'time')}"
@@ -93,69 +90,66 @@ def why_of(waiting: Waiting) -> str:
 
 
 def tally(items: Sequence[ReviewItem]) -> str:
-    """``4 wait · 2 accepted · 1 rejected``."""
+    """``4 pending · 2 accepted · 1 rejected``."""
     counts = {
-        "wait": sum(item.sign in (WAITS, SETTLING) for item in items),
+        "pending": sum(item.sign in (PENDING, SAVING) for item in items),
         "accepted": sum(item.sign == ACCEPTED for item in items),
         "rejected": sum(item.sign == REJECTED for item in items),
     }
     return " · ".join(f"{number:,} {words}" for words, number in counts.items() if number)
 
 
-def draw_none(settled: int, width: int, roles: Roles) -> list[Row]:
-    """Draws what this is, where nothing waits."""
+def draw_none(reviewed: int, width: int, roles: Roles) -> list[Row]:
+    """Explains the review queue when it is empty."""
     about = (
-        "A harvest puts here what it does not write by itself: what may be an outsider's, what reads like an "
-        "order to the agent, and without a model your corrections, plans you approved and commands that "
-        "succeeded."
+        "A harvest queues items here that need your decision: text that may come from outsiders, text that "
+        "reads like an instruction to the agent, and, without a model, your corrections, approved plans and "
+        "successful commands."
     )
-    rows = [Row(("nothing waits", roles.strong)), *wrap([(about, roles.muted)], width)]
-    if settled:
-        words = f" shows the {settled:,} settled before" if settled > 1 else " shows the one settled before"
-        rows.append(Row(("s", roles.accent), (words, roles.muted)))
+    rows = [Row(("nothing to review", roles.strong)), *wrap([(about, roles.muted)], width)]
+    if reviewed:
+        shows = f" shows {plural(reviewed, 'reviewed item')}"
+        rows.append(Row(("s", roles.accent), (shows, roles.muted)))
     return rows
 
 
 class QueuePanel(KeyedRows[ReviewItem]):
-    """A line for each item; the tally stands in the frame."""
+    """One item per row; the tally is in the frame."""
 
     name_of = "queue"
     number = "1"
     words = "review"
     always_lit = True
     signs = (
-        (WAITS, "waits for you"),
-        (ACCEPTED, "accepted: it stands in its file"),
-        (REJECTED, "rejected: it never comes back"),
-        (REPLACED, "a newer change took its place"),
-        (SETTLING, "is being settled"),
+        (PENDING, "pending"),
+        (ACCEPTED, "accepted and written to its file"),
+        (REJECTED, "rejected; it will not come back"),
+        (REPLACED, "replaced by a newer change"),
+        (SAVING, "being saved"),
     )
 
     def key(self, item: ReviewItem) -> str:
         return item.waiting.id
 
-    def next_waiting(self, past: frozenset[str]) -> str:
-        """The id of the item that is next after the selected one and waits, else of the nearest before it.
-
-        Args:
-            past: Items that do not count.
-        """
+    def next_pending(self, skip: frozenset[str]) -> str:
+        """The id of the next pending item after the selected one, or else the nearest before it."""
         rows = [*range(self.cursor + 1, self.row_count), *range(self.cursor - 1, -1, -1)]
-        waiting = (self.item_at(at) for at in rows)
-        return next((each.waiting.id for each in waiting if each.waits and each.waiting.id not in past), "")
+        ids = (each.waiting.id for at in rows if (each := self.item_at(at)).is_pending)
+        return next((name for name in ids if name not in skip), "")
 
     def row(self, item: ReviewItem, width: int, chosen: bool) -> Row:
-        """Sign, kind, text; where there is room why it was held and its conversation; its age."""
         roles = self.roles
         each = item.waiting
-        tone = (roles.error if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
+        tone = (
+            (roles.error if group_of(each.why) == "risky" else roles.gate) if item.is_pending else roles.muted
+        )
         row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
         room = max(8, width - row.cells - _AGE - 2)
         reason = name = 0
         if width >= WIDE:
             reason, name = room // 4, room // 5
             room -= reason + name + 4
-        plain = roles.strong if chosen else roles.normal if item.waits else roles.muted
+        plain = roles.strong if chosen else roles.normal if item.is_pending else roles.muted
         text = clip(first_line(text_of(each)), room)
         for piece, style in marked(text, found(text, self.query_text), plain, roles.accent):
             row.add(piece, style)
@@ -165,22 +159,13 @@ class QueuePanel(KeyedRows[ReviewItem]):
             row.gap(2).fit(first_line(each.origin.name), name, roles.muted)
         return row.gap(2).fit(item.age, _AGE, roles.muted, "right").cut(width)
 
-    def finds(self, item: ReviewItem, query: str) -> bool:
+    def searchable(self, item: ReviewItem) -> Sequence[str]:
         each = item.waiting
-        held = (
-            text_of(each),
-            each.item.path,
-            KINDS[each.item.category],
-            each.why,
-            each.origin.name,
-            each.source,
-        )
-        return any(query.casefold() in text.casefold() for text in held)
+        kind = KINDS[each.item.category]
+        return text_of(each), each.item.path, kind, each.why, each.origin.name, each.source
 
     def summarise(self) -> None:
-        """How many wait; below, what the list is narrowed to."""
-        below = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(tally(self.items), below)
+        self.set_frame(tally(self.items), self.filter_label)
 
     def selected_text(self) -> str:
         item = self.selected

@@ -1,4 +1,4 @@
-"""The review screen: what can be done there, one method for each command."""
+"""The review screen's commands, one method each."""
 
 from __future__ import annotations
 
@@ -17,55 +17,51 @@ from tui.kit.prompt import PromptLine
 from tui.render.draw import clip
 from tui.render.figures import plural
 from tui.render.safe import first_line
+from tui.screens.review.decisions import Decision, Verb
 from tui.screens.review.layout import ReviewLayout
 from tui.screens.review.queue import KINDS, text_of
-from tui.screens.review.settling import Settling, Verb
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
     from tui.kit.bench import Bench
 
 NAMED = 42
-"""Cells of an item in a question."""
+"""Cells of an item shown in a question."""
 ROOM = 10
-"""Lines of the smallest screen that a question takes beside what it lists."""
+"""Lines a question takes besides its list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSituation(Situation):
-    """What the commands of this screen depend on."""
-
-    listed_waiting: int = 0
-    """How many of the items that are listed wait."""
-    held: bool = False
-    """An item that was held for review is selected."""
-    waits: bool = False
-    """It is not settled, nor being settled."""
+    listed_pending: int = 0
+    """Number of pending items in the list."""
+    item: bool = False
+    """An item is selected."""
+    is_pending: bool = False
+    """The selected item is pending."""
 
 
-AN_ITEM: Need[ReviewSituation] = Need(lambda here: here.held, "no item is selected")
-STILL_WAITS: Need[ReviewSituation] = Need(lambda here: here.waits, "the item is settled, or being settled")
+AN_ITEM: Need[ReviewSituation] = Need(lambda here: here.item, "no item is selected")
+STILL_PENDING: Need[ReviewSituation] = Need(lambda here: here.is_pending, "the item is no longer pending")
 
 
 class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
-    """The review screen, with its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        self._settlings: Lane[Settling, None] = self.lane(
-            lambda wanted: wanted.settle(
+        self._decisions: Lane[Decision, None] = self.lane(
+            lambda decision: decision.apply(
                 bench.engine.knowledge.review, partial(self.later, self._ended), self.tell
             ),
-            lambda _wanted, _none: self.look(),
+            lambda _decision, _none: self.look(),
             in_turn=True,
             finish=True,
         )
 
-    # Moving about
+    # Navigation
 
-    @command("enter", "o", title="Show the item over the whole area", needs=[AN_ITEM])
+    @command("enter", "o", title="Enlarge the item", needs=[AN_ITEM])
     def enlarge_item(self) -> None:
-        """Show the selected item over the whole area; once more shows both panels again."""
+        """Show the selected item over the whole area; press again to show both panels."""
         if self.zoomed == "item":
             self.enlarge(None)
             self.focus_panel("queue")
@@ -74,7 +70,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             self.focus_panel("item")
 
     def back(self) -> None:
-        """Back out one level: leave the line, show both panels, drop the filter, return to the workbench."""
+        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
         if self.in_line:
             if self.prompt.mode == "filter":
                 self.narrow("")
@@ -89,37 +85,34 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         else:
             self.dismiss(None)
 
-    # What is listed
+    # The list
 
-    @command("s", title="Show settled items, or only what waits", footer="settled", rank=12)
-    def show_settled(self) -> None:
-        """List also what was accepted and rejected before; once more only what waits."""
-        self.state.with_settled = not self.state.with_settled
+    @command("s", title="Show or hide reviewed items", footer="reviewed", rank=12)
+    def show_reviewed(self) -> None:
+        """Also list items accepted or rejected before; press again to list only pending ones."""
+        self.state.with_reviewed = not self.state.with_reviewed
         self.show()
 
     @command("slash", title="Filter the list", footer="filter", rank=14)
     def filter(self) -> None:
-        """Narrow the list to the items that hold what is typed, while it is typed."""
+        """Filter the list as you type."""
         self.open_line("wording", "filter", self.state.query, "review")
 
-    @command("w", title="Only what waits for this reason", needs=[AN_ITEM])
+    @command("w", title="Filter by this reason", needs=[AN_ITEM])
     def same_reason(self) -> None:
-        """Narrow the list to what waits for the same reason as the selected item; A then accepts all
-        of it.
-        """
+        """Show only items pending for the same reason; A then accepts all of them."""
         item = self.selected()
         if item is not None:
             self.narrow(item.why)
 
-    @command("c", title="Only what waits of this conversation", needs=[AN_ITEM])
+    @command("c", title="Filter by this conversation", needs=[AN_ITEM])
     def same_conversation(self) -> None:
-        """Narrow the list to what waits of the selected item's conversation; A then accepts all of it."""
+        """Show only items from the same conversation; A then accepts all of them."""
         item = self.selected()
         if item is not None:
             self.narrow(item.origin.name)
 
     def narrow(self, query: str) -> None:
-        """Narrows the list while it is typed."""
         self.state.query = query
         self.show()
 
@@ -135,56 +128,53 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         else:
             self.say("an item cannot be empty; x rejects it", error=True)
 
-    # Settling
+    # Accepting and rejecting
 
     def selected(self) -> Waiting | None:
-        """The item that the keys are about."""
         item = self.queue.selected
         return item.waiting if item is not None else None
 
-    def listed_waiting(self) -> tuple[Waiting, ...]:
-        """The items in the list that wait, oldest first."""
+    def listed_pending(self) -> tuple[Waiting, ...]:
+        """The pending items in the list, oldest first."""
         queue = self.queue
         rows = (queue.item_at(at) for at in range(queue.row_count))
-        return tuple(each.waiting for each in rows if each.waits)
+        return tuple(each.waiting for each in rows if each.is_pending)
 
-    @command("a", title="Accept the item", footer="accept", rank=0, needs=[AN_ITEM, STILL_WAITS, WRITABLE])
+    @command("a", title="Accept the item", footer="accept", rank=0, needs=[AN_ITEM, STILL_PENDING, WRITABLE])
     def accept(self) -> None:
-        """Make the selected item knowledge as it is: its line is written, the digest made anew, and
-        committed.
-        """
+        """Accept the selected item as it is: write it to its file, update the digest, and commit."""
         item = self.selected()
         if item is not None:
             self._accept(item)
 
     def _accept(self, item: Waiting, text: str = "") -> None:
-        """Accepts an item; one that could do harm only after a second word."""
+        """Accepts an item; asks for confirmation if it is risky."""
         if not is_risky(item, text):
-            self._settle((item,), "accept", text)
+            self._decide((item,), "accept", text)
             return
-        why = "Your wording reads like an order or hides something." if text else f"It {item.why}."
-        meant = replace(item, item=replace(item.item, text=text or item.item.text))
+        reason = "Your wording reads like an instruction or hides text." if text else f"It {item.why}."
+        reworded = replace(item, item=replace(item.item, text=text or item.item.text))
         question = (
-            f"{_named(meant, 4 * NAMED)}\n{why}\n"
-            "As knowledge it stands in front of every conversation to come. This is committed."
+            f"{_named(reworded, 4 * NAMED)}\n{reason}\n"
+            "Accepted items can become part of every prompt. The change will be committed."
         )
         self.ask(
-            "accept what could do harm",
+            "accept a risky item",
             question,
-            "Accept it all the same",
-            partial(self._settle, (item,), "accept", text, sure=True),
+            "Accept anyway",
+            partial(self._decide, (item,), "accept", text, sure=True),
         )
 
     @command(
         "E",
-        title="Edit the item, then accept it", footer="edit, accept", rank=4,
-        needs=[AN_ITEM, STILL_WAITS, WRITABLE],
+        title="Edit and accept the item", footer="edit, accept", rank=4,
+        needs=[AN_ITEM, STILL_PENDING, WRITABLE],
     )  # fmt: skip
     def reword(self) -> None:
-        """Edit the item's text in the line; enter accepts what stands there, esc leaves the item waiting."""
+        """Edit the item's text in the prompt; enter accepts the edited text, esc leaves the item pending."""
         item = self.selected()
         if item is not None and item.change is not None:
-            self.say("a change of files is accepted as it is; e opens the file", error=True)
+            self.say("a change of files cannot be reworded; e opens the file", error=True)
         elif item is not None:
             self.state.rewording = item
             self.open_line("wording", "reword", item.item.text)
@@ -192,56 +182,54 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     @command(
         "x", "delete",
         title="Reject the item", footer="reject", rank=2,
-        needs=[AN_ITEM, STILL_WAITS, WRITABLE],
+        needs=[AN_ITEM, STILL_PENDING, WRITABLE],
     )  # fmt: skip
     def reject(self) -> None:
-        """Turn the selected item down: it becomes no knowledge and never comes back; asks first."""
+        """Reject the selected item for good; asks first."""
         item = self.selected()
         if item is None:
             return
         question = (
             f"{_named(item, 2 * NAMED)}\n"
-            "It becomes no knowledge and never comes back. This is committed, and there is no undo here."
+            "It will not be added and will not come back. This is committed and cannot be undone here."
         )
-        self.ask("reject the item", question, "Reject", partial(self._settle, (item,), "reject"))
+        self.ask("reject the item", question, "Reject", partial(self._decide, (item,), "reject"))
 
     @command(
         "A",
-        title="Accept all that are listed", footer="accept all", rank=10,
-        needs=[Need(lambda here: here.listed_waiting, "no listed item waits"), WRITABLE],
+        title="Accept all listed items", footer="accept all", rank=10,
+        needs=[Need(lambda here: here.listed_pending, "no pending items are listed"), WRITABLE],
     )  # fmt: skip
     def accept_all(self) -> None:
-        """Accept every listed item that waits, but for what could do harm; w, c and / narrow them. Asks
-        first.
-        """
-        listed = self.listed_waiting()
+        """Accept every listed pending item except risky ones; w, c and / filter the list. Asks first."""
+        listed = self.listed_pending()
         items = tuple(each for each in listed if not is_risky(each))
         if not items:
-            self.say("all that is listed could do harm: a accepts one of them", error=True)
+            self.say("all listed items are risky; accept them one at a time with a", error=True)
             return
         left = len(listed) - len(items)
         room = max(3, self.app.size.height - ROOM)
         named = [f"· {_named(each, NAMED)}" for each in items]
         if len(named) > room:
             hidden = len(named) - room + 1
-            named = [*named[: room - 1], f"… and {hidden:,} more that have no room here; / narrows the list"]
+            named = [*named[: room - 1], f"… and {hidden:,} more; / filters the list"]
         question = "\n".join(
             (
-                f"{plural(len(items), 'item')} would become knowledge as they are:",
+                f"Accept {plural(len(items), 'item')} as written:",
                 *named,
-                *([f"{plural(left, 'item')} that could do harm will wait on."] if left else []),
-                "Each is a commit, and there is no undo here.",
+                *([f"{plural(left, 'risky item')} will stay pending."] if left else []),
+                "Each is committed separately and cannot be undone here.",
             )
         )
-        self.ask("accept all", question, f"Accept {len(items):,}", partial(self._settle, items, "accept"))
+        self.ask("accept all", question, f"Accept {len(items):,}", partial(self._decide, items, "accept"))
 
-    def _settle(self, items: tuple[Waiting, ...], verb: Verb, text: str = "", *, sure: bool = False) -> None:
-        after = self.queue.next_waiting(frozenset(each.id for each in items))
+    def _decide(self, items: tuple[Waiting, ...], verb: Verb, text: str = "", *, sure: bool = False) -> None:
+        after = self.queue.next_pending(frozenset(each.id for each in items))
         fresh = self.state.begin(items)
         if not fresh:
-            self.say("it is being settled already")
+            self.say("it is already being saved")
             return
-        self._settlings.ask(Settling(fresh, verb, text, sure))
+        self._decisions.ask(Decision(fresh, verb, text, sure))
         self.show()
         if after:
             self.queue.select_key(after)
@@ -249,17 +237,17 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     # The source
 
     def file(self) -> str:
-        """The conversation of the selected item; empty where it is gone."""
+        """The conversation of the selected item; empty if it no longer exists."""
         item = self.selected()
         return file_of(self.bench.engine.workspace.root, item.source) if item is not None else ""
 
     @command(
         "e",
-        title="Open the conversation at its line", footer="source", rank=8,
-        needs=[AN_ITEM, Need(lambda here: here.file, "the conversation is not here any more")],
+        title="Open the conversation at this line", footer="source", rank=8,
+        needs=[AN_ITEM, Need(lambda here: here.file, "the conversation no longer exists")],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open the conversation at the line that says it, in $VISUAL or $EDITOR."""
+        """Open the conversation at the item's line in $VISUAL or $EDITOR."""
         item = self.selected()
         if item is not None:
             self.edit_file(self.file(), item.line)
@@ -267,30 +255,25 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
     @command("y", title="Copy the item", footer="copy", rank=18, needs=[AN_ITEM])
     def copy_item(self) -> None:
-        """Copy the text of the selected item (OSC 52, also over SSH)."""
+        """Copy the text of the selected item (OSC 52, works over SSH)."""
         item = self.selected()
         if item is not None:
             self.copy_text(text_of(item))
 
-    @command("Y", title="Copy all that is shown of the item", needs=[AN_ITEM])
+    @command("Y", title="Copy everything shown", needs=[AN_ITEM])
     def copy(self) -> None:
-        """Copy all that is shown of the selected item."""
+        """Copy everything shown of the selected item."""
         self.copy_text(self.item.selected_text())
-
-    def rescan(self) -> None:
-        """Look at every file again, and at what waits."""
-        super().rescan()
-        self.look()
 
     # Panels
 
-    focus_queue = goes_to("queue", "1", "what waits", does="Go to the list of what waits for you.", rank=26)
+    focus_queue = goes_to("queue", "1", "the review queue", does="Go to the review queue.", rank=26)
     focus_item = goes_to(
         "item", "2", "the item",
-        does="Go to the selected item: what it says, why it was held, and where it comes from.", rank=26,
+        does="Go to the selected item: its text, why it needs review, and its source.", rank=26,
     )  # fmt: skip
 
-    # What the keys depend on, and what comes in
+    # State and results
 
     @property
     def situation(self) -> ReviewSituation:
@@ -299,9 +282,9 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             ReviewSituation,
             filtered=bool(self.state.query),
             file=self.file(),
-            held=item is not None,
-            waits=item is not None and item.waits,
-            listed_waiting=len(self.listed_waiting()),
+            item=item is not None,
+            is_pending=item is not None and item.is_pending,
+            listed_pending=len(self.listed_pending()),
         )
 
     def _ended(self, name: str, done: bool) -> None:
@@ -311,5 +294,5 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
 
 
 def _named(item: Waiting, width: int) -> str:
-    """What kind of thing it is, and what it says."""
+    """An item's kind and text."""
     return f"{KINDS[item.item.category]}: {clip(first_line(item.item.text), width)}"

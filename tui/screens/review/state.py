@@ -1,7 +1,4 @@
-"""What the review screen knows: the items, which are listed, what is being settled, and the source in view.
-
-Nothing here touches a widget or waits for anything.
-"""
+"""State of the review screen: items, filter, and what is being saved; touches no widgets."""
 
 from __future__ import annotations
 
@@ -19,63 +16,59 @@ Phase = Literal["loading", "error", "empty", "found"]
 
 
 class ReviewState:
-    """The state of one review screen."""
-
     def __init__(self) -> None:
         self.all: tuple[Waiting, ...] | None = None
         self.problem = ""
-        self.with_settled = False
+        self.with_reviewed = False
         self.query = ""
         self.rewording: Waiting | None = None
-        self._settling: set[str] = set()
-        self._settled: set[str] = set()
+        self._saving: set[str] = set()
+        self._saved: set[str] = set()
         self.sources: dict[str, SourceLines] = {}
-        """The lines around that of the item that was in view last, by its id."""
+        """The source of the item shown last, by its id."""
 
     @property
     def phase(self) -> Phase:
-        """What the list shows."""
         if self.all is None:
             return "error" if self.problem else "loading"
         return "found" if self.listed() else "empty"
 
     @property
-    def settled(self) -> int:
-        """How many were settled."""
+    def reviewed(self) -> int:
+        """Number of items already reviewed."""
         return sum(bool(each.verdict) for each in self.all or ())
 
     def take(self, items: tuple[Waiting, ...] | None, problem: str) -> bool:
-        """Takes over what was read; ``False`` where it could not be and something older is shown."""
+        """Stores what was read; ``False`` if reading failed but an older result is shown."""
         if items is None:
             self.problem = problem
             return self.all is None
         self.problem, self.all = "", items
-        self._settling -= self._settled  # what is read from then on knows of it
-        self._settled.clear()
+        self._saving -= self._saved  # the queue just read includes them
+        self._saved.clear()
         return True
 
     def listed(self) -> list[Waiting]:
-        """The items of the list by group, what was said most often first, before any filter."""
+        """The listed items by group, most frequent first, before filtering."""
         shown = [
             each
             for each in self.all or ()
-            if (self.with_settled or not each.verdict) and is_shown(each.why, each.times)
+            if (self.with_reviewed or not each.verdict) and is_shown(each.why, each.times)
         ]
         return sorted(shown, key=lambda each: (GROUPS.index(group_of(each.why)), -each.times))
 
     def items(self, now: datetime) -> list[ReviewItem]:
-        """The same as they are at some time."""
-        return [item_of(each, now, settling=each.id in self._settling) for each in self.listed()]
+        return [item_of(each, now, saving=each.id in self._saving) for each in self.listed()]
 
     def begin(self, items: tuple[Waiting, ...]) -> tuple[Waiting, ...]:
-        """Items are to be settled; gives those that can be."""
-        fresh = tuple(each for each in items if not each.verdict and each.id not in self._settling)
-        self._settling.update(each.id for each in fresh)
+        """Marks items as being saved; returns those that were still pending."""
+        fresh = tuple(each for each in items if not each.verdict and each.id not in self._saving)
+        self._saving.update(each.id for each in fresh)
         return fresh
 
     def ended(self, name: str, *, done: bool) -> None:
-        """One is settled, or could not be, and waits on."""
+        """Records that an item was saved, or that it stays pending."""
         if done:
-            self._settled.add(name)
+            self._saved.add(name)
         else:
-            self._settling.discard(name)
+            self._saving.discard(name)

@@ -1,1 +1,1 @@
-"""What a person has told their agents more than once, and what is to come of it."""
+"""The rules screen: standing instructions learned from what a person told their agents."""

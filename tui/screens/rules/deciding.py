@@ -1,10 +1,11 @@
-"""What a person decides on the rules: which hold, and where; every decision can be taken back."""
+"""Commands that decide on rules: whether they apply, and where. Every decision can be undone."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.kit.bench import Bench
@@ -25,44 +26,42 @@ if TYPE_CHECKING:
     from engine.store.repository import Commit
 
 OFTEN = 3
-"""Sessions from which what was said may well be meant: offered where that holds for any."""
+"""The suggested minimum number of sessions for accepting rules in bulk."""
 PLACES = ("project", "agent", "tool", "path")
-"""What a rule can be narrowed to, by the names that its line in the file has for them."""
+"""What a rule can be limited to, as named in the rules file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A decision on the rules, and the words for it."""
+class RulesChange:
+    """A change to the rules, and a word for it."""
 
     do: Callable[[Rules], Change]
     what: str
 
 
 class DecidingCommands(ElsewhereCommands):
-    """The commands for it."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         rules = bench.engine.rules
         self._placed = ""
-        """The id of the rule that the places typed into the line are for."""
-        self._wishes: Lane[Wish, Change] = self.lane(
-            lambda wish: wish.do(rules), self.changed, in_turn=True, finish=True
+        """The id of the rule whose scope is being typed."""
+        self._changes: Lane[RulesChange, Change] = self.lane(
+            lambda change: change.do(rules), self.changed, in_turn=True, finish=True
         )
         self._last: Lane[None, Commit] = self.lane(
             lambda _none: rules.last_change(), lambda _none, commit: self._ask_undo(commit)
         )
 
-    def wish(self, do: Callable[[Rules], Change], what: str) -> None:
-        """Has the rules changed, after what was wished before."""
-        self._wishes.ask(Wish(do, what))
+    def change_rules(self, do: Callable[[Rules], Change], what: str) -> None:
+        """Queues a change to the rules."""
+        self._changes.ask(RulesChange(do, what))
 
     def _decide(self, do: Callable[[Rules, Rule], Change], what: str) -> None:
-        """Decides on the selected rule, and goes on to the next that waits."""
+        """Decides on the selected rule, and moves to the next pending one."""
         rule = self.selected()
         if rule is not None:
-            after = self.rules.next_waiting()
-            self.wish(lambda rules: do(rules, rule), what)
+            after = self.rules.next_pending()
+            self.change_rules(lambda rules: do(rules, rule), what)
             if after:
                 self.rules.select_key(after)
 
@@ -71,73 +70,74 @@ class DecidingCommands(ElsewhereCommands):
         needs=[A_RULE, NOT_ACCEPTED, WRITABLE],
     )  # fmt: skip
     def accept(self) -> None:
-        """Put the selected rule in force, also one that was turned down, replaced, or rests."""
+        """Put the selected rule in force, even if it was turned down, replaced or resting."""
         self._decide(lambda rules, rule: rules.accept([rule.id]), "accepted")
 
     @command(
-        "A", title="Accept all that you said often", footer="accept often", rank=2,
-        needs=[Need(lambda here: here.acceptable, "all that is in prompts is accepted"), WRITABLE],
+        "A", title="Accept frequent rules", footer="accept often", rank=2,
+        needs=[Need(lambda here: here.acceptable, "all rules in prompts are accepted"), WRITABLE],
     )  # fmt: skip
     def accept_often(self) -> None:
-        """Accept all that you said in so many sessions or more: type how many; how many rules that is stands
-        above.
+        """Accept all rules you stated in at least a given number of sessions. As you type the number, the
+        prompt shows how many rules that is.
         """
-        often = next((least for least in (OFTEN, 2) if self.acceptable(least)), 1)
+        often = next((minimum for minimum in (OFTEN, 2) if self.acceptable(minimum)), 1)
         self.open_line("words", "often", str(often), self.how_many(str(often)))
 
-    def acceptable(self, least: int) -> int:
-        return len(self.table.book.acceptable(least))
+    def acceptable(self, minimum: int) -> int:
+        return len(self.table.book.acceptable(minimum))
 
     def how_many(self, typed: str) -> str:
-        least = number(typed)
-        return f"{plural(self.acceptable(least), 'rule')}" if least else "type a number"
+        minimum = number(typed)
+        return plural(self.acceptable(minimum), "rule") if minimum else "type a number"
 
     def accept_told(self, typed: str) -> None:
-        """Accepts what was said in as many sessions as were typed."""
-        least = number(typed)
-        if not least:
-            self.say("that is no number; nothing is changed")
-        elif not self.acceptable(least):
-            self.say("nothing that waits was said so often")
+        minimum = number(typed)
+        if not minimum:
+            self.say("not a number; nothing was changed")
+        elif not self.acceptable(minimum):
+            self.say("no pending rule was stated that often")
         else:
-            self.wish(lambda rules: rules.accept(told=least), "accepted")
+            self.change_rules(lambda rules: rules.accept(told=minimum), "accepted")
 
     @command(
-        "x", "delete", title="Turn the rule down", footer="turn down", rank=4,
-        needs=[A_RULE, Need(lambda here: here.standing != "turned down", "it is turned down"), WRITABLE],
+        "x", "delete", title="Turn down the rule", footer="turn down", rank=4,
+        needs=[A_RULE, Need(lambda here: here.standing != "turned down", "already turned down"), WRITABLE],
     )  # fmt: skip
     def turn_down(self) -> None:
-        """Take the selected rule out of prompts for good; it stays in the file, and a puts it in force."""
+        """Keep the selected rule out of prompts for good; it stays in the file, and a accepts it again."""
         self._decide(lambda rules, rule: rules.turn_down([rule.id]), "turned down")
 
     @command(
-        "r", title="Let the rule rest",
-        needs=[A_RULE, Need(lambda here: here.standing != "resting", "it rests already"), WRITABLE],
+        "r", title="Rest the rule",
+        needs=[A_RULE, Need(lambda here: here.standing != "resting", "it is already resting"), WRITABLE],
     )  # fmt: skip
     def rest(self) -> None:
-        """Take the selected rule out of prompts until you say it again, or accept it."""
-        self._decide(lambda rules, rule: rules.rest([rule.id]), "rests")
+        """Leave the selected rule out of prompts until you state it again or accept it."""
+        self._decide(lambda rules, rule: rules.rest([rule.id]), "resting")
 
     @command(
-        "p", title="Only in its project, or everywhere", footer="project", rank=20,
+        "p", title="Limit the rule to its project, or lift the limit", footer="project", rank=20,
         needs=[
             A_RULE,
-            Need(lambda here: here.project, "it is not known in which project you said it"),
+            Need(lambda here: here.project, "it is unknown in which project you said it"),
             WRITABLE,
         ],
     )  # fmt: skip
     def narrow_rule(self) -> None:
-        """Have the rule hold only in the project of the selected saying, or of most; once more everywhere."""
+        """Limit the rule to the project of the selected mention, or the most frequent one; press again to
+        apply it everywhere.
+        """
         rule = self.selected()
         if rule is not None:
             project = "" if rule.project else self.project_of(rule)
-            self.wish(
+            self.change_rules(
                 lambda rules: rules.narrow(rule.id, project=project),
-                f"holds in {first_line(project)} only" if project else "holds everywhere",
+                f"limited to {first_line(project)}" if project else "applies everywhere",
             )
 
     def project_of(self, rule: Rule) -> str:
-        """The project in which a rule holds; otherwise of the selected saying, else of most."""
+        """The project a rule is limited to, or that of the selected mention, or the most frequent one."""
         view, told = self.why.view, self.why.told
         if rule.project or view is None or view.rule.id != rule.id:
             return rule.project
@@ -146,81 +146,76 @@ class DecidingCommands(ElsewhereCommands):
         found = Counter(filter(None, (each.told.session.project for each in view.sayings or ())))
         return next((project for project, _ in found.most_common(1)), "")
 
-    @command("P", title="Where alone the rule holds", needs=[A_RULE, WRITABLE])
+    @command("P", title="Set where the rule applies", needs=[A_RULE, WRITABLE])
     def say_where(self) -> None:
-        """Type where alone the selected rule holds: a project, an agent, a tool and files, such as
-        tool=Bash path=tests/,*.tsx; nothing typed means everywhere.
+        """Limit the selected rule to a project, an agent, a tool or files, such as tool=Bash
+        path=tests/,*.tsx; leave it empty to apply the rule everywhere.
         """
         rule = self.selected()
         if rule is not None:
             self._placed = rule.id
-            said = " ".join(f"{place}={value}" for place in PLACES if (value := getattr(rule, place)))
-            self.open_line("words", "where", said, self.placing(said))
+            scope = " ".join(f"{place}={value}" for place in PLACES if (value := getattr(rule, place)))
+            self.open_line("words", "where", scope, self.placing(scope))
 
     def placing(self, typed: str) -> str:
-        """Where a rule would hold, or what is wrong with what is typed so far."""
+        """Where the rule would apply, or what is wrong with the input."""
         try:
             return " ".join(filter(None, _places(typed).values())) or EVERYWHERE
         except ValueError as error:
             return str(error)
 
     def place(self, typed: str) -> None:
-        """Has the rule hold where it was typed."""
         try:
             places = _places(typed)
         except ValueError as error:
-            self.say(f"{error}; nothing is changed", error=True)
+            self.say(f"{error}; nothing was changed", error=True)
         else:
             name, where = self._placed, self.placing(typed)
-            what = f"holds only for {where}" if any(places.values()) else f"holds {EVERYWHERE}"
-            self.wish(lambda rules: rules.narrow(name, **places), what)
+            what = f"limited to {where}" if any(places.values()) else f"applies {EVERYWHERE}"
+            self.change_rules(lambda rules: rules.narrow(name, **places), what)
 
     @command("m", title="Merge the rule with another", footer="merge", rank=21, needs=[A_RULE, WRITABLE])
     def merge(self) -> None:
-        """Mark the rule; m on another makes them one, in the words of that other; m on itself lets it be."""
+        """Mark the rule; m on another rule merges them, keeping that one's words; m again cancels."""
         rule, mark = self.selected(), self.marked
         if rule is None:
             return
         self.marked = "" if mark else rule.id
         if mark and mark != rule.id:
-            self.wish(lambda rules: rules.merge(mark, rule.id), "merged")
+            self.change_rules(lambda rules: rules.merge(mark, rule.id), "merged")
         self.show()
 
     @command("z", title="Undo the last change", footer="undo", rank=10, needs=[WRITABLE])
     def undo(self) -> None:
-        """Take the last change of the rules back, from git; again: the one before it. Asks first."""
+        """Undo the last change to the rules, using git; press again for the one before. Asks first."""
         self._last.ask(None)
 
     def _ask_undo(self, commit: Commit) -> None:
-        gone = "\nWhat is new in it goes, and is not learned again." if "learned" in commit.subject else ""
-        question = f"{first_line(commit.subject)}\nThe rules become what they were before.{gone}"
-        self.ask(
-            "undo the last change",
-            question,
-            "Undo",
-            lambda: self.wish(lambda rules: rules.undo(), "as before"),
-        )
+        new = "\nRules it added are removed and not learned again." if "learned" in commit.subject else ""
+        question = f"{first_line(commit.subject)}\nRestores the rules as they were before this change.{new}"
+        undo = partial(self.change_rules, lambda rules: rules.undo(), "undone")
+        self.ask("undo the last change", question, "Undo", undo)
 
-    def changed(self, wish: Wish, change: Change) -> None:
+    def changed(self, request: RulesChange, change: Change) -> None:
         after = committed(change.commit.revision, change.commit.why)
         rules = change.rules
-        # Of a merge the first is the one that stays.
-        what = named(rules[0]) if rules and (len(rules) == 1 or wish.what == "merged") else ""
-        self.wanted = rules[0].id if what and wish.what in ("in force", "merged") else ""
-        self.say(f"{wish.what}: {what or plural(len(rules), 'rule')} · {after}")
+        # After a merge the first rule is the one that remains.
+        what = named(rules[0]) if rules and (len(rules) == 1 or request.what == "merged") else ""
+        self.wanted = rules[0].id if what and request.what in ("in force", "merged") else ""
+        self.say(f"{request.what}: {what or plural(len(rules), 'rule')} · {after}")
         self.look()
 
 
 def _places(typed: str) -> dict[str, str]:
-    """What each of ``PLACES`` is, empty where it is not named.
+    """The value of each of ``PLACES``; empty if not given.
 
     Raises:
-        ValueError: Something else is named.
+        ValueError: Something else is given.
     """
     found = dict.fromkeys(PLACES, "")
     for word in typed.split():
         name, sign, value = word.partition("=")
         if name not in found or not sign:
-            raise ValueError(f"{word}: give project=…, agent=…, tool=… or path=…")
+            raise ValueError(f"{word}: expected project=…, agent=…, tool=… or path=…")
         found[name] = value
     return found

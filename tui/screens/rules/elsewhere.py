@@ -1,4 +1,4 @@
-"""What the rules screen does with rules beyond the book: agents' own files, their worth, what is watched."""
+"""Commands of the rules screen beyond the rules file: agents' own files, benefit, watching, unused rules."""
 
 from __future__ import annotations
 
@@ -27,101 +27,101 @@ if TYPE_CHECKING:
     from engine.lifecycle.rules.worth import Worth
 
 Write = Callable[["KeptRules"], str]
-"""Writes something, and says what became of it."""
+"""Writes something and returns a message about it."""
 
 
 class ElsewhereCommands(RulesLayout):
-    """The commands for it, each with a page of its own."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         kept = bench.engine.kept_rules
         self._watched = ""
-        """The id of the rule that the pattern typed into the line is for."""
+        """The id of the rule whose pattern is being typed."""
         self._knowns: Lane[None, Elsewhere] = self.lane(
             lambda _none: kept.known_elsewhere(), lambda _none, found: self._show_known(found)
         )
         self._worths: Lane[None, Worth] = self.lane(
             lambda _none: kept.worth(),
-            lambda _none, found: self.page("what rules were worth", worth_page(found), full=True),
+            lambda _none, found: self.page("benefit of rules", worth_page(found), full=True),
         )
         self._exports: Lane[Path, Export] = self.lane(lambda path: kept.export((), path), self._show_export)
         self._watches: Lane[tuple[str, str], Watcher] = self.lane(
-            lambda asked: kept.watch(*asked), self._show_watcher
+            lambda request: kept.watch(*request), self._show_watcher
         )
         self._fadings: Lane[int, Fading] = self.lane(
             lambda days: kept.fading(days), lambda _days, found: self._show_unneeded(found)
         )
         self._writes: Lane[Write, str] = self.lane(
-            lambda write: write(kept), lambda _write, said: self._written(said), in_turn=True, finish=True
+            lambda write: write(kept),
+            lambda _write, message: self._written(message),
+            in_turn=True,
+            finish=True,
         )
 
-    @command("K", title="Show what agents' own files say already", needs=[WRITABLE])
+    @command("K", title="Find rules that agents' files already contain", needs=[WRITABLE])
     def known_elsewhere(self) -> None:
-        """Find the rules that CLAUDE.md, AGENTS.md and their like say already in the folders of your
-        sessions; mark them, and show each with its line there.
+        """Find and mark rules that CLAUDE.md, AGENTS.md and similar files in your sessions' folders already
+        contain, and show each with its line there.
         """
         self._knowns.ask(None)
 
     def _show_known(self, found: Elsewhere) -> None:
         texts = {rule.id: rule.text for rule in self.table.rules}
-        self.page("what agents' own files say", known_page(found, texts), full=True)
+        self.page("rules in agents' files", known_page(found, texts), full=True)
         self.look()
 
-    @command("W", title="Show what rules were worth")
+    @command("W", title="Show the benefit of rules")
     def show_worth(self) -> None:
-        """Show how often you repeated each accepted rule a week, before and since, and what rules cost in
+        """Show how often per week you repeated each accepted rule before and since, and what rules cost in
         prompts.
         """
         self._worths.ask(None)
 
     @command("X", title="Export accepted rules to CLAUDE.md or AGENTS.md", needs=[WRITABLE])
     def export(self) -> None:
-        """Type the name of a file: what it gains is shown first, the accepted rules that it does not say yet,
-        in a section of their own; a there writes it.
+        """Export the accepted rules that a file does not contain yet to a section of it. Shows a preview;
+        press a there to write it.
         """
         self.open_line("words", "export")
 
     def show_export(self, path: str) -> None:
-        """Shows what an export makes of a file."""
         self._exports.ask(Path(path).expanduser().absolute())
 
-    def _show_export(self, path: Path, made: Export) -> None:
+    def _show_export(self, path: Path, export: Export) -> None:
         def write(kept: KeptRules) -> str:
             done = kept.export((), path, apply=True)
             after = committed(done.commit.revision, done.commit.why)
-            return f"written: {plural(len(done.rules), 'rule')} in {home(path)} · {after}"
+            return f"wrote {plural(len(done.rules), 'rule')} to {home(path)} · {after}"
 
-        offer = Offer("writes it", partial(self._writes.ask, write)) if made.diff else None
-        self.page(f"export to {home(path)}", export_page(made), full=True, offer=offer)
+        offer = Offer("writes it", partial(self._writes.ask, write)) if export.diff else None
+        self.page(f"export to {home(path)}", export_page(export), full=True, offer=offer)
 
     @command(
-        "t", title="Have agents watched for what breaks the rule",
+        "t", title="Watch agents for violations",
         needs=[
             A_RULE,
-            Need(lambda here: not here.watched, "it is watched for already"),
+            Need(lambda here: not here.watched, "agents are already watched for it"),
             Need(
                 lambda here: here.seen,
-                "its words do not tell what breaks it; b asks you for a pattern of that",
+                "no violation can be derived from its text; b asks for a pattern",
             ),
             WRITABLE,
         ],
     )  # fmt: skip
     def watch_rule(self) -> None:
-        """Show the topic that watches what agents write and run for what breaks the selected rule; a there
-        turns it on, and the next prompt then has the agent correct it.
+        """Show the topic that would watch what agents write and run for violations of the selected rule;
+        press a there to turn it on. After a violation, the next prompt asks the agent to correct it.
         """
         rule = self.selected()
         if rule is not None:
             self._watches.ask((rule.id, ""))
 
     @command(
-        "b", title="Have agents watched for a pattern of your own",
-        needs=[A_RULE, Need(lambda here: not here.watched, "it is watched for already"), WRITABLE],
+        "b", title="Watch agents for a pattern",
+        needs=[A_RULE, Need(lambda here: not here.watched, "agents are already watched for it"), WRITABLE],
     )  # fmt: skip
     def watch_pattern(self) -> None:
-        """Type a regular expression of what breaks the selected rule: the topic that watches for it is shown
-        first, and a there turns it on.
+        """Type a regular expression that matches violations of the selected rule. Shows the topic that would
+        watch for it; press a there to turn it on.
         """
         rule = self.selected()
         if rule is not None:
@@ -129,49 +129,47 @@ class ElsewhereCommands(RulesLayout):
             self.open_line("words", "pattern", about=named(rule))
 
     def show_pattern(self, pattern: str) -> None:
-        """Shows the topic that would watch for a pattern."""
         self._watches.ask((self._watched, pattern))
 
-    def _show_watcher(self, asked: tuple[str, str], made: Watcher) -> None:
-        name, pattern = asked
-        seen = ", ".join(made.sees) or pattern
+    def _show_watcher(self, request: tuple[str, str], watcher: Watcher) -> None:
+        name, pattern = request
+        seen = ", ".join(watcher.sees) or pattern
 
         def write(kept: KeptRules) -> str:
             done = kept.watch(name, pattern, apply=True)
-            return f"watched for: {seen} · {committed(done.commit.revision, done.commit.why)}"
+            return f"watching for {seen} · {committed(done.commit.revision, done.commit.why)}"
 
         offer = Offer("turns it on", partial(self._writes.ask, write))
-        self.page(f"watch for the rule {name}", watcher_page(made, seen), full=True, offer=offer)
+        self.page(f"watch for rule {name}", watcher_page(watcher, seen), full=True, offer=offer)
 
-    @command("F", title="Show what nobody needed for some time", needs=[WRITABLE])
+    @command("F", title="Show unused rules", needs=[WRITABLE])
     def unneeded(self) -> None:
-        """Type a number of days: the rules in prompts that you did not say and that no message called for in
-        so long are shown, and a there has them rest.
+        """Show rules in prompts that you did not repeat and no message needed for a number of days; press a
+        there to rest them.
         """
         self.open_line("words", "days", str(DAYS))
 
     def show_unneeded(self, typed: str) -> None:
-        """Shows the rules that nobody needed for as many days as were typed."""
         if days := number(typed):
             self._fadings.ask(days)
         else:
-            self.say("that is no number of days")
+            self.say("not a number of days")
 
     def _show_unneeded(self, found: Fading) -> None:
         def write(kept: KeptRules) -> str:
             done = kept.rules.rest([rule.id for rule, _ in found.rules])
             after = committed(done.commit.revision, done.commit.why)
-            return f"at rest: {plural(len(done.rules), 'rule')} · {after}"
+            return f"resting: {plural(len(done.rules), 'rule')} · {after}"
 
-        offer = Offer("has them rest", partial(self._writes.ask, write)) if found.rules else None
-        self.page("what nobody needed", unneeded_page(found), full=True, offer=offer)
+        offer = Offer("rests them", partial(self._writes.ask, write)) if found.rules else None
+        self.page("unused rules", unneeded_page(found), full=True, offer=offer)
 
-    def _written(self, said: str) -> None:
-        self.say(said)
+    def _written(self, message: str) -> None:
+        self.say(message)
         self.known = {}
         self.look()
 
 
 def number(typed: str) -> int:
-    """A number from 1; 0 for anything else."""
+    """A positive number; 0 for any other input."""
     return int(typed) if typed.strip().isdecimal() and len(typed) < 10 else 0

@@ -1,4 +1,4 @@
-"""The rules screen: what a person has told their agents, and why each is a rule."""
+"""The rules screen: a person's standing rules for agents, and the evidence for each."""
 
 from __future__ import annotations
 
@@ -28,37 +28,35 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 BROAD = 150
-"""Columns from which the rule stands beside the rules."""
+"""Minimum columns for the rule next to the list."""
 NAMED = 40
-"""Cells of a rule in a word in passing."""
+"""Cells of a rule shown in a notification."""
 Kept = Literal["all", "waiting", "in force"]
-KEPT: tuple[Kept, ...] = ("all", "waiting", "in force")
-"""What the list may keep to, in the order in which the key goes through them."""
+KEPT: dict[Kept, str] = {"all": "", "waiting": "pending", "in force": "in force"}
+"""What the list can show, in the order the key cycles through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rules as they were read."""
-
     book: Rulebook = field(default_factory=Rulebook)
     rules: tuple[Rule, ...] = ()
-    """Those of the book, in the order of the list."""
+    """The book's rules in the order of the list."""
     problem: str = ""
     loading: bool = False
 
 
 def read_table(rules: Rules) -> Table:
-    """Reads the rules and puts them in order."""
     book = rules.book()
     return Table(book, tuple(most_told(book.rules)))
 
 
 def look_up(engine: Engine, rule: Rule) -> WhyView:
-    """Looks up when a rule was said, what the agent had done each time, and what came of it since."""
+    """Finds each mention of a rule, what the agent had done before, and repetitions since acceptance."""
     told = engine.rules.told(rule)[::-1]
     by = engine.kept_rules.said_by(told[:MOST])
-    said = zip(told[:MOST], by, strict=True)
-    sayings = tuple(Saying(each, engine.rules.before(each), name) for each, name in said)
+    sayings = tuple(
+        Saying(each, engine.rules.before(each), name) for each, name in zip(told[:MOST], by, strict=True)
+    )
     since = engine.kept_rules.since().get(rule.id) if standing(rule) == "told again" else None
     return WhyView(
         rule,
@@ -70,19 +68,16 @@ def look_up(engine: Engine, rule: Rule) -> WhyView:
     )
 
 
-def _heard(rule: Rule) -> tuple[object, ...]:
-    """What decides when a rule was said, and what came of it."""
+def _evidence_key(rule: Rule) -> tuple[object, ...]:
+    """Changes if the result of ``look_up`` may change."""
     return rule.text, rule.told, rule.last, rule.also, rule.accepted
 
 
 def named(rule: Rule) -> str:
-    """A rule in a word in passing."""
     return clip(first_line(rule.text), NAMED)
 
 
 class RulesLayout(ListDetail):
-    """The screen on the person's standing rules."""
-
     AUTO_FOCUS = "#rules"
     CSS_PATH: ClassVar[CSSPathType | None] = "rules.tcss"
     area = "standing"
@@ -96,13 +91,13 @@ class RulesLayout(ListDetail):
         self.kept: Kept = "all"
         self.query_text = ""
         self.marked = ""
-        """The id of the rule that is to be merged."""
+        """The id of the rule marked for merging."""
         self.wanted = ""
-        """The id of the rule to select when the rules were read again; empty for what is selected."""
+        """The id of the rule to select after the next read; empty to keep the selection."""
         self.reading = ""
-        """How far the reading of sessions is."""
+        """Progress of reading sessions."""
         self.known: dict[str, WhyView] = {}
-        """What was looked up of the rule that was selected last, by its id."""
+        """The evidence for the rule selected last, by id."""
         self._reads: Lane[None, Table] = self.lane(
             lambda _none: read_table(rules),
             lambda _none, table: self._take(table),
@@ -124,23 +119,20 @@ class RulesLayout(ListDetail):
     def look(self) -> None:
         self._reads.ask(None)
 
-    # What is on the screen
+    # Display
 
     def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
-        """The rule stands beside the rules where there is room."""
         return {**super().shape(shown), "-broad": self.app.size.width >= BROAD}
 
     def listed(self) -> list[RuleItem]:
-        """The rules that the list keeps to."""
         states = {"waiting": ("said",), "in force": ("in force",)}.get(self.kept)
         kept = [rule for rule in self.table.rules if states is None or rule.state in states]
         return [RuleItem(rule, rule.id == self.marked) for rule in kept]
 
     def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
         table = self.table
-        merging = "m on the rule whose words stay, esc leaves it" if self.marked else ""
-        below = merging or self.reading or ("" if self.kept == "all" else f"only {self.kept}")
+        merging = "m on the rule whose words to keep, esc cancels" if self.marked else ""
+        below = merging or self.reading or ("" if self.kept == "all" else f"only {KEPT[self.kept]}")
         self.rules.show_rules(
             self.listed(), self._note, (table, self.kept, self.query_text),
             head=headline(len(table.book.again), len(table.book.waiting)), below=below,
@@ -149,13 +141,13 @@ class RulesLayout(ListDetail):
         self.show_rule()
 
     def show_rule(self) -> None:
-        """Shows the selected rule, and looks up when it was said."""
+        """Shows the selected rule, and looks up its evidence."""
         rule = self.selected()
         if rule is None:
             self.why.show_view(None)
         else:
             view = self.known.get(rule.id)
-            if view is None or _heard(view.rule) != _heard(rule):
+            if view is None or _evidence_key(view.rule) != _evidence_key(rule):
                 view = self.known[rule.id] = WhyView(rule)
                 self._whys.ask(rule)
             by = next((each.text for each in self.table.rules if each.id == rule.by), "")
@@ -163,24 +155,22 @@ class RulesLayout(ListDetail):
         self.update_footer()
 
     def selected(self) -> Rule | None:
-        """The rule that the keys are about."""
         item = self.rules.selected
         return item.rule if item is not None else None
 
     def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no rows."""
         table = self.table
         if table.loading:
             return [Row(("reading …", roles.faint))]
         if table.problem:
-            return unreadable("The rules", table.problem, width, roles)
+            return unreadable("the rules", table.problem, width, roles)
         if self.query_text:
-            return [Row(("no rule holds these words; esc shows all", roles.muted))]
+            return [Row(("no rule matches; esc shows all", roles.muted))]
         if table.rules:
-            return [Row((f"none is {self.kept}; s shows all", roles.muted))]
+            return [Row((f"no rules {KEPT[self.kept]}; s shows all", roles.muted))]
         return draw_none(width, roles)
 
-    # What comes in
+    # Results
 
     def _take(self, table: Table) -> None:
         self.table = table

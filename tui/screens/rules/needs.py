@@ -1,4 +1,4 @@
-"""When the commands of the rules screen can be used."""
+"""What the rules screen's commands depend on."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from tui.kit.command import Need, Situation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesSituation(Situation):
-    """What the commands of this screen depend on."""
-
     rule: str = ""
-    """The id of the selected rule; empty where none is."""
+    """The id of the selected rule; empty if none."""
     standing: str = ""
     project: str = ""
-    """Where it holds alone, or would."""
+    """The project it is or would be limited to."""
     acceptable: int = 0
-    """How many rules in prompts were not accepted."""
+    """Number of rules in prompts that were not accepted yet."""
     model: bool = False
-    """A model is set that words rules."""
+    """A model for wording rules is configured."""
     reading: bool = False
     """Sessions are being read."""
     seen: bool = False
-    """The words of the selected rule tell what would show that it is broken."""
+    """Violations can be derived from the selected rule's text."""
     watched: bool = False
-    """A topic watches for what breaks the selected rule."""
+    """A topic watches for violations of the selected rule."""
 
 
 A_RULE: Need[RulesSituation] = Need(lambda here: here.rule, "no rule is selected")
 
 NOT_ACCEPTED: Need[RulesSituation] = Need(
-    lambda here: here.standing not in ("accepted", "told again"), "it is accepted already"
+    lambda here: here.standing not in ("accepted", "told again"), "the rule is already accepted"
 )

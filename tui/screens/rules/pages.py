@@ -1,4 +1,4 @@
-"""The pages of the rules screen: rules in agents' files, an export, what rules were worth, a watcher."""
+"""The rules screen's pages: rules in agents' files, export, watcher, unused rules, benefit."""
 
 from __future__ import annotations
 
@@ -25,22 +25,18 @@ _RATE = 15
 
 
 def known_page(found: Elsewhere, texts: Mapping[str, str]) -> Builder:
-    """Which rules agents' own files say, each with the line that does, and which files were read.
-
-    Args:
-        texts: Of the rules, by id.
-    """
+    """Rules that agents' own files contain, and the files read; ``texts`` are the rules' texts by id."""
 
     def build(width: int, roles: Roles) -> list[Row]:
         files, rules = plural(len(found.read), "file"), plural(len(found.found), "rule")
-        rows = [Row((f"{files} read, {rules} known there", roles.strong))]
+        rows = [Row((f"{files} read, {rules} found", roles.strong))]
         for place in found.found:
             text, line = first_line(texts.get(place.id, place.id)), first_line(place.text)
             rows += [Row(), *wrap([(text, roles.normal)], width)]
             rows.append(Row().gap(_INDENT).add(_short(place.path, f":{place.line}", width), roles.faint))
             rows += [Row().gap(_INDENT).extend(row) for row in wrap([(line, roles.muted)], width - _INDENT)]
-        told = "the files" if found.read else "none lies in the folders in which your sessions were held"
-        rows += [Row(), Row((told, roles.muted))]
+        files_head = "files read" if found.read else "no such files in the folders of your sessions"
+        rows += [Row(), Row((files_head, roles.muted))]
         return [*rows, *(Row().gap(_INDENT).add(_short(path, "", width), roles.faint) for path in found.read)]
 
     return build
@@ -50,16 +46,16 @@ def _short(path: str, behind: str, width: int) -> str:
     return clip_start(f"{first_line(home(Path(path)))}{behind}", width - _INDENT)
 
 
-def export_page(made: Export) -> Builder:
-    """What an export makes of a file: the lines that come and go, each behind its sign."""
-    signs, lines = diff_lines(made.diff.split("\n")[2:])
+def export_page(export: Export) -> Builder:
+    """The diff an export makes to a file."""
+    signs, lines = diff_lines(export.diff.split("\n")[2:])
 
     def build(width: int, roles: Roles) -> list[Row]:
-        told = f"{plural(len(made.rules), 'rule')} in its section" if made.diff else "nothing changes in it"
-        rows = [Row((told, roles.strong))]
-        for place in made.known:
-            said = f"line {place.line} says already: {first_line(place.text)}"
-            rows += wrap([(said, roles.muted)], width, indent=_INDENT)
+        head = f"{plural(len(export.rules), 'rule')} in its section" if export.diff else "no changes"
+        rows = [Row((head, roles.strong))]
+        for place in export.known:
+            known = f"already on line {place.line}: {first_line(place.text)}"
+            rows += wrap([(known, roles.muted)], width, indent=_INDENT)
         rows.append(Row())
         for sign, line in zip(signs, lines, strict=True):
             style = {"+": roles.active, "-": roles.error}.get(sign, roles.muted)
@@ -70,19 +66,15 @@ def export_page(made: Export) -> Builder:
     return build
 
 
-def watcher_page(made: Watcher, seen: str) -> Builder:
-    """What is watched for, and the topic that does it.
-
-    Args:
-        seen: What it looks for, in words or as the expression that was typed.
-    """
+def watcher_page(watcher: Watcher, seen: str) -> Builder:
+    """What is watched for (``seen``, in words or as a regular expression), and the topic that does it."""
 
     def build(width: int, roles: Roles) -> list[Row]:
-        does = "When an agent writes or runs it, the next prompt has the agent correct it."
-        sees = [("it sees ", roles.muted), (first_line(seen), roles.strong)]
-        rows = [*wrap(sees, width), *wrap([(does, roles.muted)], width), Row()]
-        rows.append(Row((made.path, roles.accent)))
-        for line in visible_lines(made.text):
+        does = "If an agent writes or runs it, the next prompt asks the agent to correct it."
+        watches = [("watches for ", roles.muted), (first_line(seen), roles.strong)]
+        rows = [*wrap(watches, width), *wrap([(does, roles.muted)], width), Row()]
+        rows.append(Row((watcher.path, roles.accent)))
+        for line in visible_lines(watcher.text):
             text = line.lstrip(" ")
             indent = min(len(line) - len(text), width // 2)
             rows += [Row().gap(indent).extend(row) for row in wrap([(text, roles.normal)], width - indent)]
@@ -92,14 +84,14 @@ def watcher_page(made: Watcher, seen: str) -> Builder:
 
 
 def unneeded_page(found: Fading) -> Builder:
-    """Which rules nobody needed for some time, each with the last day on which somebody did."""
+    """Rules unused for some time, each with the last day it was needed."""
 
     def build(width: int, roles: Roles) -> list[Row]:
-        told = f"{plural(len(found.rules), 'rule')} not needed for {plural(found.days, 'day')}"
-        rows = [Row((told, roles.strong))]
+        head = f"{plural(len(found.rules), 'rule')} unused for {plural(found.days, 'day')}"
+        rows = [Row((head, roles.strong))]
         if not found.prompts:
-            said = "no prompt was recorded in these days, so only what you said counts"
-            rows += wrap([(said, roles.muted)], width)
+            note = "no prompts were recorded in that time, so only your own messages count"
+            rows += wrap([(note, roles.muted)], width)
         rows.append(Row())
         for rule, day in found.rules:
             rows += wrap([(f"{day}  ", roles.muted), (first_line(rule.text), roles.normal)], width, indent=12)
@@ -109,14 +101,14 @@ def unneeded_page(found: Fading) -> Builder:
 
 
 def worth_page(found: Worth) -> Builder:
-    """How often each accepted rule was repeated a week, before and since; what rules cost."""
+    """How often each accepted rule was repeated per week, before and since, and what rules cost."""
 
     def build(width: int, roles: Roles) -> list[Row]:
         if not found.rules:
             return [row for line in worth_words(found) for row in wrap([(line, roles.muted)], width)]
-        rows = wrap([("repetitions a week (in how many weeks with sessions)", roles.muted)], width)
+        rows = wrap([("repetitions per week (in how many weeks with sessions)", roles.muted)], width)
         head = Row().fit("before", _RATE, roles.faint, "right").fit("since", _RATE + 2, roles.faint, "right")
-        rows.append(head.fit("tokens", 8, roles.faint, "right").gap(2).add("in your words", roles.faint))
+        rows.append(head.fit("tokens", 8, roles.faint, "right").gap(2).add("rule", roles.faint))
         for each in found.rules:
             row = Row().fit(_rate(each.before), _RATE, roles.normal, "right")
             row.fit(_rate(each.after), _RATE + 2, roles.normal, "right")
@@ -129,5 +121,5 @@ def worth_page(found: Worth) -> Builder:
 
 
 def _rate(rate: Rate) -> str:
-    """A dash where there are too few weeks to say."""
+    """``0.50 (2 in 4)``; a dash instead of the rate if there are too few weeks."""
     return f"{'–' if rate.a_week is None else f'{rate.a_week:.2f}'} ({rate.told} in {rate.weeks})"

@@ -1,4 +1,4 @@
-"""The rules as a list, the most often said first: a line each."""
+"""The rules as a list, most frequent first."""
 
 from __future__ import annotations
 
@@ -20,42 +20,37 @@ if TYPE_CHECKING:
 
 Standing = Literal["accepted", "told again", "in force", "said", "resting", "turned down", "replaced"]
 SIGNS: dict[Standing, tuple[str, str]] = {
-    "said": ("?", "waits"),
+    "said": ("?", "pending"),
     "in force": ("●", "in force"),
     "accepted": ("✓", "accepted"),
-    "told again": ("!", "told again"),
-    "resting": ("○", "rests"),
+    "told again": ("!", "repeated"),
+    "resting": ("○", "resting"),
     "turned down": ("✗", "turned down"),
     "replaced": ("↷", "replaced"),
 }
-"""What stands before a rule, and the word for it."""
+"""The sign and label of each standing."""
 MARKED = "+"
 EVERYWHERE = "everywhere"
 WIDE = 100
-"""Cells from which a row has room for the year and for the state as a word."""
+"""Minimum width for the year, and for the standing as a word."""
 _WHERE = 14
 
 
 @dataclass(frozen=True, slots=True)
 class RuleItem:
-    """A rule as the list shows it."""
-
     rule: Rule
     marked: bool = False
-    """It is to be merged with another."""
+    """Marked for merging."""
 
 
 def standing(rule: Rule) -> Standing:
-    """How a rule stands: its state, and of one in force whether the person has accepted it, and had to tell
-    it again since.
-    """
+    """A rule's state; if in force, also whether the user accepted it, and had to repeat it since."""
     if rule.state != "in force" or not rule.accepted:
         return rule.state
     return "told again" if rule.last > rule.accepted else "accepted"
 
 
 def style_of(rule: Rule, roles: Roles) -> Style:
-    """The colour of how it stands."""
     if rule.state == "said":
         return roles.gate
     if standing(rule) == "told again":
@@ -64,14 +59,14 @@ def style_of(rule: Rule, roles: Roles) -> Style:
 
 
 def times(rule: Rule) -> str:
-    """In how many sessions it was said: ``13×``; a dash for one that nobody has said yet."""
+    """The number of sessions it was said in: ``13×``; a dash for none."""
     return f"{count(rule.told)}×" if rule.told else "–"
 
 
 def draw_rule(
     item: RuleItem, items: Sequence[RuleItem], width: int, roles: Roles, *, chosen: bool, query: str = ""
 ) -> Row:
-    """A row: sign, how often, when last, where, in a wide one the state as a word, and the words."""
+    """A row: sign, count, last day, scope, the standing as a word if wide, and the text."""
     rule = item.rule
     sign, tone = SIGNS[standing(rule)][0], style_of(rule, roles)
     row = Row((f"{MARKED} ", roles.accent) if item.marked else (f"{sign} ", tone))
@@ -93,16 +88,16 @@ def draw_rule(
 
 
 def draw_none(width: int, roles: Roles) -> list[Row]:
-    """Draws what this is, where no rule is known."""
+    """Explains how to get rules if there are none."""
     return [
-        Row(("no rules are known yet", roles.strong)),
-        Row(("l", roles.accent), (" reads your sessions for what you said about how to work", roles.muted)),
-        Row(("i", roles.accent), (" adds one that you give", roles.muted)),
+        Row(("no rules yet", roles.strong)),
+        Row(("l", roles.accent), (" learns rules from what you told agents in your sessions", roles.muted)),
+        Row(("i", roles.accent), (" adds a rule of your own", roles.muted)),
     ]
 
 
 class RulesPanel(KeyedRows[RuleItem]):
-    """A line for each rule; how many were said more than once stands in the frame."""
+    """One rule per row; the frame says how many were stated more than once."""
 
     name_of = "rules"
     number = "1"
@@ -110,14 +105,14 @@ class RulesPanel(KeyedRows[RuleItem]):
     always_lit = True
     aligned = True
     signs = (
-        (SIGNS["said"][0], "waits for your word; stands last in prompts"),
-        (SIGNS["in force"][0], "in force: you said it as a rule"),
+        (SIGNS["said"][0], "pending your decision; placed last in prompts"),
+        (SIGNS["in force"][0], "in force: you stated it as a rule"),
         (SIGNS["accepted"][0], "in force: you accepted it"),
-        (SIGNS["told again"][0], "you accepted it, and had to say it again since"),
-        (SIGNS["resting"][0], "rests: in no prompt until you say it again, or accept it"),
-        (SIGNS["turned down"][0], "turned down: in no prompt"),
+        (SIGNS["told again"][0], "accepted, but you had to repeat it since"),
+        (SIGNS["resting"][0], "resting: not in prompts until you state it again or accept it"),
+        (SIGNS["turned down"][0], "turned down: not in prompts"),
         (SIGNS["replaced"][0], "replaced by another rule"),
-        (MARKED, "to be merged with the one that you choose"),
+        (MARKED, "marked for merging"),
     )
     head = below = ""
 
@@ -127,41 +122,32 @@ class RulesPanel(KeyedRows[RuleItem]):
     def show_rules(
         self, items: Sequence[RuleItem], note: Note, about: object, *, head: str, below: str
     ) -> None:
-        """Shows another state.
-
-        Args:
-            head: Stands beside the title.
-            below: Stands at the lower edge.
-        """
+        """Shows rules, with ``head`` next to the title and ``below`` at the lower edge."""
         self.head, self.below = head, below
         self.show_items(items, note, about)
         self.summarise()
 
-    def next_waiting(self) -> str:
-        """The id of the rule that is next after the selected one and waits; empty for none."""
+    def next_pending(self) -> str:
+        """The id of the next pending rule after the selected one; empty if there is none."""
         after = (self.item_at(at).rule for at in range(self.cursor + 1, self.row_count))
         return next((rule.id for rule in after if rule.state == "said"), "")
 
     def row(self, item: RuleItem, width: int, chosen: bool) -> Row:
         return draw_rule(item, self.items, width, self.roles, chosen=chosen, query=self.query_text)
 
-    def finds(self, item: RuleItem, query: str) -> bool:
+    def searchable(self, item: RuleItem) -> Sequence[str]:
         rule = item.rule
-        held = (rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last)
-        return any(query.casefold() in text.casefold() for text in held)
+        return rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last
 
     def summarise(self) -> None:
-        """How many were said more than once; below, what the list is narrowed to."""
-        query = f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}" if self.query_text else ""
-        self.set_frame(self.head, " · ".join(filter(None, (self.below, query))))
+        self.set_frame(self.head, " · ".join(filter(None, (self.below, self.filter_label))))
 
     def selected_text(self) -> str:
         return self.selected.rule.text if self.selected is not None else ""
 
 
 def headline(again: int, waiting: int) -> str:
-    """What stands beside the title."""
     if not again:
         return ""
-    waits = f" · {count(waiting)} wait" if waiting else ""
-    return f"you have told your agents {plural(again, 'thing')} more than once{waits}"
+    pending = f" · {count(waiting)} pending" if waiting else ""
+    return f"you told your agents {plural(again, 'thing')} more than once{pending}"

@@ -1,4 +1,4 @@
-"""The rules screen: what can be done there, one method for each command."""
+"""The rules screen's commands, one method each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.kit.editor import file_of
 from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
 from tui.render.figures import count, plural
-from tui.screens.rules.deciding import DecidingCommands, Wish
+from tui.screens.rules.deciding import DecidingCommands, RulesChange
 from tui.screens.rules.layout import KEPT
 from tui.screens.rules.needs import A_RULE, RulesSituation
 from tui.screens.rules.rows import standing
@@ -24,25 +24,23 @@ if TYPE_CHECKING:
 
 
 class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
-    """The rules screen, with its commands."""
-
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         rules = bench.engine.rules
         self._about = ""
-        """The id of the rule that is worded anew in the line; empty for one that is added."""
-        self._worded: Lane[Wish, Change] = self.lane(lambda wish: wish.do(rules), self.changed)
+        """The id of the rule being reworded in the prompt; empty for a new one."""
+        self._worded: Lane[RulesChange, Change] = self.lane(lambda change: change.do(rules), self.changed)
         self._learning: Lane[None, Learning] = self.lane(
             lambda _none: self._learn(bench.engine),
             lambda _none, done: self._learned(done),
             lambda _none, problem: self._learned(None, problem),
         )
 
-    # Moving about
+    # Navigation
 
-    @command("enter", "o", title="Show why over the whole area", footer="why", rank=18, needs=[A_RULE])
+    @command("enter", "o", title="Enlarge the evidence", footer="why", rank=18, needs=[A_RULE])
     def enlarge_why(self) -> None:
-        """Show the selected rule over the whole area; once more shows both panels again."""
+        """Show the selected rule over the whole area; press again to show both panels."""
         if self.zoomed == "why":
             self.enlarge(None)
             self.focus_panel("rules")
@@ -51,7 +49,7 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
             self.focus_panel("why")
 
     def back(self) -> None:
-        """Back out one level: leave the line, let a merge be, show both panels, drop the filter, return."""
+        """Go back one level: leave the prompt, cancel a merge, show both panels, clear the filter, return."""
         if self.in_line:
             if self.prompt.mode == "filter":
                 self.narrow("")
@@ -70,48 +68,48 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
 
     focus_rules = goes_to("rules", "1", "the rules", rank=26)
     focus_why = goes_to(
-        "why", "2", "the selected rule", ": each time that you said it, and what the agent had done", rank=26
+        "why", "2", "the selected rule", ": each time you stated it, and what the agent had done", rank=26
     )
 
-    @command("s", title="Only what waits, only what is in force, or all", footer="waiting/all", rank=15)
+    @command("s", title="Show pending, in force, or all rules", footer="pending/all", rank=15)
     def show_others(self) -> None:
-        """List only what waits for your word; once more only what is in force; once more all."""
-        self.kept = KEPT[(KEPT.index(self.kept) + 1) % len(KEPT)]
+        """List only pending rules; press again for rules in force, and again for all."""
+        kinds = list(KEPT)
+        self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
         self.show()
 
     @command("slash", title="Filter the list", footer="filter", rank=22)
     def filter(self) -> None:
-        """Narrow the list to the rules that hold what is typed, while it is typed."""
+        """Filter the list as you type."""
         self.open_line("words", "filter", self.query_text, "rules")
 
     def narrow(self, query: str) -> None:
-        """Narrows the list while it is typed."""
         self.query_text = query
         self.show()
 
     # Wording
 
-    @command("E", title="Word the rule anew", footer="reword", rank=6, needs=[A_RULE, WRITABLE])
+    @command("E", title="Reword the rule", footer="reword", rank=6, needs=[A_RULE, WRITABLE])
     def reword(self) -> None:
-        """Edit the rule's words in the line; enter puts it in force so."""
+        """Edit the rule's text in the prompt; enter puts it in force."""
         rule = self.selected()
         if rule is not None:
             self._about = rule.id
             self.open_line("words", "wording", rule.text)
 
     @command(
-        "w", title="Have a model word what waits",
+        "w", title="Let a model word pending rules",
         needs=[
-            Need(lambda here: here.model, "no model is set; autopoiesis config set rules.provider …"),
+            Need(lambda here: here.model, "no model is set; run: autopoiesis config set rules.provider …"),
             WRITABLE,
         ],
     )  # fmt: skip
     def word(self) -> None:
-        """Have the model of rules.provider word the rules that you did not decide on; what it calls no rule
-        rests.
+        """Let the model set in rules.provider word the rules you have not decided on; those it does not
+        consider rules are left resting.
         """
-        self.say("the model is asked …")
-        self._worded.ask(Wish(lambda rules: rules.word(), "worded"))
+        self.say("asking the model …")
+        self._worded.ask(RulesChange(lambda rules: rules.word(), "worded"))
 
     @command("i", title="Add a rule", needs=[WRITABLE])
     def add(self) -> None:
@@ -133,7 +131,7 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
         if entered.mode == "filter":
             return
         if not text and entered.mode != "where":
-            self.say("nothing was typed; nothing is changed")
+            self.say("no input; nothing was changed")
             return
         {
             "often": self.accept_told, "where": self.place, "wording": self._reword,
@@ -141,19 +139,18 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
         }[entered.mode](text)  # fmt: skip
 
     def _reword(self, text: str) -> None:
-        """Puts a rule in force in the words that were typed: the one they are about, or a new one."""
         about = self._about
-        self.wish(lambda rules: rules.reword(about, text) if about else rules.add(text), "in force")
+        self.change_rules(lambda rules: rules.reword(about, text) if about else rules.add(text), "in force")
 
     # Learning
 
     @command(
         "l", title="Learn from new sessions", footer="learn", rank=17,
-        needs=[Need(lambda here: not here.reading, "sessions are being read"), WRITABLE],
+        needs=[Need(lambda here: not here.reading, "already reading sessions"), WRITABLE],
     )  # fmt: skip
     def learn(self) -> None:
-        """Read the sessions that were not read yet for what you said about how to work, and mark what agents'
-        own files say already.
+        """Learn rules from what you told agents in new sessions, and mark those that agents' own files
+        already contain.
         """
         self.reading = "reading …"
         self._learning.ask(None)
@@ -178,7 +175,7 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
                 f"{plural(done.sessions, 'session')} read",
                 f"{plural(len(found.new), 'rule')} learned",
                 f"{count(len(found.replaced))} replaced" if found.replaced else "",
-                f"{count(len(found.again))} told again" if found.again else "",
+                f"{count(len(found.again))} repeated" if found.again else "",
             )
             self.say(", ".join(filter(None, parts)))
         self.known = {}
@@ -188,11 +185,11 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
     # The transcript
 
     @command(
-        "e", title="Open the transcript where you said it", footer="transcript", rank=8,
-        needs=[A_RULE, Need(lambda here: here.file, "no transcript of it is here")],
+        "e", title="Open the transcript at this mention", footer="transcript", rank=8,
+        needs=[A_RULE, Need(lambda here: here.file, "its transcript is not on this machine")],
     )  # fmt: skip
     def edit(self) -> None:
-        """Open the transcript of the selected saying, else of the last one, in $VISUAL or $EDITOR."""
+        """Open the transcript of the selected mention, or the latest one, in $VISUAL or $EDITOR."""
         told = self.why.told
         if told is not None:
             self.edit_file(self._file(), told.said.line)
@@ -203,15 +200,10 @@ class RulesScreen(DecidingCommands, panels=("rules", "why"), lines=("words",)):
 
     @command("y", title="Copy the rule", needs=[A_RULE])
     def copy_rule(self) -> None:
-        """Copy the words of the selected rule (OSC 52, also over SSH)."""
+        """Copy the text of the selected rule (OSC 52, works over SSH)."""
         self.copy_text(self.rules.selected_text())
 
-    def rescan(self) -> None:
-        """Look at every file again."""
-        super().rescan()
-        self.look()
-
-    # What the keys depend on
+    # State
 
     @property
     def situation(self) -> RulesSituation:

@@ -1,4 +1,4 @@
-"""What agents were told, as the command line and the workbench show it."""
+"""Injections, as the command line and the workbench show them."""
 
 from __future__ import annotations
 
@@ -23,29 +23,27 @@ if TYPE_CHECKING:
     from engine.agents.week import Use, Week
     from engine.injections.model import InjectedSection
 
-USE = {True: ("●", "of use"), False: ("○", "no sign of use"), None: ("·", "not known yet")}
-OURS = "prompt here"
-"""In place of the agent, for a prompt of our own."""
-_MOMENTS = {"session_start": "session start", "stop": "answered", "pre_compact": "compaction"}
+USE = {True: ("●", "used"), False: ("○", "no sign of use"), None: ("·", "not known yet")}
+OURS = "autopoiesis"
+"""Shown in place of the agent for our own prompts."""
+_EVENTS = {"session_start": "session start", "stop": "answered", "pre_compact": "compaction"}
 _SHOWN = 5
-"""How many topics and runs a summary names."""
+"""Topics and runs listed in a summary."""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What is known of one thing that was told."""
-
+class InjectionView:
     telling: Telling
     pieces: tuple[Piece, ...] | None = None
-    """``None`` while they are read."""
+    """``None`` while loading."""
     beside: tuple[str, ...] = ()
     problem: str = ""
-    """Why they cannot be read."""
+    """Why the sections cannot be read."""
     with_text: bool = False
 
 
 def what_of(telling: Telling) -> str:
-    """What was told in a few words, else why nothing was."""
+    """A summary of what was injected, or why nothing was."""
     if telling.run is None:
         return (
             in_words(f"knowledge:{each.path}" for each in telling.injection.sections)
@@ -58,12 +56,12 @@ def what_of(telling: Telling) -> str:
 
 
 def moment_of(name: str) -> str:
-    """An event of an agent in words."""
-    return _MOMENTS.get(name, name.replace("_", " "))
+    """The name of an agent's event."""
+    return _EVENTS.get(name, name.replace("_", " "))
 
 
-def draw_view(view: View, width: int, roles: Roles) -> list[tuple[Row, int | None]]:
-    """Draws it: rows, each with the place of the section that it stands for; ``None`` for none."""
+def draw_view(view: InjectionView, width: int, roles: Roles) -> list[tuple[Row, int | None]]:
+    """Draws an injection: rows, each with the index of its section or ``None``."""
     telling, at = view.telling, moment(view.telling.at)
     facts = (
         plural(telling.tokens, "token") if telling.tokens else "",
@@ -89,7 +87,7 @@ def draw_view(view: View, width: int, roles: Roles) -> list[tuple[Row, int | Non
     return drawn
 
 
-def _piece(piece: Piece, number: int, width: int, roles: Roles, view: View) -> list[Row]:
+def _piece(piece: Piece, number: int, width: int, roles: Roles, view: InjectionView) -> list[Row]:
     section = piece.section
     facts = [f"{count(section.tokens)} tokens"] if section.tokens else []
     row = Row((f"{number}", roles.faint)).to(3)
@@ -107,50 +105,50 @@ def _piece(piece: Piece, number: int, width: int, roles: Roles, view: View) -> l
     if section.why:
         rows += indented(f"     {first_line(section.why)}", roles.muted, width)
     if view.with_text:
-        for line in (piece.text.strip("\n") or "(its file has this text no more)").split("\n"):
+        for line in (piece.text.strip("\n") or "(the file no longer contains this text)").split("\n"):
             rows += indented(f"     {first_line(line)}", roles.normal if piece.text else roles.faint, width)
     return rows
 
 
 def _use(section: InjectedSection) -> str:
     if section.judged:
-        return "useful, you said" if section.was_useful else "noise, you said"
+        return "rated useful" if section.was_useful else "rated noise"
     return USE[section.was_useful][1]
 
 
 def indented(line: str, style: Style, width: int) -> list[Row]:
-    """A line broken where it must be, each part behind the blanks that it begins with."""
+    """A wrapped line that keeps its indentation."""
     blanks = len(line) - len(line.lstrip(" "))
     return [Row().gap(blanks).extend(row) for row in wrap([(line.lstrip(" "), style)], width - blanks)]
 
 
 def week_lines(week: Week) -> list[str]:
-    """The sums of some days."""
+    """A summary of several days."""
     day, use = week.since[:10], week.sections
     if not week.places and not week.failed:
-        return [f"no agent's hook has run since {day}; `autopoiesis install claude-code` sets them up"]
+        return [f"no hooks have run since {day}; install them with: autopoiesis install claude-code"]
     prompts, told, tokens = (
         sum(getattr(each, name) for each in week.places) for name in ("prompts", "told", "tokens")
     )
     return [
-        f"{plural(prompts, 'prompt')} since {day}, {count(told)} told something: {count(tokens)} tokens",
+        f"{plural(prompts, 'prompt')} since {day}, {count(told)} with injections: {count(tokens)} tokens",
         *_columns(
-            ("  agent", "project", "prompts", "told", "tokens", "starts", "standing"),
+            ("  agent", "project", "prompts", "injected", "tokens", "starts", "standing"),
             *((f"  {first_line(each.agent)}", first_line(each.project) or "–",
                *map(count, (each.prompts, each.told, each.tokens, each.starts, each.standing)))
               for each in week.places),
         ),
         "",
-        f"replies took up something of {count(week.took_up)} of {plural(week.answered, 'prompt')}, "
+        f"replies used something from {count(week.took_up)} of {plural(week.answered, 'prompt')}, "
         f"{count(use.used)} of {plural(use.known, 'section')}",
-        "  seen where they name a file or repeat its words; agents also use what they do not repeat",
+        "  detected if a reply names a file or repeats its words; actual use may be higher",
         "",
-        "added at the end of the conversation, so no cached prefix breaks; paid once as input",
+        "appended to the conversation, so cached prefixes stay valid; paid once as input",
         *_columns(
-            *((f"  {first_line(each.model) or 'model not known'}", f"{count(each.tokens)} tokens",
-               "price not known" if each.usd is None else dollars(each.usd)) for each in week.costs)
+            *((f"  {first_line(each.model) or 'unknown model'}", f"{count(each.tokens)} tokens",
+               "price unknown" if each.usd is None else dollars(each.usd)) for each in week.costs)
         ),
-        *_few("topics told most and used least" if week.topics else "", map(_topic, week.topics)),
+        *_few("topics injected most and used least" if week.topics else "", map(_topic, week.topics)),
         *_few(f"{count(len(week.failed)) if week.failed else 'none'} failed", map(_run, week.failed)),
         *_few(f"{count(len(week.slow)) if week.slow else 'none'} took over a second", map(_run, week.slow)),
     ]  # fmt: skip
@@ -159,7 +157,7 @@ def week_lines(week: Week) -> list[str]:
 def _topic(topic: Use) -> str:
     name = shlex.quote(topic.name)
     return (
-        f"  {first_line(topic.name)}: told {count(topic.told)}×, {count(topic.tokens)} tokens, of use "
+        f"  {first_line(topic.name)}: injected {count(topic.told)}×, {count(topic.tokens)} tokens, used "
         f"{count(topic.used)} of {count(topic.known)}; autopoiesis tune {name}, or topics deactivate {name}"
     )
 
@@ -178,7 +176,7 @@ def _few(head: str, lines: Iterable[str]) -> list[str]:
 
 
 def _columns(*rows: Sequence[str]) -> list[str]:
-    """Two columns of words and others of figures, each as wide as its longest cell."""
+    """Aligned columns: two of text, the others of figures."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [
         [cell.ljust(widths[at]) if at < 2 else cell.rjust(widths[at]) for at, cell in enumerate(row)]

@@ -1,4 +1,4 @@
-"""A page of which some rows stand for something that can be chosen: facts, and below them lines or files."""
+"""A page with selectable parts: facts, and below them lines or files."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from tui.kit.rows import RowList
 from tui.render.draw import Row
 
 FACT = -1
-"""In place of a number: the row stands for nothing that can be chosen."""
+"""Instead of a number: the row is not selectable."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """A row of the page: which one, the number of what it stands for, and what it says."""
+    """A row of the page: its index, the number of the part it belongs to, and its text."""
 
     at: int
     line: int
     text: str
 
 
-class DrawnRows(RowList[PageLine]):
-    """Draws a page as a whole; what can be chosen may take several rows of it."""
+class SelectablePage(RowList[PageLine]):
+    """Draws a page as a whole; a selectable part may take several rows."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -30,19 +30,15 @@ class DrawnRows(RowList[PageLine]):
         self._drawn_at = 0
 
     def draw_page(self, width: int) -> list[tuple[Row, int]]:
-        """The whole page: rows, each with the number of what it stands for, or ``FACT``."""
+        """The page's rows, each with the number of the part it belongs to, or ``FACT``."""
         return []
 
-    def begins_with(self) -> int:
-        """The row that is selected when another page is shown."""
+    def initial_row(self) -> int:
+        """The row to select on a new page."""
         return 0
 
     def redraw(self, *, other: bool = False) -> None:
-        """Draws the page anew.
-
-        Args:
-            other: It is another page, which is shown from its top.
-        """
+        """Redraws the page; ``other`` means it is a new one, shown from its top."""
         width = self.size.width - 1
         self._drawn_at = width
         drawn = self.draw_page(width) if width > 0 else []
@@ -57,14 +53,13 @@ class DrawnRows(RowList[PageLine]):
             self.summarise()
         if other and self.items:
             self.scroll_to(y=0, animate=False, force=True)
-            self.select(self.begins_with(), by_hand=False)
+            self.select(self.initial_row(), by_hand=False)
 
     def _grown(self, items: Sequence[PageLine]) -> bool:
-        """Rows are drawn anew together."""
-        return False
+        return False  # a page is always redrawn as a whole
 
     def _index_of(self, item: PageLine | None) -> int:
-        """The same thing; where it was on none, the same row."""
+        """The row of the same part, or else the same row."""
         size = self.row_count
         if item is None or not size:
             return 0 if size else -1
@@ -75,24 +70,21 @@ class DrawnRows(RowList[PageLine]):
         return min(max(self.cursor, 0), size - 1)
 
     def on_resize(self) -> None:
-        """Another width breaks lines elsewhere."""
         if self.size.width - 1 != self._drawn_at:
             self.redraw()
         super().on_resize()
 
     def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
         super().notify_style_update()
         if self.is_mounted:
             self.redraw()
 
     def row(self, item: PageLine, width: int, chosen: bool) -> Row:
-        """A row as it was drawn for the whole page."""
         return Row().extend(self._rows[item.at]) if item.at < len(self._rows) else Row()
 
     @property
     def line(self) -> int:
-        """The number of what is selected; ``FACT`` for none."""
+        """The number of the selected part; ``FACT`` if none."""
         return self.selected.line if self.selected is not None else FACT
 
     def selected_text(self) -> str:

@@ -1,4 +1,4 @@
-"""Accepting and rejecting items, one after the other, and what is said of it."""
+"""Accepting and rejecting items in the background, and the notifications about it."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 Verb = Literal["accept", "reject"]
 NAMED = 40
-"""Characters of an item in a word in passing."""
+"""Characters of an item shown in a notification."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
-    """Items and what is to become of them; several are told of in one sentence."""
+class Decision:
+    """Items to accept or reject."""
 
     items: tuple[Waiting, ...]
     verb: Verb
     text: str = ""
-    """What is accepted in place of the one item's own text."""
+    """The edited text to accept instead of the single item's own."""
     sure: bool = False
-    """The person was shown why it is dangerous, and said yes."""
+    """The user confirmed a risky item."""
 
-    def settle(
+    def apply(
         self,
         review: Reviewing,
         ended: Callable[[str, bool], None],
         tell: Callable[..., None],
     ) -> None:
-        """Does one after the other; one that is refused holds up none behind it.
+        """Processes the items in order; a failed one does not stop the others.
 
         Args:
-            ended: Called with the id of each, and whether it was settled.
-            tell: Says in passing what became of them, with ``error`` where it failed.
+            ended: Called with each item's id and whether it succeeded.
+            tell: Shows a notification.
         """
         done: list[Reviewed] = []
         for item in self.items:
@@ -55,9 +55,9 @@ class Settling:
             else:
                 ended(item.id, True)
         if len(done) == 1:
-            tell(_told(done[0], self.verb))
+            tell(_summary(done[0], self.verb))
         elif done:
-            tell(_told_several(done))
+            tell(_summary_of_all(done))
 
     def _one(self, review: Reviewing, item: Waiting) -> Reviewed:
         if self.verb == "reject":
@@ -65,23 +65,22 @@ class Settling:
         return review.accept(item.id, self.text, sure=self.sure)
 
 
-def _told(done: Reviewed, verb: Verb) -> str:
-    """What became of one: where it stands now, and its commit."""
+def _summary(done: Reviewed, verb: Verb) -> str:
     after = committed(done.commit, done.uncommitted)
     if verb == "reject":
         return f"rejected: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
     if done.settled:
-        return f"accepted already: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
+        return f"already accepted: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
     place = f"{done.path}:{done.number}" if done.number else done.path or ", ".join(done.paths)
-    return f"stood there already: {place} · {after}" if done.known else f"accepted: {place} · {after}"
+    return f"{'already there' if done.known else 'accepted'}: {place} · {after}"
 
 
-def _told_several(done: list[Reviewed]) -> str:
-    """What became of several: how many lines in which file, and the last commit."""
+def _summary_of_all(done: list[Reviewed]) -> str:
+    """The number of lines by file, and the last commit."""
     paths = Counter(path for each in done for path in (each.path, *each.paths) if path)
     counts = [f"{path} {number}" for path, number in paths.items()]
     known = sum(each.known for each in done)
-    stood = f"{known:,} stood there already" if known else ""
+    already = f"{known:,} already there" if known else ""
     last = committed(done[-1].commit, done[-1].uncommitted)
-    parts = (f"accepted {plural(len(done), 'item')}", *counts, stood, last)
+    parts = (f"accepted {plural(len(done), 'item')}", *counts, already, last)
     return " · ".join(part for part in parts if part)
