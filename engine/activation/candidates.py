@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.policy import Step, decide
-from engine.activation.proof import Alone
+from engine.activation.proof import SimilarityAlone
 from engine.activation.similarity import Hits, deciding_value
 from engine.activation.trace import Direction, Score, TriggerHit
 
@@ -63,7 +63,7 @@ def candidates_of(
     settings: WatcherSettings,
     *,
     deciding: str,
-    alone: Mapping[str, Alone],
+    alone: Mapping[str, SimilarityAlone],
 ) -> tuple[Considered, ...]:
     """Every topic with its next step, in order.
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.activation import explain, gate_limit
 from engine.activation.candidates import Considered, candidates_of, counted_hits, telling
-from engine.activation.case import Circumstances
+from engine.activation.case import PolicyContext
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate
 from engine.activation.gate_question import GateQuestion, profile_of
 from engine.activation.policy import Step, alone_of, far_step
-from engine.activation.proof import NO_PROOF, Alone, Proof
-from engine.activation.rows import funnel_of, rows_of, standing
+from engine.activation.proof import NO_PROOF, Proof, SimilarityAlone
+from engine.activation.rows import effective_corrections, funnel_of, rows_of
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
 from engine.activation.similarity import Hits, Scorer, readable, scored_part
 from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
@@ -60,7 +60,7 @@ class Matcher(Protocol):
 class _Unmatched:
     """What becomes of topics without a hit, by name."""
 
-    alone: Mapping[str, Alone]
+    alone: Mapping[str, SimilarityAlone]
     far: Mapping[str, tuple[float, Step]]  # what becomes of it, and the score below which that holds
 
 
@@ -154,20 +154,20 @@ class WatcherPipeline:
             outcomes = self.gate.ask_and_wait(questions) if ask else self.gate.known(questions)
         answers = {c.topic.name: of for c, of in zip(uncertain, outcomes, strict=True) if of is not None}
         gate_ms = _ms_since(started) if answers else 0.0
-        around = Circumstances(
+        context = PolicyContext(
             message.direction,
             self._watchers,
             self._gate_settings.on_failure,
             self._gate_settings.max_calls_per_message,
             unmatched.alone,
         )
-        rows = rows_of(candidates, answers, explained, around)
+        rows = rows_of(candidates, answers, explained, context)
         funnel = funnel_of(candidates, rows, message.direction, asked=len(answers))
         trace = Trace(
             message=message,
             rows=rows,
             funnel=funnel,
-            corrections=standing(corrections, rows),
+            corrections=effective_corrections(corrections, rows),
             tier1_ms=tier1_ms,
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation import counterfactual, explain, gate_limit
-from engine.activation.case import Case, Circumstances
+from engine.activation.case import Case, PolicyContext
 from engine.activation.similarity import Explanation
 from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Verdict
 
@@ -26,7 +26,7 @@ def rows_of(
     candidates: Sequence[Considered],
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
-    around: Circumstances,
+    context: PolicyContext,
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then by score and name.
 
@@ -40,7 +40,7 @@ def rows_of(
             candidate,
             outcome_of.get(candidate.topic.name),
             explained.get(candidate.topic.name, _UNEXPLAINED),
-            around,
+            context,
         )
         for candidate in shown(candidates)
     ]
@@ -70,15 +70,15 @@ def row_of(
     candidate: Considered,
     gate: GateOutcome | None,
     explanation: Explanation,
-    around: Circumstances,
+    context: PolicyContext,
 ) -> TopicTrace:
     """The row of one topic; one that the gate should have been asked about and was not says so."""
     topic, step = candidate.topic, candidate.step
     if step.kind == "ask" and gate is None:
         step = gate_limit.unasked(step, candidate.score)
-    verdict = verdict_of(step, gate, around.on_failure)
+    verdict = verdict_of(step, gate, context.on_failure)
     case = Case(
-        topic, candidate.hits, candidate.score, step, gate, verdict, around, explanation.contributions
+        topic, candidate.hits, candidate.score, step, gate, verdict, context, explanation.contributions
     )
     return TopicTrace(
         topic=topic.name,
@@ -139,7 +139,9 @@ def funnel_of(
     )
 
 
-def standing(corrections: Sequence[Correction], rows: Sequence[TopicTrace]) -> tuple[Correction, ...]:
+def effective_corrections(
+    corrections: Sequence[Correction], rows: Sequence[TopicTrace]
+) -> tuple[Correction, ...]:
     """The hints that are given: not those of topics that a person keeps off, or that the gate found not to
     apply.
 

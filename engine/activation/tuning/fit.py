@@ -174,10 +174,10 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
 
 def _settling(table: DecisionTable, topic: str, samples: Samples) -> str:
     """What settles labelled decisions that thresholds do not."""
-    standing = table.alone(table.topic(topic)).standing
-    if standing is None or samples.moved[~samples.matched].all():
+    status = table.alone(table.topic(topic)).status
+    if status is None or samples.moved[~samples.matched].all():
         return "a trigger settles the others"
-    return f"without a trigger hit the score decides nothing before your labels prove it ({standing})"
+    return f"without a trigger hit the score decides nothing before your labels prove it ({status})"
 
 
 def _hold_out(

@@ -140,12 +140,12 @@ def alone_text(table: DecisionTable, topic: str, thresholds: Thresholds | None =
         KeyError: The table does not know the topic.
     """
     alone = table.alone(table.with_thresholds(topic, thresholds))
-    if alone.standing is None:
+    if alone.status is None:
         return ""
     if alone.activates:
-        return f"without a trigger hit: active by its score, which your labels have proven ({alone.standing})"
+        return f"without a trigger hit: active by its score, which your labels have proven ({alone.status})"
     does = "only a yes of the gate activates it" if alone.asks else "never active"
-    return f"without a trigger hit: {does} until your labels prove its score ({alone.standing})"
+    return f"without a trigger hit: {does} until your labels prove its score ({alone.status})"
 
 
 def overview(

@@ -13,7 +13,7 @@ import numpy as np
 from engine.activation import policy
 from engine.activation.decision import LABELLERS, Decision
 from engine.activation.policy import Thresholds
-from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
+from engine.activation.proof import NO_EFFECT, NO_PROOF, Proof, SimilarityAlone
 from engine.activation.signals import CALIBRATED
 from engine.activation.tuning.own import own_thresholds, today
 from engine.activation.tuning.sums import Reliability, Sums, expected_yes
@@ -201,10 +201,10 @@ class DecisionTable:
         known = self._topics[name]
         return known if thresholds is None else own_thresholds(known, self._settings, thresholds).on(known)
 
-    def alone(self, topic: Topic) -> Alone:
+    def alone(self, topic: Topic) -> SimilarityAlone:
         """What a score may do for a topic where no trigger fired."""
         if self._settings.nominate == "pattern":
-            return NOTHING
+            return NO_EFFECT
         proof = self._proofs.get(topic.name, NO_PROOF)
         return policy.alone_of(topic, self._settings, proof, provider=self._provider, is_input=True)
 
