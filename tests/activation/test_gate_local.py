@@ -255,7 +255,7 @@ def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
     gate = LocalGate(model)
     doubtful = gate.decide(calibrated(0.6, share=0.5))
     assert doubtful.answer == "no" and doubtful.model == "fitted to 400 labels"
-    assert "no match, probability .60 before it, .50 of its words in the topic" in doubtful.reason
+    assert "no match, tier-2 probability .60, .50 of the words in the topic" in doubtful.reason
     assert gate.decide(calibrated(0.9, share=0.5)).answer == "yes"
 
 

@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.activation.candidates import EXPLAINED_ROWS, Considered, candidates_of, counted_hits, telling
+from engine.activation.candidates import (
+    EXPLAINED_ROWS,
+    Candidate,
+    candidates_of,
+    counted_hits,
+    worth_explaining,
+)
 from engine.activation.case import PolicyContext
 from engine.activation.policy import Step, StepKind, far_step
 from engine.activation.proof import UNRESTRICTED
@@ -42,9 +48,9 @@ EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
 
 def candidate(
     name: str = "t", score: float = 0.0, kind: StepKind = "drop", hits: tuple[TriggerHit, ...] = ()
-) -> Considered:
+) -> Candidate:
     step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
-    return Considered(topic(name), hits, (Score("tfidf", score),), score, step)
+    return Candidate(topic(name), hits, (Score("tfidf", score),), score, step)
 
 
 @each_case(
@@ -98,7 +104,7 @@ def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
 def test_what_was_reached_and_what_is_near_is_explained() -> None:
     near = [candidate(f"near{number:02}", 0.01 * (number + 1)) for number in range(EXPLAINED_ROWS + 5)]
     others = [candidate("far"), candidate("hit", hits=(HIT,)), candidate("off", kind="off")]
-    names = telling([*near, *others])
+    names = worth_explaining([*near, *others])
     assert set(names) == {"hit", "off", *(f"near{number:02}" for number in range(5, EXPLAINED_ROWS + 5))}
 
 
