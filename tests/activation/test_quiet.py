@@ -210,8 +210,8 @@ def test_a_replay_says_what_a_score_may_do() -> None:
     assert alone_text(table("local", FEW), "t") == (
         "without a trigger hit: never active until your labels prove its score (3 of 8 labels)"
     )
-    assert "only a yes of the gate activates it until" in alone_text(table("openai", FEW), "t")
-    assert "proven (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
+    assert "only a yes from the gate activates it until" in alone_text(table("openai", FEW), "t")
+    assert "proven by your labels (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
     assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Thresholds(0.2, 0.9))
     assert alone_text(table("local", FEW, similarity_alone="always"), "t") == ""
     assert alone_text(table("local", FEW, nominate="pattern"), "t") == ""
@@ -219,4 +219,4 @@ def test_a_replay_says_what_a_score_may_do() -> None:
 
 def test_what_thresholds_do_not_decide_is_told_when_fitting() -> None:
     refused = propose(table("local"), "t").refused
-    assert "before your labels prove it (0 of 8 labels)" in refused
+    assert "until your labels prove it (0 of 8 labels)" in refused
