@@ -1,4 +1,4 @@
-"""The ``triggers`` of a topic's header as values (spec 4.4). One wrong trigger never spoils the others."""
+"""Reads the ``triggers`` of a topic's header (spec 4.4); an invalid trigger does not affect the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.topics.fields import Fields, aliases, near, shown, word_set
 from engine.topics.model import Scope, Trigger, TriggerType
 
 SETTINGS = ("similarity_threshold", "activation")
-"""Settings of the topic that the specification's example places among the triggers."""
+"""Topic settings that the specification's example has among the triggers."""
 
 _TYPES = get_args(TriggerType)
 _SCOPES = get_args(Scope)
@@ -51,11 +51,10 @@ _LANGUAGE_NAMES = {name: code for code, name in (pair.split(":") for pair in _NA
 
 @dataclass(frozen=True, slots=True)
 class TriggerList:
-    """What stands under ``triggers``."""
+    """The contents of ``triggers``."""
 
-    triggers: tuple[Trigger, ...] = ()  # those that work
-    settings: Mapping | None = None
-    """Topic settings that stand among them, as fields; ``None`` when there are none."""
+    triggers: tuple[Trigger, ...] = ()  # the valid ones
+    settings: Mapping | None = None  # topic settings among them, if any
 
 
 def read_triggers(value: object, line: int, path: str, problems: list[Problem]) -> TriggerList:
@@ -71,7 +70,7 @@ def read_triggers(value: object, line: int, path: str, problems: list[Problem]) 
         value = single
     if not isinstance(value, Sequence):
         what = f"triggers must be a list, not {shown(value)}"
-        problems.append(Problem(path, line, what, "write each trigger as '- type: …' on a line of its own"))
+        problems.append(Problem(path, line, what, "write each trigger as '- type: …' on its own line"))
         return TriggerList()
     triggers: list[Trigger] = []
     settings = Mapping(line=value.line)
@@ -94,7 +93,7 @@ def read_triggers(value: object, line: int, path: str, problems: list[Problem]) 
 def _read(fields: Fields, line: int) -> Trigger | None:
     kind = fields.mapping.get("type", "")
     if kind == "":
-        guess = next((name for key, name in _TELLING.items() if key in fields.mapping), "")
+        guess = next((name for key, name in _TYPE_BY_KEY.items() if key in fields.mapping), "")
         hint = f"add type: {guess}" if guess else f"add a type: {', '.join(_TYPES)}"
         fields.say(line, "this trigger has no type", hint)
         return None
@@ -111,12 +110,12 @@ def _read(fields: Fields, line: int) -> Trigger | None:
     if hint and scope == "input":
         fields.say(
             fields.line("correction_hint"),
-            "correction_hint is told about what the agent writes, but this trigger watches input only",
+            "correction_hint applies to the agent's output, but this trigger only watches input",
             "add scope: output",
             "warning",
         )
-    made = _of_words(fields, line, word) if reader is None else reader(fields, line)
-    return None if made is None else replace(made, scope=scope, correction_hint=hint, line=line)
+    trigger = _of_words(fields, line, word) if reader is None else reader(fields, line)
+    return None if trigger is None else replace(trigger, scope=scope, correction_hint=hint, line=line)
 
 
 def _missing(fields: Fields, line: int, what: str, example: str) -> None:
@@ -140,7 +139,7 @@ def _pattern(fields: Fields, line: int) -> Trigger | None:
     if "\b" in match:
         fields.say(
             fields.line("match"),
-            r"match is in double quotes, where \b is a backspace character; it is read as the word boundary",
+            r"match is in double quotes, where \b is a backspace character; it is read as a word boundary",
             f"put it in single quotes: '{match.replace(chr(8), chr(92) + 'b')}'",
             "warning",
         )
@@ -166,9 +165,7 @@ def _language(fields: Fields, line: int) -> Trigger | None:
         plain, _, region = word.lower().replace("_", "-").partition("-")
         if plain in _LANGUAGE_CODES:
             if region:
-                fields.say(
-                    at, f"regions are not told apart, {word} counts as {plain}", f"write {plain}", "warning"
-                )
+                fields.say(at, f"regions are ignored, {word} counts as {plain}", f"write {plain}", "warning")
             codes.append(plain)
             continue
         guess = _LANGUAGE_NAMES.get(word.lower()) or _LANGUAGE_NAMES.get(near(word, _LANGUAGE_NAMES), "")
@@ -204,13 +201,13 @@ def _of_words(fields: Fields, line: int, kind: str) -> Trigger | None:
     if not words and kind in _EXAMPLES:
         _missing(fields, line, keys[0], _EXAMPLES[kind])
         return None
-    # Without any words a trigger is not narrowed, but wrong ones must not widen it.
+    # No words means no restriction, but invalid ones must not have that effect.
     is_wrong = not words and any(fields.mapping.get(key, "") != "" for key in keys)
     return None if is_wrong and kind != "sentiment" else Trigger(cast(TriggerType, kind), words=words)
 
 
 def _words(fields: Fields, *keys: str) -> tuple[str, ...]:
-    """The words of a list. Written as one text, they are separated by commas."""
+    """The words of a list, or of a string separated by commas."""
     words: list[str] = []
     for key in keys:
         found = [text for text, _ in fields.texts(key)]
@@ -220,7 +217,7 @@ def _words(fields: Fields, *keys: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-# What reads the keys of each kind of trigger; ``None`` for those that name words under any of them.
+# The reader and the keys of each type of trigger; ``None`` if the keys just hold words.
 _READERS: dict[TriggerType, tuple[Callable[[Fields, int], Trigger | None] | None, tuple[str, ...]]] = {
     "pattern": (_pattern, ("match",)),
     "keywords": (None, ("words", "keywords", "match")),
@@ -234,7 +231,7 @@ _READERS: dict[TriggerType, tuple[Callable[[Fields, int], Trigger | None] | None
     "cron": (_cron, ("schedule",)),
 }
 _EXAMPLES = {"keywords": "words: [deploy, roll back]", "mention": "names: [David, '@silas']"}
-_TELLING = {
+_TYPE_BY_KEY = {
     "match": "pattern",
     "words": "keywords",
     "keywords": "keywords",

@@ -202,7 +202,7 @@ def test_one_wrong_id_labels_nothing(apo: Command, sample: Path) -> None:
     apo("-C", sample, "trace", "Can you review the PR that just came in?", "--log")
     known = apo("-C", sample, "decisions", "list", "--json").json[0]["id"]
     ran = apo("-C", sample, "decisions", "label", known, "ffffffffff", "--noise")
-    assert ran.code == 1 and "there is no decision ffffffffff" in ran.err
+    assert ran.code == 1 and "no decision matches ffffffffff" in ran.err
     assert all(found["useful"] is None for found in apo("-C", sample, "decisions", "list", "--json").json)
 
 

@@ -240,7 +240,7 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
         14: 'lines of a.md: \'9-7\' ends before it begins; write lines: "10-40" or "3-9, 20-31"',
         15: 'lines of a.md: \'all\' is not a range of lines; write lines: "10-40" or "3-9, 20-31"',
         16: "an item of files has no path; write path: knowledge/…",
-        17: "nte has no meaning here; did you mean note?",
+        17: "unknown key nte; did you mean note?",
         18: "lists a.md:10, 12 again, as on line 17; remove one of them",
         19: "an item of files is a list; write - path: knowledge/…",
     }.items():
@@ -265,12 +265,12 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
         ("---\ntype: topic\nfiles: [a.md]\n---\n", "type is 'topic'; write type: preset"),
         ("---\nfiles: [a.md]\n---\n", "the header has no 'type'; write type: preset"),
         ("---\ntype: preset\nfiles: a.md\n---\n", "files must be a list, not 'a.md'"),
-        ("---\ntype: preset\nfile: [a.md]\n---\n", "file has no meaning here; did you mean files?"),
-        ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: [1-2]}\n---\n", "lines must be one text"),
+        ("---\ntype: preset\nfile: [a.md]\n---\n", "unknown key file; did you mean files?"),
+        ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: [1-2]}\n---\n", "lines must be a string"),
         ("---\ntype: preset\nfiles:\n  - {path: a.md, note: '" + "x" * 500 + "'}\n---\n", "500 characters"),
         ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: '1-9, 5-7'}\n---\n", "1-9 and 5-7 overlap"),
         ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: '0-2'}\n---\n", "begins before line 1"),
-        ("---\ntype: preset\nfiles:\n  - {path: a.md, path2: b}\n---\n", "path2 has no meaning here"),
+        ("---\ntype: preset\nfiles:\n  - {path: a.md, path2: b}\n---\n", "unknown key path2"),
     ],
 )
 def test_a_wrong_header_is_named_with_line_and_cure(space: Space, text: str, words: str) -> None:
