@@ -21,13 +21,13 @@ _HINT_CHARACTERS = 400
 
 
 def ordered(topics: Iterable[Topic]) -> tuple[Topic, ...]:
-    """Topics in the order in which they get room: priority, then name; each once."""
+    """Distinct topics in the order of budgeting: by priority, then name."""
     unique = {topic.name: topic for topic in topics}
     return tuple(sorted(unique.values(), key=lambda topic: (-PRIORITY_ORDER[topic.priority], topic.name)))
 
 
 def steering(corrections: Iterable[Correction]) -> list[Candidate]:
-    """What output watchers want corrected, newest last, as one section below the topics."""
+    """The hints of output watchers, newest last, as one section after the topics."""
     lines: dict[str, None] = {}
     for correction in corrections:
         hint = one_line(correction.hint or f"see the playbook {correction.topic}", _HINT_CHARACTERS)
@@ -44,7 +44,7 @@ def steering(corrections: Iterable[Correction]) -> list[Candidate]:
             priority=2,
             slot="topics",
             text=text,
-            why=f"output watchers fired: {len(kept)} to correct",
+            why="hint of an output watcher" if len(kept) == 1 else f"{len(kept)} hints of output watchers",
             order=(1 << 20,),
         )
     ]
@@ -53,11 +53,11 @@ def steering(corrections: Iterable[Correction]) -> list[Candidate]:
 class Playbooks:
     """The active topics of one compile with their subscriptions.
 
-    All instructions get room before any subscription does: a playbook is worth more than another's appendix.
+    All instructions get room before any subscription: a playbook is worth more than another's appendix.
 
     Args:
-        trace: Explains the activation; ``None`` when there was no trace.
-        main_session: Whether MEMORY.md may be subscribed.
+        trace: Explains the activation, if there was one.
+        main_session: Whether MEMORY.md may be included.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Playbooks:
         self._instructions = [_instructions(topic, number, trace) for number, topic in enumerate(topics)]
 
     def demand(self, placement: Placement, caps: Sequence[Cap]) -> int:
-        """Tokens that everything here would take, as far as the caps allow."""
+        """Tokens that all topics and subscriptions would use, within the caps."""
         tokens = 0
         size = 0
         seen = set(placement.included)
@@ -90,7 +90,7 @@ class Playbooks:
         return within(caps, tokens, size)
 
     def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
-        """Give instructions and subscriptions room, in order; gives the tokens taken."""
+        """Places instructions and subscriptions in order; returns the tokens used."""
         spent = 0
         charged: list[tuple[Cap, ...]] = []
         for topic, candidate in zip(self._topics, self._instructions, strict=True):
@@ -108,7 +108,7 @@ class Playbooks:
     def _subscribed(
         self, placement: Placement, topic: Topic, path: str, order: tuple[int, ...]
     ) -> list[Candidate]:
-        """A subscribed file: as a whole, or what of it the presets do not show; nothing when it is known."""
+        """A subscribed file, or the parts of it that are not in the prompt yet."""
         present = placement.included.get(path)
         loaded, why_not = self._reader.usable(path, main_session=self._main_session)
         rest: list[Candidate] = []
@@ -121,7 +121,7 @@ class Playbooks:
             why_not = f"already in the prompt as {present[0][0]}"
         elif why_not == NO_SUCH_FILE:
             self._reader.problems.append(
-                f"{topic.path}: subscribes to {shown(path)}, which does not exist; correct the path"
+                f"{topic.path}: subscribes to {shown(path)}, which does not exist; fix the path"
             )
         if loaded is not None and not why_not:
             return [_subscription(topic, path, loaded, order)]
@@ -164,7 +164,7 @@ def _rest(
     present: Iterable[tuple[str, int, int]],
     order: tuple[int, ...],
 ) -> Iterator[Candidate]:
-    """The parts of a file beside the lines that are in the prompt already."""
+    """The parts of a file that are not in the prompt yet."""
     lines = loaded.text.split("\n")
     whole = loaded.first_line, loaded.first_line + len(lines) - 1
     for span in uncovered(whole, [(first, last) for _, first, last in present]):
