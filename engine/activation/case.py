@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.activation.numbers import limit, signed, written
+from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import Step, decide, thresholds_of
 from engine.activation.proof import NO_EFFECT, UNRESTRICTED, SimilarityAlone
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
@@ -121,7 +121,7 @@ class Case:
         telling = [each for each in self.contributions if abs(each.weight) >= _TELLING]
         if self.verdict == "active":
             telling = [each for each in telling if each.weight > 0]
-        return ", ".join(f"{each.signal} {signed(each.weight)}" for each in telling[:_SHOWN_SIGNALS])
+        return ", ".join(f"{each.signal} {format_weight(each.weight)}" for each in telling[:_SHOWN_SIGNALS])
 
 
 def matches(hits: Sequence[TriggerHit]) -> str:
@@ -139,9 +139,9 @@ def matches(hits: Sequence[TriggerHit]) -> str:
 
 def reaches(score: float, mark: float) -> str:
     """``score .31 ≥ .30``."""
-    return f"score {written(score, mark)} ≥ {limit(mark)}"
+    return f"score {format_score(score, mark)} ≥ {format_threshold(mark)}"
 
 
 def below(score: float, mark: float) -> str:
     """``score .29 < .30``."""
-    return f"score {written(score, mark)} < {limit(mark)}"
+    return f"score {format_score(score, mark)} < {format_threshold(mark)}"

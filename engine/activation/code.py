@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from engine.activation.scan import Scan, compiled
 from engine.topics.fields import aliases, word_set
 
-_MOST_LINES = 600
+_MAX_LINES = 600
 # Code in the first language often fits the second as well.
 _WIDER = {"typescript": "javascript", "cpp": "c"}
 
@@ -146,7 +146,7 @@ def _unfenced(text: str, start: int, end: int) -> list[CodeBlock]:
 
 def _runs(text: str, start: int, end: int) -> list[_Run]:
     """Runs of lines that look like code, each with at most one line between that does not."""
-    lines = text[start:end].split("\n")[:_MOST_LINES]
+    lines = text[start:end].split("\n")[:_MAX_LINES]
     bare = [_bare(line) for line in lines]
     if not any(bare):
         return []

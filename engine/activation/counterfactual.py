@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from engine.activation import gate_limit
 from engine.activation.case import Case, reaches
-from engine.activation.numbers import limit, written
+from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import UNPROVEN, Step, decide, thresholds_of
 from engine.activation.trace import GateOutcome
 
@@ -54,7 +54,7 @@ def _active(case: Case) -> str:
     if step.rule not in ("event", "auto") and step.activate_at:
         asked = step.gate_at is not None and step.gate_at < step.activate_at
         result = "the gate would be asked" if asked else "it would be dropped"
-        threshold = f"below {limit(step.activate_at)} {result}"
+        threshold = f"below {format_threshold(step.activate_at)} {result}"
         return _joined(threshold, _without_match(case) if case.calibrated and case.hits else "")
     if case.hits:
         return _without_match(case)
@@ -74,7 +74,9 @@ def _asked(case: Case, gate: GateOutcome) -> str:
         return _joined(no, _without_match(case) if case.calibrated and case.hits else "")
     mark, score = case.step.activate_at, case.score
     if mark is not None and score < mark:
-        return f"would activate without the gate at ≥ {limit(mark)}; now {written(score, mark)}"
+        return (
+            f"would activate without the gate at ≥ {format_threshold(mark)}; now {format_score(score, mark)}"
+        )
     return "a yes from the gate would have activated it"
 
 
@@ -92,8 +94,8 @@ def _dropped(case: Case) -> str:
     if missed:
         if is_manual:
             missed = [("wait for a person", missed[0][1])]
-        would = " and ".join([f"{effect} at ≥ {limit(mark)}" for effect, mark in missed])
-        now = written(score, *[mark for _effect, mark in missed])
+        would = " and ".join([f"{effect} at ≥ {format_threshold(mark)}" for effect, mark in missed])
+        now = format_score(score, *[mark for _effect, mark in missed])
         return _joined(f"would {would}; now {now}", _with_match(case))
     if gate_at is not None and not case.hits:
         effect = "wait for a person" if is_manual else "reach the gate"
@@ -140,7 +142,7 @@ def _without_match(case: Case) -> str:
     active = "still active" if case.gate is None else "active without the gate"
     dropped = "dropped" + (", as labels have not proven similarity alone" if step.rule == UNPROVEN else "")
     outcome = {"activate": active, "ask": "the gate would be asked"}.get(step.kind, dropped)
-    return f"{start}it would score about {written(left, *marks)}: {outcome}"
+    return f"{start}it would score about {format_score(left, *marks)}: {outcome}"
 
 
 def _outcome(step: Step, score: float) -> str:

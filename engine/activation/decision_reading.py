@@ -62,7 +62,7 @@ class DecisionReading:
             DocumentError, PathRefused: A file cannot be read.
         """
         stamp = self._months.stamp()
-        with uncollected():
+        with gc_paused():
             try:
                 try:
                     self._read_added(stamp)
@@ -147,7 +147,7 @@ def backwards(files: Files, months: MonthlyLog, holding: bytes = b"") -> Iterato
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Disables garbage collection, which takes a third of the time while building many long-lived objects."""
     was_enabled = gc.isenabled()
     gc.disable()

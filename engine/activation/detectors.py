@@ -129,16 +129,16 @@ def agitation_spans(scan: Scan) -> list[tuple[int, int]]:
     capitals = _capitals(text)
     if sum(_is_word(match[0]) for match in capitals) == 0:
         return spans
-    said = _without_pasted(scan, text)
-    if said != text:
-        capitals = _capitals(said)
+    own = _without_pasted(scan, text)
+    if own != text:
+        capitals = _capitals(own)
     if not capitals:
         return spans
-    if _is_mostly_capitals(said):
+    if _is_mostly_capitals(own):
         if len(capitals) >= 2 and any(_is_word(match[0]) for match in capitals):
             spans += [match.span() for match in capitals]
         return sorted(spans)
-    shouted = [match for place, match in enumerate(capitals) if _is_shouted(said, capitals, place)]
+    shouted = [match for place, match in enumerate(capitals) if _is_shouted(own, capitals, place)]
     if sum(_is_word(match[0]) for match in shouted) >= 2:
         spans += [match.span() for match in shouted]
     return sorted(spans)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.activation import gate_limit
 from engine.activation.case import NOT_ASKED, Case, below, matches, reaches
-from engine.activation.numbers import limit, written
+from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import UNPROVEN, Thresholds, thresholds_of
 from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
 
@@ -57,8 +57,9 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
     unproven = max((row for row in rows if row.rule == UNPROVEN), key=lambda row: row.score, default=None)
     if unproven is not None:
         return (
-            f"no trigger matched; the closest topic, {unproven.topic} (score {written(unproven.score)}), "
-            "rests on similarity alone, which your labels have not proven yet"
+            "no trigger matched; the closest topic, "
+            f"{unproven.topic} (score {format_score(unproven.score)}), rests on similarity alone, "
+            "which your labels have not proven yet"
         )
     closest = _closest([row for row in rows if row.score > 0]) if direction == "input" else ""
     return f"no trigger matched{closest}"
@@ -118,7 +119,7 @@ def _dropped(case: Case) -> str:
 
 def _unproven(case: Case) -> str:
     """Why a score that reaches its threshold has no effect."""
-    score = f"score {written(case.score, case.once_proven or 0.0)}{case.from_signals}"
+    score = f"score {format_score(case.score, case.once_proven or 0.0)}{case.from_signals}"
     found = f"no trigger matched, and similarity alone ({score})"
     if thresholds_of(case.topic, case.context.watchers, matched=False).activate is None:
         return f"{found} needs a yes from the gate, which the local gate cannot give"
@@ -135,13 +136,14 @@ def _evidence(case: Case) -> str:
     reached = max((mark for mark in marks if mark <= score), default=None)
     missed = min((mark for mark in marks if mark > score), default=None)
     if reached is not None and missed is not None:
-        place = f"score {written(score, *marks)} is between {limit(reached)} and {limit(missed)}"
+        between = f"between {format_threshold(reached)} and {format_threshold(missed)}"
+        place = f"score {format_score(score, *marks)} is {between}"
     elif reached is not None:
         place = reaches(score, reached)
     elif missed is not None:
         place = below(score, missed)
     else:
-        place = f"score {written(score)}"
+        place = f"score {format_score(score)}"
     start = f"{case.matched}; " if case.hits else "no trigger matched, but "
     return f"{start}{place}{case.from_signals}"
 
@@ -162,7 +164,7 @@ def _closest(rows: Sequence[TopicTrace]) -> str:
 def _gate_label(gate: GateOutcome) -> str:
     parts = [gate.provider]
     if gate.probability is not None:
-        parts.append(written(gate.probability, 0.5))
+        parts.append(format_score(gate.probability, 0.5))
     if gate.cached:
         parts.append("cached")
     return ", ".join(parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.activation.case import NOT_ASKED, Case, below, reaches
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from engine.activation.policy import Step
 
 _SETTING = "gate.max_calls_per_message"
@@ -60,5 +60,5 @@ def flip(case: Case) -> str:
     if halfway is None:
         return asked
     if case.score >= halfway:
-        return f"{asked}; without, it would be dropped below {limit(halfway)}"
-    return f"{asked}; without, it would be active at ≥ {limit(halfway)}"
+        return f"{asked}; without, it would be dropped below {format_threshold(halfway)}"
+    return f"{asked}; without, it would be active at ≥ {format_threshold(halfway)}"

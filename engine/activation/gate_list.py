@@ -28,7 +28,7 @@ MESSAGE_LIMIT = 1_000
 PROFILES_LIMIT = 6_000
 """Characters of all profiles together; see ``shares``."""
 
-_LEAST_TOKENS = 64
+_MIN_TOKENS = 64
 _LIMITS = (512,)
 """Answer lengths to try next, in tokens, when an answer was cut off."""
 
@@ -57,7 +57,7 @@ class ListGate(ChatGate):
     def __init__(
         self, provider: ChatProvider, *, max_tokens: int = 1, spending: Spending | None = None
     ) -> None:
-        super().__init__(provider, max_tokens=max(max_tokens, _LEAST_TOKENS), spending=spending)
+        super().__init__(provider, max_tokens=max(max_tokens, _MIN_TOKENS), spending=spending)
 
     @property
     def identity(self) -> str:

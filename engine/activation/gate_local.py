@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import GateQuestion
-from engine.activation.numbers import limit, written
+from engine.activation.numbers import format_score, format_threshold
 from engine.activation.signals import CALIBRATED, Signals
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
@@ -97,7 +97,7 @@ class LocalGate:
             self.name,
             _name(fitted),
             probability=probability,
-            reason=f"{_name(fitted)}: {written(probability, 0.5)} from {_basis(question, fitted)}",
+            reason=f"{_name(fitted)}: {format_score(probability, 0.5)} from {_basis(question, fitted)}",
         )
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
@@ -114,14 +114,14 @@ def _basis(question: GateQuestion, fitted: LocalGateModel | None) -> str:
         return "tiers 1 and 2"
     if signals.word or signals.mark or signals.whole:
         hit = "one match" if signals.more == 0 else f"{1 + signals.more:g} matches"
-        parts = [f"{hit} covering {limit(round(signals.density, 2))} of the words"]
+        parts = [f"{hit} covering {format_threshold(round(signals.density, 2))} of the words"]
     else:
         parts = ["no match"]
     if tier2 is None:
         parts.append(f"similarity {signals.similar:.1f} × the threshold")
     else:
-        parts.append(f"tier-2 probability {written(tier2)}")
-    parts.append(f"{limit(round(signals.share, 2))} of the words in the topic")
+        parts.append(f"tier-2 probability {format_score(tier2)}")
+    parts.append(f"{format_threshold(round(signals.share, 2))} of the words in the topic")
     return ", ".join(parts)
 
 

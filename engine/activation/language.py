@@ -133,9 +133,9 @@ def _by_function_words(words: list[str]) -> str:
     """The language whose function words dominate a text, if any."""
     owners = _owners()
     counts = Counter(code for word in words for code in owners.get(word.lower().replace("’", "'"), ()))
-    (best, most), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
-    is_enough = most >= 2 or most == len(words)
-    return best if is_enough and most >= _PLAIN * len(words) and most >= 2 * second else ""
+    (best, count), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
+    is_enough = count >= 2 or count == len(words)
+    return best if is_enough and count >= _PLAIN * len(words) and count >= 2 * second else ""
 
 
 @cache
@@ -187,10 +187,10 @@ def _weights(text: str, wanted: AbstractSet[str]) -> dict[str, float]:
         code = base(str(label))
         if code in _USUAL or code in wanted:
             scores[code] = max(scores.get(code, -math.inf), float(score))
-    most = max(scores.values())
+    best = max(scores.values())
     # Scores are sums over the text; dividing by the root of the length makes them comparable.
     scale = math.sqrt(len(text.encode(errors="replace")))
-    return {code: math.exp((score - most) / scale) for code, score in scores.items()}
+    return {code: math.exp((score - best) / scale) for code, score in scores.items()}
 
 
 def _without_quotes(text: str) -> str:

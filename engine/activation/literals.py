@@ -38,9 +38,9 @@ class Needs(NamedTuple):
     """The literals that a pattern requires."""
 
     literals: Literals | None = None
-    """Every match contains at least one of these, folded; ``None`` if none are known."""
+    """Every match contains at minimum one of these, folded; ``None`` if none are known."""
     further: tuple[Literals, ...] = ()
-    """More sets of literals; every match also contains at least one of each set."""
+    """More sets of literals; every match also contains at minimum one of each set."""
     texts: tuple[str, ...] | None = None
     """All texts that the pattern can match, folded, in order of preference, with ``EDGE`` where a word must
     begin or end; ``None`` if only the regular expression can decide."""
@@ -112,7 +112,7 @@ def _all_sets(piece: _Piece) -> tuple[Literals, ...]:
 
 
 def _best(sets: Sequence[Literals]) -> Literals:
-    """The most selective set: longer literals first, then fewer."""
+    """The maximum selective set: longer literals first, then fewer."""
     return max(sets, key=lambda choice: (min(map(len, choice)), -len(choice)))
 
 
@@ -216,19 +216,21 @@ def _branch(pieces: list[_Piece]) -> _Piece:
     return _Piece(tuple(dict.fromkeys(texts)), (), all(piece.is_all for piece in pieces))
 
 
-def _repeat(name: str, least: int, most: int, body: Any) -> _Piece:
+def _repeat(name: str, minimum: int, maximum: int, body: Any) -> _Piece:
     piece = _sequence(body)
-    sets = _all_sets(piece) if least else ()
-    if piece.texts is None or "" in piece.texts or most > _MAX_REPEATS:
+    sets = _all_sets(piece) if minimum else ()
+    if piece.texts is None or "" in piece.texts or maximum > _MAX_REPEATS:
         return _Piece(None, sets, False)
     rest: tuple[str, ...] = ("",)
-    for count in range(most, 0, -1):
+    for count in range(maximum, 0, -1):
         rest = _joined(piece.texts, rest)
-        if count > least:
+        if count > minimum:
             # Greedy or lazy.
             rest = (*rest, "") if name == "MAX_REPEAT" else ("", *rest)
         if len(rest) > _MAX_TEXTS:
             return _Piece(None, sets, False)
     return _Piece(
-        tuple(dict.fromkeys(rest)), piece.sets if least else (), piece.is_all and name != "POSSESSIVE_REPEAT"
+        tuple(dict.fromkeys(rest)),
+        piece.sets if minimum else (),
+        piece.is_all and name != "POSSESSIVE_REPEAT",
     )

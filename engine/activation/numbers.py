@@ -7,7 +7,7 @@ from functools import lru_cache
 _MINUS = "−"
 
 
-def written(value: float, *against: float) -> str:
+def format_score(value: float, *against: float) -> str:
     """A score as text, without the leading zero.
 
     Two digits, or as many as it takes to distinguish it from the values of ``against``, so that ``.30 < .30``
@@ -24,14 +24,14 @@ def written(value: float, *against: float) -> str:
 
 
 @lru_cache(maxsize=256)  # the same few thresholds for every topic of every message
-def limit(value: float) -> str:
+def format_threshold(value: float) -> str:
     """A threshold as text: two digits, or as many as the setting has, up to four."""
     text = f"{value:.4f}".rstrip("0")
     whole, _, digits = text.partition(".")
     return _bare(f"{whole}.{digits.ljust(2, '0')}")
 
 
-def signed(value: float, digits: int = 1) -> str:
+def format_weight(value: float, digits: int = 1) -> str:
     """A weight as text with its sign: ``+1.9``, ``−.4``; ``0`` if it rounds to zero."""
     text = f"{abs(value):.{digits}f}"
     if not text.strip("0."):

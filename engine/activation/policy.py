@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from engine.activation.proof import NO_EFFECT, UNRESTRICTED, Proof, ProofStatus, SimilarityAlone
 from engine.activation.trace import TriggerHit
 
@@ -200,7 +200,7 @@ def _judge(
     if hits or settings.preset == "calibrated":
         return _row(topic, score, settings, threshold, thresholds)
     if score >= threshold and score > 0:
-        return Step("ask", f"similar ≥{limit(threshold)}", threshold, gate_at=threshold)
+        return Step("ask", f"similar ≥{format_threshold(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
 
 
@@ -234,16 +234,16 @@ def _row(
         else name
     )
     if activate_at is not None and score >= activate_at:
-        rule = owner if activate_at <= 0 else f"{owner} ≥{limit(activate_at)}"
+        rule = owner if activate_at <= 0 else f"{owner} ≥{format_threshold(activate_at)}"
         return Step("activate", rule, threshold, activate_at, gate_at)
     if gate_at is not None and score >= gate_at:
         if activate_at is not None:
-            rule = f"{owner} <{limit(activate_at)}"
+            rule = f"{owner} <{format_threshold(activate_at)}"
         else:
-            rule = name if gate_at <= 0 else f"{name} ≥{limit(gate_at)}"
+            rule = name if gate_at <= 0 else f"{name} ≥{format_threshold(gate_at)}"
         return Step("ask", rule, threshold, activate_at, gate_at)
     if gate_at is not None and gate_at == topic.similarity_threshold != row.gate:
-        return Step("drop", f"own <{limit(gate_at)}", threshold, activate_at, gate_at)
+        return Step("drop", f"own <{format_threshold(gate_at)}", threshold, activate_at, gate_at)
     lowest = min((mark for mark in (gate_at, activate_at) if mark is not None), default=None)
-    rule = f"{name} never" if lowest is None else f"{name} <{limit(lowest)}"
+    rule = f"{name} never" if lowest is None else f"{name} <{format_threshold(lowest)}"
     return Step("drop", rule, threshold, activate_at, gate_at)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ProofStatus:
         text = f"right for {self.right} of {self.fired} labels"
         if self.proven or not self.fired or self.right / self.fired < LEAST_PRECISION:
             return text
-        return f"{text}, too few to be sure of {limit(LEAST_PRECISION)}"
+        return f"{text}, too few to be sure of {format_threshold(LEAST_PRECISION)}"
 
 
 @dataclass(frozen=True, slots=True)

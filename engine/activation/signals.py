@@ -48,7 +48,7 @@ LOGIT_LIMIT = 6.0
 _WHOLE = frozenset({"language", "sentiment", "url", "glob", "webhook", "cron"})
 _MARK = frozenset({"mention", "code"})
 _WORDS_READ = 20_000
-_LEAST_THRESHOLD = 0.01
+_MIN_THRESHOLD = 0.01
 
 _TOKEN = re.compile(r"\w\w+")
 _ENGLISH = (
@@ -103,7 +103,7 @@ def measure(
     covered = frozenset[str]().union(*(content_words(text) for text in texts)) & message_words
     total = len(message_words)
     share = len(message_words & profile_words) / total if total else 0.0
-    carried = min(3.0, score / max(threshold, _LEAST_THRESHOLD)) * min(1.0, 2 * share)
+    carried = min(3.0, score / max(threshold, _MIN_THRESHOLD)) * min(1.0, 2 * share)
     return Signals(
         word=float(strongest == "word"),
         mark=float(strongest == "mark"),

@@ -52,13 +52,13 @@ def words_of(topics: Sequence[Topic]) -> dict[str, TopicWords]:
     """The words of each topic by name; a distinctive word is in one topic, or in at most 2 % of many."""
     instructions = {topic.name: content_words(topic.instructions) for topic in topics}
     counts = Counter(word for words in instructions.values() for word in words)
-    most = max(1, int(len(topics) * _COMMON_SHARE))
+    limit = max(1, int(len(topics) * _COMMON_SHARE))
     return {
         topic.name: TopicWords(
             frozenset(
                 word
                 for word in instructions[topic.name]
-                if counts[word] <= most and len(word) >= _SHORT_WORD and not word.isdigit()
+                if counts[word] <= limit and len(word) >= _SHORT_WORD and not word.isdigit()
             ),
             instructions[topic.name] | content_words(_whole(topic)),
         )
@@ -88,8 +88,8 @@ def was_used(
 
 def _whole(topic: Topic) -> str:
     triggers = (word for trigger in topic.triggers for word in trigger.words)
-    told = (topic.title, topic.description, topic.context_notes, *topic.examples, *triggers)
-    return " ".join((*told, _spaced(" ".join((topic.name, *topic.subscriptions)))))
+    texts = (topic.title, topic.description, topic.context_notes, *topic.examples, *triggers)
+    return " ".join((*texts, _spaced(" ".join((topic.name, *topic.subscriptions)))))
 
 
 def _spaced(text: str) -> str:

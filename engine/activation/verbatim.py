@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from engine.activation.literals import EDGE
 from engine.activation.scan import Scan
 
-_MOST_LOOKED_AT = 1_000
+_MAX_LOOKED_AT = 1_000
 _APART = frozenset({"Po", "Pd", "Ps", "Pe", "Pi", "Pf", "Zs", "Zl", "Zp", "Sm", "Sc"})
 
 
@@ -35,7 +35,7 @@ def verbatim_spans(texts: Sequence[str], scan: Scan, limit: int) -> list[tuple[i
     heapify(places)
     spans: list[tuple[int, int]] = []
     taken = 0
-    for _ in range(_MOST_LOOKED_AT):
+    for _ in range(_MAX_LOOKED_AT):
         if not places or len(spans) == limit:
             return spans
         at, rank = heappop(places)

@@ -115,7 +115,7 @@ class _Compile:
         budget = within_window(asked, settings.model, self.window, self.notes)
         self.budget = budget
         self.is_whole = request.part == "whole"
-        self.is_beside = request.part in ("message", "asked")
+        self.is_injection = request.part in ("message", "asked")
         self.reserve = reserve_of(budget, settings.reply_reserve_tokens) * self.is_whole
         self.available = budget - self.reserve
         self.knowledge_caps = caps_of(settings, "knowledge")
@@ -130,13 +130,13 @@ class _Compile:
         if self.is_whole:
             message = self._message()
             self._stable()
-            self._make_way(message)
+            self._make_room(message)
             self.placement.add(message)
         else:
             self._stable()
         topics = ordered(self.request.topics)
         main_session = self.request.main_session
-        active = () if self.is_beside else active_presets(self.reader)
+        active = () if self.is_injection else active_presets(self.reader)
         presets = Curation(active, self.reader, main_session=main_session)
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
         assembled = assemble(self.placement.pieces)
@@ -202,7 +202,7 @@ class _Compile:
     def _stable(self) -> None:
         """P1 of layers 6 and 7, from files and budget alone; an agent is told them once per session."""
         request = self.request
-        if self.is_beside:
+        if self.is_injection:
             self._rules(0)
             return
         catalog_cap = "the catalog limit"
@@ -243,10 +243,10 @@ class _Compile:
             self.reader, request.message, request.history, request.project, request.agent, room, caps
         )
         self.called = chosen.called
-        placement.left_out.extend(() if self.is_beside else chosen.left_out)
+        placement.left_out.extend(() if self.is_injection else chosen.left_out)
         return placement.place(chosen.standing, room) if chosen.standing is not None else 0
 
-    def _make_way(self, message: Piece) -> None:
+    def _make_room(self, message: Piece) -> None:
         """Removes stable sections from the end until a long message fits."""
         while self.spent + message.tokens > self.available:
             last = max(
@@ -309,7 +309,7 @@ class _Compile:
         """Places journals, presets, topics, search results and history; returns the tokens used by each."""
         placement, settings = self.placement, self.settings
         journal_caps = caps_of(settings, "journal")
-        for candidate in () if self.is_beside else fixed.journals(self.reader, self.request.today):
+        for candidate in () if self.is_injection else fixed.journals(self.reader, self.request.today):
             free = room - keep.history - keep.results - keep.topics - keep.presets
             room -= placement.place(candidate, free, journal_caps)
         free = room - keep.history - keep.results - keep.topics

@@ -74,10 +74,10 @@ class Curation:
     def _loaded(self, preset: Preset, listed: PresetFile, left_out: list[LeftOut]) -> Loaded | None:
         """A listed file if it has text; otherwise the problem is recorded."""
         path = listed.path
-        loaded, why_not = self._reader.usable(path, main_session=self._main_session)
-        if why_not:
-            left_out.append(_left(preset, listed, why_not))
-        if why_not == NO_SUCH_FILE:
+        loaded, reason = self._reader.usable(path, main_session=self._main_session)
+        if reason:
+            left_out.append(_left(preset, listed, reason))
+        if reason == NO_SUCH_FILE:
             hint = f"fix the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
             self._say(preset, listed, f"lists {shown(path)}, which does not exist", hint)
         return loaded

@@ -46,7 +46,7 @@ def safe(text: str) -> str:
     return _LINE_MARK.sub(r"\1\\§", text) if "§" in text else text
 
 
-def is_beside(found: Excerpt, result: SearchResult) -> bool:
+def is_other_part(found: Excerpt, result: SearchResult) -> bool:
     """Whether a result is another part of the same lines, since long lines and turns have several."""
     same = (found.result.start_line, found.result.end_line) == (result.start_line, result.end_line)
     return same and normal(result.text) not in normal(found.result.text)

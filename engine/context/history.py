@@ -220,8 +220,8 @@ def _shared(room: int, sizes: Sequence[int]) -> list[int]:
         level = _level(room, sizes[start:])
         if level >= LEAST_TURN or start == len(sizes) - 1:
             newest = len(sizes) - _NEWEST
-            most = [level * (2 if place >= newest else 1) for place in range(start, len(sizes))]
-            return [0] * start + list(map(min, sizes[start:], most))
+            limits = [level * (2 if place >= newest else 1) for place in range(start, len(sizes))]
+            return [0] * start + list(map(min, sizes[start:], limits))
     return []
 
 

@@ -275,8 +275,8 @@ class Presets:
     def _done(
         self, path: str, preset: str, files: tuple[str, ...], active: tuple[str, ...], message: str
     ) -> PresetChange:
-        said, wanted = commit_message("maintenance", message), self._config().git.auto_commit
-        done = commit_change(self._repository, [path], said, wanted=wanted)
+        text, wanted = commit_message("maintenance", message), self._config().git.auto_commit
+        done = commit_change(self._repository, [path], text, wanted=wanted)
         return PresetChange(path, preset, files, active, done.revision, done.why)
 
 

@@ -61,8 +61,8 @@ def query(
         if trigger.type == "keywords"
         for word in trigger.words
     )
-    said = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
-    ends = [each[-_CONTEXT_CHARACTERS:] for each in said]
+    texts = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
+    ends = [each[-_CONTEXT_CHARACTERS:] for each in texts]
     return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, room, exclude)
 
 
@@ -104,8 +104,8 @@ def _is_sure(result: SearchResult) -> bool:
 
 
 def _echoes(text: str, message: str) -> bool:
-    said, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
-    return bool(said) and len(said & asked) >= _ECHO * len(said | asked)
+    words, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
+    return bool(words) and len(words & asked) >= _ECHO * len(words | asked)
 
 
 def relevant(
@@ -119,21 +119,21 @@ def relevant(
     kept: list[SearchResult] = []
     for result in results:
         if result.category == "topic" or result.path.startswith("archive/topics/"):
-            why_not = "topics are activated by triggers, scores or by hand, not by search"
+            reason = "topics are activated by triggers, scores or by hand, not by search"
         elif not anything:
-            why_not = f"not relevant enough: {result.relevance or 0.0:.2f}, at least {FLOOR} needed"
+            reason = f"not relevant enough: {result.relevance or 0.0:.2f}, at least {FLOOR} needed"
         elif part == "message" and not _is_sure(result):
-            why_not = f"not relevant enough to be added to a message: {result.relevance or 0.0:.2f}"
+            reason = f"not relevant enough to be added to a message: {result.relevance or 0.0:.2f}"
         elif part == "message" and _echoes(result.text, message):
-            why_not = "it repeats the message"
+            reason = "it repeats the message"
         elif result.score < LEAST_SCORE * best:
-            why_not = f"its score is below {LEAST_SCORE} of the best one"
+            reason = f"its score is below {LEAST_SCORE} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
-            why_not = "it says too little by itself"
+            reason = "it says too little by itself"
         else:
             kept.append(result)
             continue
-        omit(left_out, result, why_not)
+        omit(left_out, result, reason)
     return kept
 
 

@@ -15,7 +15,7 @@ import apsw
 from engine.context.budget import Count, Piece, Placement
 from engine.context.compiled import LeftOut, Section
 from engine.context.delimiters import RETRIEVED
-from engine.context.excerpts import Excerpt, Style, grouped, head, is_beside, normal, order, safe
+from engine.context.excerpts import Excerpt, Style, grouped, head, is_other_part, normal, order, safe
 from engine.context.relevance import omit
 from engine.context.sources import is_memory
 from engine.context.spans import uncovered
@@ -39,7 +39,7 @@ _NUMBERED_FROM = 3_000
 """Tokens of room from which excerpts have line numbers."""
 _FULL = 24
 """Tokens left below which nothing more is tried."""
-_LEAST_TOKENS_PER_ABOUT = 0.9
+_MIN_TOKENS_PER_ABOUT = 0.9
 """Texts estimated to take more than this share of the room are not counted at first; part of them may be used
 at the end."""
 
@@ -115,13 +115,13 @@ class Retrieved:
                 omit(placement.left_out, result, reason)
                 continue
             size = about(len(result.text))
-            most = min(left, largest(free, result.speaker) + LENGTH_FLOOR)
+            limit = min(left, largest(free, result.speaker) + LENGTH_FLOOR)
             # Texts with few letters per token take more than estimated; correct by those already chosen.
             denser = max(1.0, spent / by_length) if by_length else 1.0
-            fits = size * denser * _LEAST_TOKENS_PER_ABOUT <= most
+            fits = size * denser * _MIN_TOKENS_PER_ABOUT <= limit
             found = _whole(placement, result, chosen) if fits else None
             cost = _cost(found, chosen) if found else 0
-            if found is None or cost > most:
+            if found is None or cost > limit:
                 pending.append(result)
                 continue
             left, spent, by_length = left - cost, spent + cost, by_length + size
@@ -187,7 +187,7 @@ class Retrieved:
                 return f"already in the prompt as {label}"
         for found in chosen.of_file(result.path):
             within = found.first <= result.start_line and result.end_line <= found.last
-            if within and not is_beside(found, result):
+            if within and not is_other_part(found, result):
                 return f"already in the prompt as knowledge:{result.path}:{found.first}-{found.last}"
         if twin := chosen.twin_of(result):
             return f"says the same as {twin}"
@@ -218,7 +218,7 @@ def _whole(placement: Placement, result: SearchResult, chosen: _Selection) -> Ex
     first, last = result.start_line, result.end_line
     if len(lines) == last - first + 1:
         whole = [each for each in chosen.of_file(result.path) if not each.is_cut]
-        taken = [(each.first, each.last) for each in whole if not is_beside(each, result)]
+        taken = [(each.first, each.last) for each in whole if not is_other_part(each, result)]
         taken += [(start, end) for _, start, end in placement.included.get(result.path, ())]
         if taken:
             new = max(uncovered((first, last), taken), key=lambda span: span[1] - span[0], default=None)

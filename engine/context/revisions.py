@@ -252,9 +252,9 @@ def _lay_out(
     for entry in listed:
         if _is_cache(entry.path.split("/", 1)[0]):
             continue
-        why_not = _refusal(entry)
-        if why_not:
-            notes.append(f"{name}:{shown(entry.path)}: {why_not}")
+        reason = _refusal(entry)
+        if reason:
+            notes.append(f"{name}:{shown(entry.path)}: {reason}")
         else:
             wanted.append(entry)
     whole = [entry for entry in wanted if not _is_hollow(entry)]

@@ -25,12 +25,12 @@ IN_FORCE = "How I work; keep to it without being told:"
 SAID = "I have asked for this before, so expect it:"
 CALLED_FOR = "Mind, of my rules:"
 
-_MOST_CALLED = 4
+_MAX_CALLED = 4
 """Rules next to the message: first those about files in use, then those that share its words."""
 _LAST = 6
 """Number of turns before the message whose tool calls may name files."""
 _NO_FILE = re.compile(r"[^\w@./-]+")
-_LEAST_SHARED = 2
+_MIN_SHARED = 2
 _EXCHANGE = 1500
 """Characters of the message, and of the agent's last turn, that are compared with rules."""
 
@@ -69,18 +69,18 @@ def rules_for(
     ]
     if not rules:
         return Chosen()
-    most = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
+    limit = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
     tools = {call.name.casefold() for turn in history[-_LAST:] for call in turn.tools}
     here = _in_play(message, history)
     at_hand = [rule for rule in rules if rule.is_about(here, tools)]
     rules = [rule for rule in rules if not rule.is_occasional]
-    kept = _fitting(rules, most)
+    kept = _fitting(rules, limit)
     at_hand.sort(key=kept.__contains__)
     # Without room they were injected when the session began.
     near = _called_for(rules, kept or rules, message, history)
-    called = [*at_hand, *(rule for rule in near if rule not in at_hand)][:_MOST_CALLED]
+    called = [*at_hand, *(rule for rule in near if rule not in at_hand)][:_MAX_CALLED]
     missing = [rule for rule in dict.fromkeys((*rules, *at_hand)) if rule not in kept and rule not in called]
-    left_out = (_left_out(missing, most),) if missing else ()
+    left_out = (_left_out(missing, limit),) if missing else ()
     return Chosen(_standing(kept), _called(called), left_out)
 
 
@@ -96,12 +96,12 @@ def _rules(reader: Reader) -> Sequence[Rule]:
     return rules_of(loaded.text) if loaded is not None else ()
 
 
-def _fitting(rules: Sequence[Rule], most: int) -> list[Rule]:
+def _fitting(rules: Sequence[Rule], limit: int) -> list[Rule]:
     """The rules that fit, by worth: those accepted or written by the person, then the most repeated, then
     explicit ones. What was repeated will be repeated, however it was worded.
     """
     kept: list[Rule] = []
-    left = most - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
+    left = limit - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
     for rule in sorted(rules, key=lambda each: (not each.decided, -each.told, each.state != "in force")):
         if (taken := cost(rule)) <= left:
             left -= taken
@@ -135,13 +135,13 @@ def _called_for(
     """The rules most relevant to the message and the agent's last turn; those that did not fit in the stable
     part need less overlap, since they are nowhere else.
     """
-    said = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
-    asked, around = stems(message[:_EXCHANGE]), stems(said[-_EXCHANGE:])
+    reply = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
+    asked, around = stems(message[:_EXCHANGE]), stems(reply[-_EXCHANGE:])
     found: list[tuple[float, int, Rule]] = []
     for number, rule in enumerate(rules):
         mine = stems(rule.text)
         shared = 2 * len(mine & asked) + len(mine & around)
-        least = _LEAST_SHARED if rule in standing else 1
+        least = _MIN_SHARED if rule in standing else 1
         if len(mine & asked) and shared >= 2 * least:
             found.append((-shared / (4 + len(mine)), number, rule))
     return [rule for _, _, rule in sorted(found, key=lambda each: each[:2])]
@@ -177,7 +177,7 @@ def _line(rule: Rule) -> str:
     return f"- {outside(one_line(rule.text, LONGEST))}"
 
 
-def _left_out(rules: Sequence[Rule], most: int) -> LeftOut:
+def _left_out(rules: Sequence[Rule], limit: int) -> LeftOut:
     names = "; ".join(one_line(rule.text, 40) for rule in rules[:3])
     more = f"; and {len(rules) - 3} more" if len(rules) > 3 else ""
     return LeftOut(
@@ -186,6 +186,6 @@ def _left_out(rules: Sequence[Rule], most: int) -> LeftOut:
         "rules",
         PATH,
         tokens=sum(tokens.count(_line(rule)) for rule in rules),
-        reason=f"{len(rules)} rules did not fit the {most:,} tokens for rules: {names}{more}",
+        reason=f"{len(rules)} rules did not fit the {limit:,} tokens for rules: {names}{more}",
         limit="cap",
     )

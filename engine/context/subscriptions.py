@@ -110,7 +110,7 @@ class Playbooks:
     ) -> list[Candidate]:
         """A subscribed file, or the parts of it that are not in the prompt yet."""
         present = placement.included.get(path)
-        loaded, why_not = self._reader.usable(path, main_session=self._main_session)
+        loaded, reason = self._reader.usable(path, main_session=self._main_session)
         rest: list[Candidate] = []
         in_parts = all(label.startswith("preset:") or label == TOLD_BEFORE for label, _, _ in present or ())
         if present and loaded is not None and in_parts:
@@ -118,12 +118,12 @@ class Playbooks:
         if rest:
             return rest
         if present:
-            why_not = f"already in the prompt as {present[0][0]}"
-        elif why_not == NO_SUCH_FILE:
+            reason = f"already in the prompt as {present[0][0]}"
+        elif reason == NO_SUCH_FILE:
             self._reader.problems.append(
                 f"{topic.path}: subscribes to {shown(path)}, which does not exist; fix the path"
             )
-        if loaded is not None and not why_not:
+        if loaded is not None and not reason:
             return [_subscription(topic, path, loaded, order)]
         tokens = placement.count(loaded.text) if loaded is not None else 0
         placement.left_out.append(
@@ -133,7 +133,7 @@ class Playbooks:
                 slot="topics",
                 source=path,
                 tokens=tokens,
-                reason=f"{why_not} (subscribed by {topic.name})",
+                reason=f"{reason} (subscribed by {topic.name})",
             )
         )
         return []

@@ -21,7 +21,7 @@ MAX_COPIES = 20_000
 """Maximum number of elements of an expression after expanding its fixed repetitions."""
 
 _parser: Any = importlib.import_module("re._parser")
-_MOST_GROUPS = 200
+_MAX_GROUPS = 200
 _SLASHES = re.compile(r"/(?P<body>.+)/(?P<flags>[a-zA-Z]*)", re.DOTALL)
 _KEPT_FLAGS = frozenset("msx")
 _IGNORED_FLAGS = frozenset("igudvy")
@@ -78,7 +78,7 @@ def tree(expression: str) -> Any:
     ``None`` if the standard library cannot parse the expression or reads it differently than ``regex``; it
     may still be valid.
     """
-    if _DIFFERENT.search(expression) or expression.count("(") > _MOST_GROUPS:
+    if _DIFFERENT.search(expression) or expression.count("(") > _MAX_GROUPS:
         return None
     try:
         return _parser.parse(expression, re.IGNORECASE)
@@ -118,13 +118,13 @@ def refuse_large(expression: str) -> None:
         ExpressionError: It expands to more than ``MAX_COPIES`` elements.
     """
     counts = [int(count[:9]) for count in _COUNT.findall(expression)]
-    most = 1
+    factor = 1
     for count in counts:
-        most *= max(1, count)
-    if most * len(expression) <= MAX_COPIES:
+        factor *= max(1, count)
+    if factor * len(expression) <= MAX_COPIES:
         return
     parsed = tree(expression)
-    size = copies(parsed) if parsed is not None else most
+    size = copies(parsed) if parsed is not None else factor
     if size > MAX_COPIES:
         raise ExpressionError(
             f"its repetitions expand to {min(size, 10**9):,} elements; at most {MAX_COPIES:,} are allowed",

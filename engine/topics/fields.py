@@ -100,7 +100,7 @@ class Fields:
                 self.say(line, f"an item of {key} is {shown(item)}, not a string", hint)
         return found
 
-    def number(self, key: str, least: float, most: float, example: str) -> float | None:
+    def number(self, key: str, minimum: float, maximum: float, example: str) -> float | None:
         """A number within limits; ``None`` if absent or invalid."""
         value = self.mapping.get(key, "")
         if value == "":
@@ -111,12 +111,12 @@ class Fields:
                 number = float(value.strip())
             except ValueError:
                 number = math.nan
-        if math.isfinite(number) and least <= number <= most:
+        if math.isfinite(number) and minimum <= number <= maximum:
             return number
         hint = f"write {key}: {example}"
         if isinstance(value, str) and re.fullmatch(r"\s*\d+,\d+\s*", value):
             hint = f"write {key}: {value.strip().replace(',', '.')}"
-        limits = f"from {least:g} to {most:g}" if math.isfinite(most) else f"of at least {least:g}"
+        limits = f"from {minimum:g} to {maximum:g}" if math.isfinite(maximum) else f"of at least {minimum:g}"
         self.say(self.line(key), f"{key} must be a number {limits}, not {shown(value)}", hint)
         return None
 

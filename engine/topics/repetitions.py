@@ -17,8 +17,8 @@ MANY = 9
 
 _LOOPS = ("MAX_REPEAT", "MIN_REPEAT")
 _SAMPLES = "a0 A" + "".join(map(chr, range(33, 127))) + "\n\tézß漢"
-_MOST_LOOPS = 8
-_MOST_COPIES = 20
+_MAX_LOOPS = 8
+_MAX_COPIES = 20
 
 
 def is_suspicious(items: Any) -> bool:
@@ -43,7 +43,7 @@ def hostile_texts(tree: Any, length: int) -> Iterator[tuple[str, str]]:
 
     Each comes with a short sample of it.
     """
-    found = list(_loops(tree, ""))[:_MOST_LOOPS]
+    found = list(_loops(tree, ""))[:_MAX_LOOPS]
     written = "".join(before + text for before, text in found)
     stopper = next((sign for sign in "!#~\x01" if sign not in written), "!")
     for before, text in found:
@@ -77,7 +77,7 @@ def _one(operator: Any, argument: Any) -> str:
     if name in ("ANY", "NOT_LITERAL", "IN"):
         return next((letter for letter in _SAMPLES if _matches(name, argument, letter)), "")
     if name.endswith("REPEAT"):
-        return _example(argument[2]) * min(max(int(argument[0]), 1), _MOST_COPIES)
+        return _example(argument[2]) * min(max(int(argument[0]), 1), _MAX_COPIES)
     if name in ("BRANCH", "SUBPATTERN", "ATOMIC_GROUP"):
         return _example(parts(operator, argument)[0])
     return ""

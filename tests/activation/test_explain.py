@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.activation import explain
 from engine.activation.case import Case, PolicyContext, matches
 from engine.activation.counterfactual import flip, without
-from engine.activation.numbers import limit, signed, written
+from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import decide
 from engine.activation.proof import NO_EFFECT, UNRESTRICTED
 from engine.activation.trace import (
@@ -102,7 +102,7 @@ def likely(
 def test_scores_are_written_so_that_their_side_shows(
     value: float, against: tuple[float, ...], text: str
 ) -> None:
-    assert written(value, *against) == text
+    assert format_score(value, *against) == text
 
 
 @each_case(
@@ -110,7 +110,7 @@ def test_scores_are_written_so_that_their_side_shows(
     [(0.3, ".30"), (0.15, ".15"), (0.125, ".125"), (0, ".00"), (1, "1.00"), (0.12345, ".1235")],
 )
 def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None:
-    assert limit(value) == text
+    assert format_threshold(value) == text
 
 
 @each_case(
@@ -125,7 +125,7 @@ def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None
     ],
 )
 def test_weights_are_written_with_their_sign(value: float, digits: int, text: str) -> None:
-    assert signed(value, digits) == text
+    assert format_weight(value, digits) == text
 
 
 # The preset `spec`: a similarity beside the hits

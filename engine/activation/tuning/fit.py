@@ -15,7 +15,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from engine.activation.tuning.grid import Outcome, best_thresholds, outcome
 from engine.activation.tuning.replay import Figures, figures
 from engine.activation.tuning.samples import Kind, Samples
@@ -229,7 +229,7 @@ def _no_better(today: Thresholds, best: Thresholds, ours: Outcome, theirs: Outco
 
 
 def _figure(value: float) -> str:
-    return limit(round(value, 2))
+    return format_threshold(round(value, 2))
 
 
 def _count(value: float) -> str:

@@ -44,8 +44,8 @@ GATE_PRICE = 0.05
 MOVE_PRICE = 2.0
 """Price of moving a threshold from 0 to 1 while fitting, in wrong decisions."""
 
-_MOST_CANDIDATES = 120
-_LEAST_GAP = 0.005
+_MAX_CANDIDATES = 120
+_MIN_GAP = 0.005
 _NEAR = 0.02
 
 
@@ -147,7 +147,7 @@ def _candidates(samples: Samples, today: Thresholds) -> tuple[list[float | None]
         turns = np.flatnonzero((shares[:-1] != shares[1:]) | (shares[:-1] % 1 != 0))
     else:
         turns = np.arange(values.size - 1)
-    if turns.size > _MOST_CANDIDATES:
+    if turns.size > _MAX_CANDIDATES:
         found = [mark / 100 for mark in range(1, 100) if scores[0] < mark / 100 <= scores[-1]]
     else:
         gaps = list(zip(values[turns].tolist(), values[turns + 1].tolist(), strict=True))
@@ -234,7 +234,7 @@ def _below(scores: Numbers) -> float:
 
 
 def _gap(scores: Numbers) -> float:
-    return max(_LEAST_GAP, float(scores[-1] - scores[0]) / max(scores.size - 1, 1))
+    return max(_MIN_GAP, float(scores[-1] - scores[0]) / max(scores.size - 1, 1))
 
 
 def _above_noise(best: Thresholds, today: Thresholds) -> Thresholds:

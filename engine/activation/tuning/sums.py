@@ -38,8 +38,8 @@ class Reliability:
         """The reliability from judged answers (1 yes, 0 no) with labels (1 useful, 0 noise) and the prior."""
 
         def share(of: int, prior: float) -> float:
-            said = answers[labels == of]
-            return float((said.sum() + prior * PRIOR_WEIGHT) / (said.size + PRIOR_WEIGHT))
+            given = answers[labels == of]
+            return float((given.sum() + prior * PRIOR_WEIGHT) / (given.size + PRIOR_WEIGHT))
 
         return cls(share(1, PRIOR_TRUE_POSITIVE), share(0, PRIOR_FALSE_POSITIVE), int(labels.size))
 

@@ -37,7 +37,7 @@ FREE_GATES = frozenset({"", "local", "ask"})
 _DAY_S = 86_400.0
 _NO_PROOFS: Mapping[str, Proof] = {}
 _PERSON = LABELLERS.index("person")
-_LEAST_SCORE = 5e-324
+_MIN_SCORE = 5e-324
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +103,10 @@ class DecisionTable:
         self.days = _days_of(self._decisions)
         self.gate, self.cost_per_call = _gate_in_use(self._decisions)
         judged = [decision.label for decision in self._decisions]
-        said = {"yes": 1, "no": 0}
+        codes = {"yes": 1, "no": 0}
         self.labels: Marks = np.array([_mark(label) for label, _ in judged], dtype=np.int8)
         self.labellers: Marks = np.array([LABELLERS.index(by) for _, by in judged], dtype=np.int8)
-        self.answers: Marks = np.array([said.get(d.gate_answer, -1) for d in self._decisions], dtype=np.int8)
+        self.answers: Marks = np.array([codes.get(d.gate_answer, -1) for d in self._decisions], dtype=np.int8)
         by_gate = np.array([d.gate_provider == self.gate for d in self._decisions], dtype=bool)
         self._of_gate: NDArray[np.bool_] = by_gate & (self.answers >= 0)
         self.scores: Numbers = np.array([scores[row] for row in kept], dtype=np.float64)
@@ -191,7 +191,7 @@ class DecisionTable:
         gate = math.inf if found.gate is None else found.gate
         if self._settings.preset == "spec" and not matched:
             # A score of 0 is no similarity at all, whatever the threshold.
-            gate = max(gate, _LEAST_SCORE)
+            gate = max(gate, _MIN_SCORE)
         return min(gate, activate), activate
 
     def with_thresholds(self, name: str, thresholds: Thresholds | None) -> Topic:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.activation.decision_reading import uncollected
-from engine.activation.numbers import limit
+from engine.activation.decision_reading import gc_paused
+from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.proof import Proofs
 from engine.activation.tuning.fit import Proposal, propose
@@ -99,7 +99,7 @@ class Tuning:
             known = topics, config.watchers, config.gate.provider, self._proofs(topics)
             if self._table is None or stamp != self._stamp or known != self._known:
                 decisions = self._reading.update().decisions
-                with uncollected():
+                with gc_paused():
                     self._table = DecisionTable(decisions, *known)
                 self._stamp, self._known = stamp, known
             return self._table
@@ -280,8 +280,8 @@ class Tuning:
         commit, why = "", "git.auto_commit is off"
         if self._config().git.auto_commit:
             try:
-                said = commit_message("maintenance", f"{message}: {_described(new)}")
-                found = self._repository.commit([topic.path], said)
+                text = commit_message("maintenance", f"{message}: {_described(new)}")
+                found = self._repository.commit([topic.path], text)
                 commit, why = found or "", "" if found else "nothing new to commit"
             except AutopoiesisError as error:
                 why = str(error)
@@ -309,7 +309,7 @@ def _checked(thresholds: Thresholds) -> Thresholds:
 
 def _described(thresholds: Thresholds) -> str:
     gate, activate = (
-        "never" if threshold is None else limit(threshold)
+        "never" if threshold is None else format_threshold(threshold)
         for threshold in (thresholds.gate, thresholds.activate)
     )
     return f"gate {gate}, active {activate}"
