@@ -161,7 +161,7 @@ def decide(
     if topic.forced is not None:
         on = topic.forced
         return Step("activate" if on else "off", "forced on" if on else "forced off", threshold)
-    step = _judge(topic, hits, score, settings, threshold, alone)
+    step = _judge(topic, hits, score, settings, alone)
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
@@ -185,9 +185,9 @@ def _judge(
     hits: Sequence[TriggerHit],
     score: float,
     settings: WatcherSettings,
-    threshold: float,
     alone: SimilarityAlone,
 ) -> Step:
+    threshold = threshold_of(topic, settings)
     if any(hit.type in EVENT_TYPES for hit in hits):
         return Step("activate", "event", threshold, activate_at=0.0)
     if hits and topic.activation == "auto":
@@ -196,9 +196,9 @@ def _judge(
         return Step("drop", "no match", threshold)
     thresholds = thresholds_of(topic, settings, matched=bool(hits))
     if not hits and not (alone.asks and alone.activates):
-        return _by_score(topic, score, settings, threshold, thresholds, alone)
+        return _by_score(topic, score, settings, thresholds, alone)
     if hits or settings.preset == "calibrated":
-        return _row(topic, score, settings, threshold, thresholds)
+        return _row(topic, score, settings, thresholds)
     if score >= threshold and score > 0:
         return Step("ask", f"similar ≥{format_threshold(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
@@ -208,31 +208,26 @@ def _by_score(
     topic: Topic,
     score: float,
     settings: WatcherSettings,
-    threshold: float,
     thresholds: Thresholds,
     alone: SimilarityAlone,
 ) -> Step:
     """The step of a topic without a hit whose score is restricted."""
     allowed = alone_thresholds(thresholds, alone)
     if allowed != Thresholds(None, None):
-        step = _row(topic, score, settings, threshold, allowed)
+        step = _row(topic, score, settings, allowed)
         return replace(step, needs_yes=step.kind == "ask" and not alone.activates)
     mark = thresholds.gate if thresholds.activate is None else thresholds.activate
-    step = _row(topic, score, settings, threshold, Thresholds(None, mark))
+    step = _row(topic, score, settings, Thresholds(None, mark))
     rule = UNPROVEN if step.kind == "activate" else step.rule
-    return Step("drop", rule, threshold)
+    return Step("drop", rule, step.threshold)
 
 
-def _row(
-    topic: Topic, score: float, settings: WatcherSettings, threshold: float, thresholds: Thresholds
-) -> Step:
+def _row(topic: Topic, score: float, settings: WatcherSettings, thresholds: Thresholds) -> Step:
+    threshold = threshold_of(topic, settings)
     gate_at, activate_at = thresholds.gate, thresholds.activate
     row, name = settings.row(topic.priority), topic.priority
-    owner = (
-        "own"
-        if activate_at is not None and activate_at == topic.activation_threshold != row.activate
-        else name
-    )
+    is_own = activate_at is not None and activate_at == topic.activation_threshold != row.activate
+    owner = "own" if is_own else name
     if activate_at is not None and score >= activate_at:
         rule = owner if activate_at <= 0 else f"{owner} ≥{format_threshold(activate_at)}"
         return Step("activate", rule, threshold, activate_at, gate_at)

@@ -28,19 +28,19 @@ from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
 from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
 from engine.context.compiled import Compiled, LeftOut
-from engine.context.curation import Curation, active_presets
+from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.overflow import refuse_overflow, reserve_of
-from engine.context.relevance import others, query, relevant, share_of_room, unsure
+from engine.context.relevance import mark_irrelevant, query, relevant, share_of_room, without_history
 from engine.context.request import TOLD_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rules import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
-from engine.context.subscriptions import Playbooks, ordered, steering
-from engine.context.tools import offered
+from engine.context.subscriptions import TopicSections, ordered, steering
+from engine.context.tools import tool_candidates
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
 from engine.search.worth import Room, chosen
@@ -137,8 +137,10 @@ class _Compile:
         topics = ordered(self.request.topics)
         main_session = self.request.main_session
         active = () if self.is_injection else active_presets(self.reader)
-        presets = Curation(active, self.reader, main_session=main_session)
-        self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
+        presets = PresetSections(active, self.reader, main_session=main_session)
+        self._volatile(
+            presets, TopicSections(topics, self.reader, self.request.trace, main_session=main_session)
+        )
         assembled = assemble(self.placement.pieces)
         free = self.available - assembled.tokens
         more = tokens_of_kib(assembled.text, assembled.tokens)
@@ -179,7 +181,7 @@ class _Compile:
 
     def _message(self) -> Piece:
         """P0: the fixed files and the message, checked against the budget before reading anything else."""
-        tools = offered(self.request.tools or ())
+        tools = tool_candidates(self.request.tools or ())
         for candidates in (tools, fixed.system_prompt(self.reader), fixed.identity(self.reader)):
             pieces = [self.placement.piece(candidate) for candidate in candidates]
             for piece in pieces:
@@ -224,7 +226,7 @@ class _Compile:
         room = self.available - self.available // volatile - self.spent
         room -= self._rules(min(room, self.available // _RULES_PART))
         own_room = 0 if self.is_whole else room // _OWN_PART
-        for candidate in fixed.of_project(self.reader, request.project) if own_room else ():
+        for candidate in fixed.project_context(self.reader, request.project) if own_room else ():
             taken = self.placement.place(candidate, own_room)
             own_room, room = own_room - taken, room - taken
         for candidates, caps in rows:
@@ -255,7 +257,7 @@ class _Compile:
             )
             self.placement.remove(last, "removed to make room for a long message")
 
-    def _volatile(self, presets: Curation, playbooks: Playbooks) -> None:
+    def _volatile(self, presets: PresetSections, playbooks: TopicSections) -> None:
         request, placement = self.request, self.placement
         room = self.available - self.spent
         if self.called is not None:
@@ -299,8 +301,8 @@ class _Compile:
 
     def _fill(
         self,
-        presets: Curation,
-        playbooks: Playbooks,
+        presets: PresetSections,
+        playbooks: TopicSections,
         retrieved: Retrieved | None,
         history: History,
         keep: _Shares,
@@ -331,7 +333,7 @@ class _Compile:
                 lambda free: retrieved.place(placement, free),
             )
             if self.share < 1:
-                unsure(placement.left_out, before)
+                mark_irrelevant(placement.left_out, before)
             room -= for_results
             found = placement.included.get(self.request.conversation, ())
             elsewhere = history.numbers((first, last) for _, first, last in found)
@@ -377,7 +379,7 @@ class _Compile:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
                 self.notes.append(f"search failed, nothing was retrieved: {error}")
-        results = others(results, request.conversation, history_line, self.placement.left_out)
+        results = without_history(results, request.conversation, history_line, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(
             results, request.message, self.placement.left_out, request.part, anything=bool(self.share)

@@ -17,7 +17,7 @@ from engine.store.paths import shown
 _BEFORE_TOPICS = -1
 
 
-class Curation:
+class PresetSections:
     """Places presets in one prompt.
 
     Args:
@@ -79,7 +79,7 @@ class Curation:
             left_out.append(_left(preset, listed, reason))
         if reason == NO_SUCH_FILE:
             hint = f"fix the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
-            self._say(preset, listed, f"lists {shown(path)}, which does not exist", hint)
+            self._report(preset, listed, f"lists {shown(path)}, which does not exist", hint)
         return loaded
 
     def _pieces(
@@ -137,13 +137,13 @@ class Curation:
         first, last = there
         name, hint = shown(listed.path), "fix the lines"
         if asked[1] < first:
-            self._say(preset, listed, f"lines {shown_spans([asked])} of {name} are in its header", hint)
+            self._report(preset, listed, f"lines {shown_spans([asked])} of {name} are in its header", hint)
         elif asked[1] > last:
             what = f"asks for lines {shown_spans([asked])} of {name}, but its text ends on line {last}"
-            self._say(preset, listed, what, hint)
+            self._report(preset, listed, what, hint)
         return (max(asked[0], first), min(asked[1], last)) if asked[0] <= last and asked[1] >= first else None
 
-    def _say(self, preset: Preset, listed: PresetFile, what: str, hint: str) -> None:
+    def _report(self, preset: Preset, listed: PresetFile, what: str, hint: str) -> None:
         problem = Problem(preset.path, listed.line, what, hint)
         self.problems.append(problem)
         self._reader.problems.append(str(problem))

@@ -68,7 +68,7 @@ def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
     return _file(reader, MEMORY, "memory", 6, 1, "memory", "always in a main session")
 
 
-def of_project(reader: Reader, project: str) -> list[Candidate]:
+def project_context(reader: Reader, project: str) -> list[Candidate]:
     """USER.md and the context of the project, layer 6, for an agent with its own prompt."""
     found = _file(reader, f"{IDENTITY}/USER.md", "identity", 6, 1, "projects", "about the person")
     if project:

@@ -27,10 +27,10 @@ def source_lines(section: Section, files: Files) -> tuple[int, ...]:
     except (AutopoiesisError, OSError):
         return ()
     first, _, _ = section.lines.partition("-")
-    return numbered(section.text, data.decode("utf-8", "replace"), int(first) if first.isdecimal() else 1)
+    return line_numbers(section.text, data.decode("utf-8", "replace"), int(first) if first.isdecimal() else 1)
 
 
-def numbered(text: str, file: str, first: int = 1) -> tuple[int, ...]:
+def line_numbers(text: str, file: str, first: int = 1) -> tuple[int, ...]:
     """The line numbers in ``file`` of the lines of ``text``, as in ``source_lines``.
 
     Blank lines only have a number after a line that has one.

@@ -25,8 +25,8 @@ NOTE_CHARACTERS = 400
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _KEYS = ("type", "title", "description", "tags", "updated", "files")
 _FILE_KEYS = ("path", "lines", "note")
-_MEANT = {"name": "title", "file": "files", "paths": "files"}
-_FILE_MEANT = {"file": "path", "line": "lines", "range": "lines", "slice": "lines", "comment": "note"}
+_KEY_SYNONYMS = {"name": "title", "file": "files", "paths": "files"}
+_FILE_KEY_SYNONYMS = {"file": "path", "line": "lines", "range": "lines", "slice": "lines", "comment": "note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def read_preset(name: str, header: Mapping, notes: str, notes_line: int) -> Pres
     kind = header.get("type", "")
     if kind != KIND and (kind or "files" in header):
         what = f"type is {quoted(kind)}" if kind else "the header has no 'type'"
-        fields.say(fields.line("type") or 1, what, f"write type: {KIND}", "warning")
-    fields.unknown(_KEYS, _MEANT, only_near=True)
+        fields.report(fields.line("type") or 1, what, f"write type: {KIND}", "warning")
+    fields.unknown(_KEYS, _KEY_SYNONYMS, only_near=True)
     title = fields.text("title")
     files = tuple(_files(header, fields))
     if not header:
@@ -111,7 +111,7 @@ def _files(header: Mapping, fields: Fields) -> list[PresetFile]:
     if value == "":
         return []
     if not isinstance(value, Sequence):
-        fields.say(
+        fields.report(
             fields.line("files"), f"files must be a list, not {quoted(value)}", "write - path: knowledge/…"
         )
         return []
@@ -123,14 +123,14 @@ def _files(header: Mapping, fields: Fields) -> list[PresetFile]:
             entry.add("path", item, line)
             item = entry
         if not isinstance(item, Mapping):
-            fields.say(line, f"an item of files is {quoted(item)}", "write - path: knowledge/…")
+            fields.report(line, f"an item of files is {quoted(item)}", "write - path: knowledge/…")
             continue
         listed = _file(item, index, line, fields)
         if listed is None:
             continue
         again = next((each for each in found if (each.path, each.spans) == (listed.path, listed.spans)), None)
         if again is not None:
-            fields.say(
+            fields.report(
                 line, f"{listed} is already listed on line {again.line}", "remove one of them", "warning"
             )
             continue
@@ -141,18 +141,18 @@ def _files(header: Mapping, fields: Fields) -> list[PresetFile]:
 def _file(item: Mapping, index: int, line: int, above: Fields) -> PresetFile | None:
     problems: list[Problem] = []
     fields = Fields(item, above.path, problems)
-    fields.unknown(_FILE_KEYS, _FILE_MEANT)
+    fields.unknown(_FILE_KEYS, _FILE_KEY_SYNONYMS)
     path, note = fields.text("path"), " ".join(fields.text("note").split())
     spans: tuple[Span, ...] | None = ()
     if not path:
         if not problems:
-            fields.say(line, "an item of files has no path", "write path: knowledge/…")
+            fields.report(line, "an item of files has no path", "write path: knowledge/…")
     else:
         try:
             path = "/".join(split_relative(path))
         except PathRefused as error:
             hint = error.hint or "use a path relative to the workspace"
-            fields.say(item.line_of("path", line), f"path {quoted(path)} is refused: {error.what}", hint)
+            fields.report(item.line_of("path", line), f"path {quoted(path)} is refused: {error.what}", hint)
             path = ""
     lines = fields.text("lines")
     if lines:
@@ -160,14 +160,14 @@ def _file(item: Mapping, index: int, line: int, above: Fields) -> PresetFile | N
             spans = parse_spans(lines)
         except ValueError as error:
             what = f"lines of {shown(path) or 'an item'}: {error}"
-            fields.say(item.line_of("lines", line), what, 'write lines: "10-40" or "3-9, 20-31"')
+            fields.report(item.line_of("lines", line), what, 'write lines: "10-40" or "3-9, 20-31"')
             spans = None
     elif isinstance(item.get("lines", ""), Sequence | Mapping):
         spans = None
     if len(note) > NOTE_CHARACTERS:
         what = f"note has {len(note)} characters, only {NOTE_CHARACTERS} are used"
-        fields.say(item.line_of("note", line), what, "move the rest to the body", "warning")
+        fields.report(item.line_of("note", line), what, "move the rest to the body", "warning")
         note = note[: NOTE_CHARACTERS - 1].rstrip() + "…"
     for problem in problems:
-        above.say(problem.line, problem.what, problem.hint, problem.severity)
+        above.report(problem.line, problem.what, problem.hint, problem.severity)
     return PresetFile(path, spans, note, index, line) if path and spans is not None else None

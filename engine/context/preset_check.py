@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from engine.context.budget import Placement
-from engine.context.curation import Curation
+from engine.context.curation import PresetSections
 from engine.context.preset import Preset, PresetFile, path_of, read_preset
 from engine.context.sources import NOT_HERE, ParsedFiles, Reader, WorkspaceSource
 from engine.errors import Problem
@@ -40,9 +40,9 @@ def check_presets(
             continue  # among the problems above, if it is still there
         document = parse(source.read(path_of(name)), path_of(name))
         preset = read_preset(name, document.header, document.body, document.body_line)
-        curation = Curation((preset,), reader, main_session=True)
-        curation.place(Placement(len), _EVERYTHING, ())
-        found.update((*document.problems, *preset.problems, *curation.problems))
+        preset_sections = PresetSections((preset,), reader, main_session=True)
+        preset_sections.place(Placement(len), _EVERYTHING, ())
+        found.update((*document.problems, *preset.problems, *preset_sections.problems))
         for listed in preset.files:
             found.update(_unusable(preset, listed, reader))
     return tuple(

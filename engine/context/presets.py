@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engine.context import tokens
 from engine.context.budget import Placement
 from engine.context.compiled import LeftOut, Section
-from engine.context.curation import Curation, load_preset
+from engine.context.curation import PresetSections, load_preset
 from engine.context.preset import (
     ACTIVE,
     FOLDER,
@@ -135,7 +135,7 @@ class Presets:
         if preset is None:
             raise self._unknown(name, reader)
         placement = Placement(tokens.count)
-        Curation((preset,), reader, main_session=True).place(placement, _EVERYTHING, ())
+        PresetSections((preset,), reader, main_session=True).place(placement, _EVERYTHING, ())
         return PresetView(
             preset.name,
             preset.path,

@@ -66,7 +66,7 @@ def query(
     return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, room, exclude)
 
 
-def others(
+def without_history(
     results: Sequence[SearchResult], conversation: str, history_line: int | None, left_out: list[LeftOut]
 ) -> list[SearchResult]:
     """The results without turns of this conversation that are in the history, including the message itself.
@@ -137,7 +137,7 @@ def relevant(
     return kept
 
 
-def unsure(left_out: list[LeftOut], since: int) -> None:
+def mark_irrelevant(left_out: list[LeftOut], since: int) -> None:
     """Records that results left out since then would not be included by a larger budget either."""
     for index in range(since, len(left_out)):
         missing = left_out[index]

@@ -58,7 +58,7 @@ _UNUSABLE = {
 }
 
 
-class Past(Protocol):
+class PastEngine(Protocol):
     """The part of ``Engine`` needed for a past state."""
 
     files: Files
@@ -89,10 +89,12 @@ class Past(Protocol):
     def problems(self) -> Sequence[Problem]: ...
 
 
-class Open(Protocol):
+class OpenEngine(Protocol):
     """Opens a workspace, like ``Engine.open``."""
 
-    def __call__(self, root: Path, *, read_only: bool = ..., clock: Callable[[], datetime] = ...) -> Past: ...
+    def __call__(
+        self, root: Path, *, read_only: bool = ..., clock: Callable[[], datetime] = ...
+    ) -> PastEngine: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Opened:
     """A past state, open for reading."""
 
     commit: Commit
-    engine: Past
+    engine: PastEngine
     problems: tuple[str, ...]  # about files that were left out or invalid
 
 
@@ -112,8 +114,8 @@ class Revisions:
         files: Files,
         repository: Repository,
         *,
-        engines: Open,
-        now: Past,
+        engines: OpenEngine,
+        now: PastEngine,
         clock: Callable[[], datetime],
     ) -> None:
         self._repository = repository
@@ -212,7 +214,7 @@ def _of(commit: Commit) -> Iterator[None]:
         raise
 
 
-def _unasked(engine: Past, text: str, name: str) -> list[str]:
+def _unasked(engine: PastEngine, text: str, name: str) -> list[str]:
     """The problem that names the topics about which the gate would have been asked."""
     trace = engine.pipeline.process(text, record=False, ask=False)
     names = [row.topic for row in trace.rows if row.gate is not None and row.gate.answer == "failed"]

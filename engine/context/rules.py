@@ -36,7 +36,7 @@ _EXCHANGE = 1500
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RuleSections:
     """The rules of one prompt."""
 
     standing: Candidate | None = None
@@ -52,7 +52,7 @@ def rules_for(
     agent: str,
     room: int,
     caps: Iterable[Cap],
-) -> Chosen:
+) -> RuleSections:
     """The rules for a prompt; the stable part depends only on the file, the project, the room and the caps.
 
     Args:
@@ -68,7 +68,7 @@ def rules_for(
         and not (rule.agent and agent not in ("", rule.agent))
     ]
     if not rules:
-        return Chosen()
+        return RuleSections()
     limit = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
     tools = {call.name.casefold() for turn in history[-_LAST:] for call in turn.tools}
     here = _in_play(message, history)
@@ -81,7 +81,7 @@ def rules_for(
     called = [*at_hand, *(rule for rule in near if rule not in at_hand)][:_MAX_CALLED]
     missing = [rule for rule in dict.fromkeys((*rules, *at_hand)) if rule not in kept and rule not in called]
     left_out = (_left_out(missing, limit),) if missing else ()
-    return Chosen(_standing(kept), _called(called), left_out)
+    return RuleSections(_standing(kept), _called(called), left_out)
 
 
 def _in_play(message: str, history: Sequence[Turn]) -> set[str]:

@@ -50,7 +50,7 @@ def steering(corrections: Iterable[Correction]) -> list[Candidate]:
     ]
 
 
-class Playbooks:
+class TopicSections:
     """The active topics of one compile with their subscriptions.
 
     All instructions get room before any subscription: a playbook is worth more than another's appendix.

@@ -25,7 +25,7 @@ class ToolDefinition:
         return json.dumps(tree, ensure_ascii=False, sort_keys=True)
 
 
-def offered(tools: Sequence[ToolDefinition]) -> list[Candidate]:
+def tool_candidates(tools: Sequence[ToolDefinition]) -> list[Candidate]:
     """Schemas and descriptions of tools, if any."""
     if not tools:
         return []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from engine.context.compiled import Section
-from engine.context.lines import numbered
+from engine.context.lines import line_numbers
 from engine.context.stability import CATALOG, Break, inner
 from engine.errors import AutopoiesisError
 from engine.store.documents import Document, parse
@@ -23,7 +23,7 @@ def first_line(section: Section, read: Read) -> int | None:
     begin, _, _ = section.lines.partition("-")
     start = int(begin) if begin.isdecimal() else document.body_line
     text = document.raw.decode("utf-8", "replace")
-    for index, line in enumerate(numbered(inner(section.text), text, start)):
+    for index, line in enumerate(line_numbers(inner(section.text), text, start)):
         if line:
             return line - index
     return None

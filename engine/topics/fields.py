@@ -17,9 +17,9 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def aliases(meant: AbcMapping[str, str]) -> dict[str, str]:
+def aliases(synonyms: AbcMapping[str, str]) -> dict[str, str]:
     """Words by their synonyms, from the synonyms of each word: ``{"pattern": "regex re"}``."""
-    return {other: word for word, others in meant.items() for other in others.split()}
+    return {other: word for word, others in synonyms.items() for other in others.split()}
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -56,7 +56,7 @@ class Fields:
         """The 1-based line of a key, or of the mapping if the key is absent."""
         return self.mapping.line_of(key, self.mapping.line)
 
-    def say(
+    def report(
         self, line: int, what: str, hint: str = "", severity: Literal["error", "warning"] = "error"
     ) -> None:
         self._problems.append(Problem(self.path, line, what, hint, severity))
@@ -66,7 +66,7 @@ class Fields:
         value = self.mapping.get(key, "")
         if isinstance(value, str):
             return value.strip()
-        self.say(self.line(key), f"{key} must be a string, not {shown(value)}", f"write {key}: 'text'")
+        self.report(self.line(key), f"{key} must be a string, not {shown(value)}", f"write {key}: 'text'")
         return ""
 
     def texts(self, *keys: str) -> list[tuple[str, int]]:
@@ -79,7 +79,7 @@ class Fields:
             elif isinstance(value, Sequence):
                 found += self._items(key, value)
             else:
-                self.say(
+                self.report(
                     self.line(key),
                     f"{key} must be a list of strings, not a mapping",
                     f"write {key}: [one, two]",
@@ -93,11 +93,11 @@ class Fields:
             if isinstance(item, str) and item.strip():
                 found.append((item.strip(), line))
             elif isinstance(item, str):
-                self.say(line, f"{key} has an empty item", "remove it", "warning")
+                self.report(line, f"{key} has an empty item", "remove it", "warning")
             else:
                 is_mapping = isinstance(item, Mapping)
                 hint = "put it in quotes if it contains ': '" if is_mapping else "flatten the list"
-                self.say(line, f"an item of {key} is {shown(item)}, not a string", hint)
+                self.report(line, f"an item of {key} is {shown(item)}, not a string", hint)
         return found
 
     def number(self, key: str, minimum: float, maximum: float, example: str) -> float | None:
@@ -117,11 +117,11 @@ class Fields:
         if isinstance(value, str) and re.fullmatch(r"\s*\d+,\d+\s*", value):
             hint = f"write {key}: {value.strip().replace(',', '.')}"
         limits = f"from {minimum:g} to {maximum:g}" if math.isfinite(maximum) else f"of at least {minimum:g}"
-        self.say(self.line(key), f"{key} must be a number {limits}, not {shown(value)}", hint)
+        self.report(self.line(key), f"{key} must be a number {limits}, not {shown(value)}", hint)
         return None
 
-    def choice(self, key: str, allowed: Iterable[str], default: str, meant: AbcMapping[str, str]) -> str:
-        """One of the allowed words; the default if absent or invalid. ``meant`` maps synonyms to them."""
+    def choice(self, key: str, allowed: Iterable[str], default: str, synonyms: AbcMapping[str, str]) -> str:
+        """One of the allowed words; the default if absent or invalid. ``synonyms`` maps other words to them."""
         value = self.mapping.get(key, "")
         if value == "":
             return default
@@ -130,25 +130,29 @@ class Fields:
             word = value.strip().lower()
             if word in names:
                 return word
-            guess = meant.get(word) or near(word, names)
+            guess = synonyms.get(word) or near(word, names)
         else:
             guess = ""
         hint = f"did you mean {guess}?" if guess else f"write one of {', '.join(names)}"
-        self.say(self.line(key), f"{key} {shown(value)} is unknown, using {default} until it is fixed", hint)
+        self.report(
+            self.line(key), f"{key} {shown(value)} is unknown, using {default} until it is fixed", hint
+        )
         return default
 
-    def unknown(self, known: Iterable[str], meant: AbcMapping[str, str], *, only_near: bool = False) -> None:
+    def unknown(
+        self, known: Iterable[str], synonyms: AbcMapping[str, str], *, only_near: bool = False
+    ) -> None:
         """Warns about unknown keys.
 
         Args:
-            meant: Synonyms of known keys.
+            synonyms: Synonyms of known keys.
             only_near: Ignores keys that resemble no known one, since they may be the user's own.
         """
         names = list(known)
         for key in self.mapping:
             if key in names:
                 continue
-            guess = meant.get(key.lower()) or near(key, names)
+            guess = synonyms.get(key.lower()) or near(key, names)
             if guess or not only_near:
                 hint = f"did you mean {guess}?" if guess else f"remove it, or use one of {', '.join(names)}"
-                self.say(self.line(key), f"unknown key {key}", hint, "warning")
+                self.report(self.line(key), f"unknown key {key}", hint, "warning")

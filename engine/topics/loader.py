@@ -18,7 +18,7 @@ from engine.store.paths import split_relative
 from engine.store.yamltext import Mapping
 from engine.topics.fields import Fields, aliases, shown
 from engine.topics.model import Activation, Priority, Topic
-from engine.topics.subscriptions import existing
+from engine.topics.subscriptions import check_subscription
 from engine.topics.triggers import SETTINGS, read_triggers
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _KEYS = (
     *("type", "updated", "tags", "description", "triggers", "subscriptions", "activation", "priority"),
     *("max_context_kb", "similarity_threshold", "activation_threshold", "examples"),
 )
-_MEANT_KEYS = aliases(
+_KEY_SYNONYMS = aliases(
     {
         "triggers": "trigger",
         "subscriptions": "subscription subscribe files",
@@ -43,8 +43,8 @@ _MEANT_KEYS = aliases(
         "description": "summary",
     }
 )
-_MEANT_ACTIVATION = aliases({"auto": "automatic always", "gated": "gate llm", "manual": "hand off never"})
-_MEANT_PRIORITY = aliases({"medium": "normal mid", "critical": "urgent highest", "low": "lowest"})
+_ACTIVATION_SYNONYMS = aliases({"auto": "automatic always", "gated": "gate llm", "manual": "hand off never"})
+_PRIORITY_SYNONYMS = aliases({"medium": "normal mid", "critical": "urgent highest", "low": "lowest"})
 _MISPLACED = re.compile(rb"^[ \t]+((?:" + "|".join(SETTINGS).encode() + rb")[ \t]*:)")
 _DASH = re.compile(rb"^([ \t]*)-[ \t]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -77,7 +77,7 @@ def load_topic(
     fields = Fields(header, document.path, problems)
     if not _is_topic(fields):
         return None, tuple(problems)
-    fields.unknown(_KEYS, _MEANT_KEYS, only_near=True)
+    fields.unknown(_KEYS, _KEY_SYNONYMS, only_near=True)
     found = read_triggers(header.get("triggers", ""), fields.line("triggers"), document.path, problems)
     fields = _with_settings(fields, found.settings, problems)
     outline = _Outline(readable)
@@ -91,9 +91,9 @@ def load_topic(
         triggers=found.triggers,
         subscriptions=_subscriptions(fields, workspace),
         activation=cast(
-            Activation, fields.choice("activation", get_args(Activation), "gated", _MEANT_ACTIVATION)
+            Activation, fields.choice("activation", get_args(Activation), "gated", _ACTIVATION_SYNONYMS)
         ),
-        priority=cast(Priority, fields.choice("priority", get_args(Priority), "medium", _MEANT_PRIORITY)),
+        priority=cast(Priority, fields.choice("priority", get_args(Priority), "medium", _PRIORITY_SYNONYMS)),
         max_context_kb=fields.number("max_context_kb", 0.001, math.inf, "4"),
         similarity_threshold=fields.number("similarity_threshold", 0, 1, "0.2"),
         activation_threshold=fields.number("activation_threshold", 0, 1, "0.6"),
@@ -162,10 +162,10 @@ def _is_topic(fields: Fields) -> bool:
     if isinstance(kind, str) and kind.strip().lower() == "topic":
         return True
     if kind == "" and "triggers" in fields.mapping:
-        fields.say(fields.mapping.line, "the header has no type", "add the line type: topic", "warning")
+        fields.report(fields.mapping.line, "the header has no type", "add the line type: topic", "warning")
         return True
     what = f"type is {shown(kind)}, not topic" if kind else "the header has no type, so this is not a topic"
-    fields.say(fields.line("type"), what, "write type: topic, or move the file out of topics/")
+    fields.report(fields.line("type"), what, "write type: topic, or move the file out of topics/")
     return False
 
 
@@ -179,7 +179,7 @@ def _with_settings(fields: Fields, settings: Mapping | None, problems: list[Prob
     for key, value in settings.items():
         if key in merged:
             hint = "remove one of the two; the one at the left margin takes effect"
-            fields.say(settings.line_of(key), f"{key} is also set among the triggers", hint, "warning")
+            fields.report(settings.line_of(key), f"{key} is also set among the triggers", hint, "warning")
         else:
             merged.add(key, value, settings.line_of(key))
     return Fields(merged, fields.path, problems)
@@ -193,27 +193,27 @@ def _subscriptions(fields: Fields, workspace: Workspace | None) -> tuple[str, ..
             path = "/".join(split_relative(text))
         except PathRefused as error:
             what = f"subscription {shown(text)} is refused: it {error.what}"
-            fields.say(line, what, error.hint or "use a path relative to the workspace")
+            fields.report(line, what, error.hint or "use a path relative to the workspace")
             continue
         if path in kept:
-            fields.say(line, f"subscription {path} is listed twice", "remove one", "warning")
-        elif existing(path, line, fields, workspace):
+            fields.report(line, f"subscription {path} is listed twice", "remove one", "warning")
+        elif check_subscription(path, line, fields, workspace):
             kept[path] = None
     return tuple(kept)
 
 
 def _warn_about_gaps(fields: Fields, topic: Topic, outline: _Outline) -> None:
     if not topic.triggers and not topic.examples and topic.activation != "manual":
-        fields.say(
+        fields.report(
             fields.line("triggers"),
             "has no working triggers and no examples, so only its instructions can activate it",
             "add a trigger, or examples of messages that should activate it",
             "warning",
         )
     if not topic.instructions:
-        fields.say(outline.line, "has no instructions", "write them below the header", "warning")
+        fields.report(outline.line, "has no instructions", "write them below the header", "warning")
     for section in outline.unused:
-        fields.say(
+        fields.report(
             section.start_line,
             f"section '{section.title}' is not injected: only Instructions and Context Notes are",
             "move it below one of them, with a ### heading",

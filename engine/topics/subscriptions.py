@@ -21,7 +21,7 @@ _MAX_FILES = 5_000
 _GLOB_SIGNS = frozenset("*?[")
 
 
-def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) -> bool:
+def check_subscription(path: str, line: int, fields: Fields, workspace: Workspace | None) -> bool:
     """Checks one subscription, reports its problems, and returns whether to keep it.
 
     A missing file is kept, since it may be created later.
@@ -33,18 +33,18 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
     is_glob = bool(_GLOB_SIGNS & set(path))
     if workspace is None:
         if is_glob:
-            _say_glob(path, line, fields, ())
+            _report_glob(path, line, fields, ())
         return not is_glob
     try:
         real = workspace.resolve(path)
     except PathRefused as error:
         what = f"subscription {shown(path)} is refused: {error.what}"
-        fields.say(line, what, error.hint or "use a path relative to the workspace")
+        fields.report(line, what, error.hint or "use a path relative to the workspace")
         return False
     if real.is_file():
         return True
     if is_glob:
-        _say_glob(
+        _report_glob(
             path,
             line,
             fields,
@@ -54,22 +54,22 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
     if real.is_dir():
         inside = sorted(f"{path}/{entry.name}" for entry in real.iterdir() if entry.suffix == ".md")
         hint = f"list its files one by one: {_listed(inside)}" if inside else "list files one by one"
-        fields.say(line, f"subscription {shown(path)} is a folder", hint, "warning")
+        fields.report(line, f"subscription {shown(path)} is a folder", hint, "warning")
         return False
     if real.exists():
-        fields.say(line, f"subscription {shown(path)} is not a regular file", "use a text file")
+        fields.report(line, f"subscription {shown(path)} is not a regular file", "use a text file")
         return False
     if hidden(workspace.root, [path]):
         return True
     likely = _nearest(path, workspace)
     hint = f"did you mean {likely}?" if likely else "create the file or remove the line"
-    fields.say(line, f"subscription {shown(path)} does not exist", hint, "warning")
+    fields.report(line, f"subscription {shown(path)} does not exist", hint, "warning")
     return True
 
 
-def _say_glob(path: str, line: int, fields: Fields, matching: tuple[str, ...]) -> None:
+def _report_glob(path: str, line: int, fields: Fields, matching: tuple[str, ...]) -> None:
     hint = "list the files one by one" + (f": {_listed(list(matching))}" if matching else "")
-    fields.say(line, f"subscription {shown(path)} is a glob, which is not supported", hint, "warning")
+    fields.report(line, f"subscription {shown(path)} is a glob, which is not supported", hint, "warning")
 
 
 def _listed(paths: list[str]) -> str:

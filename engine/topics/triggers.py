@@ -17,7 +17,7 @@ SETTINGS = ("similarity_threshold", "activation")
 _TYPES = get_args(TriggerType)
 _SCOPES = get_args(Scope)
 _COMMON = ("type", "scope", "correction_hint")
-_MEANT_TYPES = aliases(
+_TYPE_SYNONYMS = aliases(
     {
         "pattern": "regex regexp re",
         "keywords": "keyword words",
@@ -30,8 +30,8 @@ _MEANT_TYPES = aliases(
         "sentiment": "mood urgency",
     }
 )
-_MEANT_SCOPES = aliases({"input": "in user", "output": "out agent", "both": "all any"})
-_MEANT_KEYS = aliases({"match": "regex", "correction_hint": "hint correction", "scope": "direction"})
+_SCOPE_SYNONYMS = aliases({"input": "in user", "output": "out agent", "both": "all any"})
+_KEY_SYNONYMS = aliases({"match": "regex", "correction_hint": "hint correction", "scope": "direction"})
 _LANGUAGE_CODES = word_set(
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
     "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
@@ -95,20 +95,20 @@ def _read(fields: Fields, line: int) -> Trigger | None:
     if kind == "":
         guess = next((name for key, name in _TYPE_BY_KEY.items() if key in fields.mapping), "")
         hint = f"add type: {guess}" if guess else f"add a type: {', '.join(_TYPES)}"
-        fields.say(line, "this trigger has no type", hint)
+        fields.report(line, "this trigger has no type", hint)
         return None
     word = kind.strip().lower() if isinstance(kind, str) else ""
     if word not in _TYPES:
-        guess = _MEANT_TYPES.get(word) or (near(word, _TYPES) if word else "")
+        guess = _TYPE_SYNONYMS.get(word) or (near(word, _TYPES) if word else "")
         hint = f"did you mean {guess}?" if guess else f"write one of {', '.join(_TYPES)}"
-        fields.say(fields.line("type"), f"trigger type {shown(kind)} is unknown", hint)
+        fields.report(fields.line("type"), f"trigger type {shown(kind)} is unknown", hint)
         return None
     reader, keys = _READERS[cast(TriggerType, word)]
-    fields.unknown((*_COMMON, *keys), _MEANT_KEYS)
-    scope = cast(Scope, fields.choice("scope", _SCOPES, "input", _MEANT_SCOPES))
+    fields.unknown((*_COMMON, *keys), _KEY_SYNONYMS)
+    scope = cast(Scope, fields.choice("scope", _SCOPES, "input", _SCOPE_SYNONYMS))
     hint = " ".join(fields.text("correction_hint").split())
     if hint and scope == "input":
-        fields.say(
+        fields.report(
             fields.line("correction_hint"),
             "correction_hint applies to the agent's output, but this trigger only watches input",
             "add scope: output",
@@ -119,13 +119,13 @@ def _read(fields: Fields, line: int) -> Trigger | None:
 
 
 def _missing(fields: Fields, line: int, what: str, example: str) -> None:
-    fields.say(line, f"this trigger has no {what}", f"add {example}")
+    fields.report(line, f"this trigger has no {what}", f"add {example}")
 
 
 def _pattern(fields: Fields, line: int) -> Trigger | None:
     value = fields.mapping.get("match", "")
     if isinstance(value, Sequence):
-        fields.say(
+        fields.report(
             fields.line("match"),
             "match is a list",
             "use type: keywords for a list of words, or put the expression in single quotes",
@@ -137,7 +137,7 @@ def _pattern(fields: Fields, line: int) -> Trigger | None:
             _missing(fields, line, "match", "match: 'word|other word'")
         return None
     if "\b" in match:
-        fields.say(
+        fields.report(
             fields.line("match"),
             r"match is in double quotes, where \b is a backspace character; it is read as a word boundary",
             f"put it in single quotes: '{match.replace(chr(8), chr(92) + 'b')}'",
@@ -165,12 +165,14 @@ def _language(fields: Fields, line: int) -> Trigger | None:
         plain, _, region = word.lower().replace("_", "-").partition("-")
         if plain in _LANGUAGE_CODES:
             if region:
-                fields.say(at, f"regions are ignored, {word} counts as {plain}", f"write {plain}", "warning")
+                fields.report(
+                    at, f"regions are ignored, {word} counts as {plain}", f"write {plain}", "warning"
+                )
             codes.append(plain)
             continue
         guess = _LANGUAGE_NAMES.get(word.lower()) or _LANGUAGE_NAMES.get(near(word, _LANGUAGE_NAMES), "")
         hint = f"did you mean {guess}?" if guess else "write a two-letter ISO 639-1 code such as de"
-        fields.say(at, f"language {shown(word)} is unknown", hint)
+        fields.report(at, f"language {shown(word)} is unknown", hint)
     if not found:
         _missing(fields, line, "languages", "languages: [de]")
     return Trigger("language", words=tuple(dict.fromkeys(codes))) if codes else None
@@ -182,7 +184,7 @@ def _webhook(fields: Fields, line: int) -> Trigger | None:
         _missing(fields, line, "source", "source: email")
         return None
     if source.lower() == "cron":
-        fields.say(fields.line("source"), "cron is not a webhook source", "use type: cron with a schedule")
+        fields.report(fields.line("source"), "cron is not a webhook source", "use type: cron with a schedule")
         return None
     return Trigger("webhook", source=source, event=fields.text("event"))
 

@@ -41,7 +41,7 @@ REFUSED = 8.0
 """Log-odds removed by a counter-example that equals the message."""
 
 
-def held_against(similarity: Floats, examples: Floats) -> Floats:
+def counter_evidence(similarity: Floats, examples: Floats) -> Floats:
     """The (negative) log-odds from counter-examples of each topic, float32 ``[n]``.
 
     Args:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from engine.activation.fusion.combiner import MOST_LOGIT, Combiner, features, probability_of
-from engine.activation.fusion.evidence import held_against, with_hits
+from engine.activation.fusion.evidence import counter_evidence, with_hits
 from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit, texts_of
 from engine.activation.fusion.highlight import telling_words
 from engine.activation.fusion.measures import RAW, measure
@@ -236,7 +236,7 @@ class CalibratedScorer:
         rows = features(measured, fitted)
         places = {fitted.names[topic]: place for place, topic in enumerate(measured.topics.tolist())}
         values = measured.values
-        taken = held_against(values[:, RAW.index("against")], values[:, RAW.index("vectors_max")])
+        taken = counter_evidence(values[:, RAW.index("against")], values[:, RAW.index("vectors_max")])
         logits = (self._combiner.logits(rows) + taken).clip(-MOST_LOGIT, MOST_LOGIT)
         self._last = last = _Last(text, fitted, measured.topics, values, rows, taken, logits, places)
         return last
