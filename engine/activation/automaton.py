@@ -1,4 +1,4 @@
-"""Which literals occur in a text: all of them found in one pass over it (Aho and Corasick, design 4)."""
+"""Finds which of many literals occur in a text in one pass (Aho–Corasick, design 4)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ from typing import Any, Generic, TypeVar
 
 Key = TypeVar("Key")
 
-# What it costs to search one literal in a text, in characters; what it costs to put one into the automaton;
-# and what it costs to have an automaton at all. Measured: a character is half a nanosecond.
+# Measured costs of searching one literal in a text, of adding one to the automaton, and of building an
+# automaton at all, in characters of half a nanosecond.
 _SEARCH = 60
 _INSERT = 5_000
 _START = 800_000
-# Building is due once searches have cost this part of it: who waits for one message waits for no automaton.
+# The automaton is built once searches have cost 1/8 of it, so a process for one message never builds it.
 _EAGERNESS = 8
 
 
 class LiteralIndex(Generic[Key]):
-    """Finds the keys of which a literal occurs in a text.
+    """Finds the keys that have a literal in a text.
 
-    New literals are searched one by one, which costs nothing to prepare: a process for one message ends
-    there. As searching adds up, they move into an automaton, whose pass over a text takes the same time for
-    ten literals and nearly the same for a hundred thousand. Keys come and go under literals that it knows
-    without touching it.
-
-    Not safe to use from several threads at once.
+    New literals are searched one by one, which needs no preparation. As searches add up, literals move into
+    an automaton, whose pass over a text takes about the same time for ten literals as for a hundred thousand.
+    Adding and removing keys of known literals does not change it. Not thread-safe.
     """
 
     def __init__(self) -> None:
@@ -34,16 +31,16 @@ class LiteralIndex(Generic[Key]):
         self._spent = 0
 
     def __len__(self) -> int:
-        """How many literals there are."""
+        """Number of literals."""
         return len(self._keys)
 
     @property
     def searched(self) -> int:
-        """How many of them are still searched one by one."""
+        """Number of literals that are still searched one by one."""
         return len(self._new)
 
     def add(self, literals: Iterable[str], key: Key) -> None:
-        """File a key under its literals, each folded and not empty."""
+        """Adds a key under its literals, each folded and not empty."""
         for literal in literals:
             keys = self._keys.get(literal)
             if keys is not None:
@@ -54,7 +51,7 @@ class LiteralIndex(Generic[Key]):
                 self._new[literal] = None
 
     def remove(self, literals: Iterable[str], key: Key) -> None:
-        """Take a key away from literals it was filed under; one that is not there is ignored."""
+        """Removes a key from literals; missing ones are ignored."""
         for literal in literals:
             keys = self._keys.get(literal, [])
             if key in keys:
@@ -64,7 +61,7 @@ class LiteralIndex(Generic[Key]):
                     self._new.pop(literal, None)
 
     def find(self, folded: str) -> list[Key]:
-        """The keys with a literal in ``folded``, which must be folded text; a key once for each of them."""
+        """The keys with a literal in a folded text; once for each of the literals."""
         found: set[str] = set()
         if self._automaton is not None:
             found = {literal for _, literal in self._automaton.iter(folded)}
@@ -76,7 +73,7 @@ class LiteralIndex(Generic[Key]):
         return [key for literal in found for key in self._keys.get(literal, ())]
 
     def _build(self) -> None:
-        import ahocorasick  # noqa: PLC0415 — .4 ms that a process for one message never pays for
+        import ahocorasick  # noqa: PLC0415 — .4 ms that a process for one message never needs
 
         automaton = ahocorasick.Automaton()
         for literal in self._keys:

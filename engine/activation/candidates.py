@@ -1,4 +1,4 @@
-"""Topics on their way through the tiers: what tiers 1 and 2 found, and the next step that follows from it."""
+"""Candidates: topics with the results of tiers 1 and 2, and the next step that follows from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.policy import Step, decide
-from engine.activation.proof import Alone
+from engine.activation.proof import SimilarityAlone
 from engine.activation.similarity import Hits, deciding_value
 from engine.activation.trace import Direction, Score, TriggerHit
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 EXPLAINED_ROWS = 20
-"""Topics nearest to a message whose scores are explained, beside those that it reached."""
+"""Number of topics closest to a message whose scores are explained, besides those that it reached."""
 
 
 @dataclass(frozen=True, slots=True)
-class Considered:
-    """A topic on its way, and what was found for a message."""
+class Candidate:
+    """A topic and what tiers 1 and 2 found for a message."""
 
     topic: Topic
-    hits: tuple[TriggerHit, ...]  # its tier-1 hits that count for the message's direction
+    hits: tuple[TriggerHit, ...]  # tier-1 hits that count in the message's direction
     scores: tuple[Score, ...]
-    score: float  # the signal that decides
+    score: float  # the deciding signal
     step: Step
 
     @property
@@ -38,10 +38,10 @@ class Considered:
 def counted_hits(
     topics: Sequence[Topic], hits_of: Hits, direction: Direction
 ) -> dict[str, tuple[TriggerHit, ...]]:
-    """The hits of triggers that watch what goes in a direction; topics without one are left out."""
+    """The hits of triggers that watch a direction, by topic; topics without one are left out."""
     if not hits_of:
         return {}
-    # The matcher may still know a version of a topic with more triggers.
+    # The matcher may still have a version of a topic with more triggers.
     counted = {
         topic.name: tuple(
             hit
@@ -63,18 +63,14 @@ def candidates_of(
     settings: WatcherSettings,
     *,
     deciding: str,
-    alone: Mapping[str, Alone],
-) -> tuple[Considered, ...]:
+    alone: Mapping[str, SimilarityAlone],
+) -> tuple[Candidate, ...]:
     """Every topic with its next step, in order.
 
     Args:
-        counted: The hits that count, by topic.
-        scores_of: The signals of tier 2, by topic.
-        unmatched: What becomes of each topic without a hit, and the score below which that holds
-            (``policy.far_step``): of thousands of topics nearly all are far from a message and need no
-            decision of their own.
-        deciding: Name of the signal that decides.
-        alone: What a score may do without a hit, by topic.
+        unmatched: ``policy.far_step`` of each topic: of thousands of topics nearly all are far from a message
+            and need no decision of their own.
+        deciding: Name of the deciding signal.
     """
     found = []
     for topic in topics:
@@ -84,14 +80,12 @@ def candidates_of(
         mark, step = unmatched[topic.name]
         if hits or score >= mark:
             step = decide(topic, hits, score, settings, alone=alone[topic.name])
-        found.append(Considered(topic, hits, scores, score, step))
+        found.append(Candidate(topic, hits, scores, score, step))
     return tuple(found)
 
 
-def telling(candidates: Sequence[Considered]) -> list[str]:
-    """The names of the topics whose scores are worth explaining: those that the message reached and, a name
-    may stand twice, those nearest to it.
-    """
+def worth_explaining(candidates: Sequence[Candidate]) -> list[str]:
+    """The names of the topics that the message reached and of those closest to it; may repeat a name."""
     near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
     reached = [c.topic.name for c in candidates if c.hits or c.step.kind != "drop"]
     return [*reached, *(c.topic.name for c in near[:EXPLAINED_ROWS])]

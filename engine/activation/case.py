@@ -1,4 +1,4 @@
-"""One topic's row with all that is known about it, and the phrases that its explanations are made of."""
+"""One topic with everything known about it for one message, and the phrases that explanations use."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.activation.numbers import limit, signed, written
+from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import Step, decide, thresholds_of
-from engine.activation.proof import FREELY, NOTHING, Alone
+from engine.activation.proof import NO_EFFECT, UNRESTRICTED, SimilarityAlone
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 NOT_ASKED = "not asked"
-"""How the rule, or the gate's reason, begins where the gate should have been asked and was not."""
+"""Start of the rule or of the gate's reason when the gate should have been asked but was not."""
 
 _SHOWN_MATCHES = 3
 _MATCH_LENGTH = 40
@@ -26,25 +26,25 @@ _BARE_TYPES = frozenset({"pattern", "keywords", "mention", "url"})
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What besides the numbers decides how a row is explained."""
+class PolicyContext:
+    """What a row's explanation depends on besides its numbers."""
 
     direction: Direction
     watchers: WatcherSettings
     on_failure: str = "skip"  # the setting ``gate.on_failure``
     calls: int = 0  # the setting ``gate.max_calls_per_message``
-    alone: Mapping[str, Alone] = field(default_factory=dict)
-    """What a score may do without a match, by topic; everything for those left out."""
+    alone: Mapping[str, SimilarityAlone] = field(default_factory=dict)
+    """What a score may do without a match, by topic; unrestricted for missing ones."""
 
     @property
     def similarity_nominates(self) -> bool:
-        """Whether a score without a match does anything."""
+        """Whether a score without a match has any effect."""
         return self.direction == "input" and self.watchers.nominate == "either"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A topic, what the tiers found, and what became of it; the attributes are those of ``TopicTrace``."""
+    """A topic, what the tiers found, and the verdict; attributes are as in ``TopicTrace``."""
 
     topic: Topic
     hits: Sequence[TriggerHit]
@@ -52,25 +52,25 @@ class Case:
     step: Step
     gate: GateOutcome | None
     verdict: Verdict
-    around: Circumstances
+    context: PolicyContext
     contributions: Sequence[Contribution] = ()
 
     @property
     def unasked(self) -> bool:
-        """Whether the gate should have been asked about it, and the message may cost no more calls."""
+        """Whether the gate should have been asked but the message may cost no more calls."""
         return self.step.rule == NOT_ASKED
 
     @property
     def calibrated(self) -> bool:
-        """Whether the score is the probability that the topic applies, its hits included."""
-        return self.around.watchers.preset == "calibrated"
+        """Whether the score is the probability that the topic applies, hits included."""
+        return self.context.watchers.preset == "calibrated"
 
     @property
-    def alone(self) -> Alone:
+    def alone(self) -> SimilarityAlone:
         """What the score may do without a match."""
-        if self.around.direction != "input":
-            return NOTHING
-        return self.around.alone.get(self.topic.name, FREELY)
+        if self.context.direction != "input":
+            return NO_EFFECT
+        return self.context.alone.get(self.topic.name, UNRESTRICTED)
 
     @property
     def matched(self) -> str:
@@ -79,57 +79,53 @@ class Case:
 
     @property
     def lowest(self) -> float | None:
-        """The score from which anything happens at all; ``None``: nothing ever does."""
-        gate, active = self.step.gate_at, self.step.activate_at
-        if gate is None and active is None:
-            return self.once_proven
-        if gate is None or active is None:
-            return active if gate is None else gate
-        return min(gate, active)
+        """The lowest score that has an effect; ``None`` if no score has."""
+        marks = [mark for mark in (self.step.gate_at, self.step.activate_at) if mark is not None]
+        return min(marks) if marks else self.once_proven
 
     @property
     def once_proven(self) -> float | None:
-        """Where no score activates it because labels have not proven it yet: from which one would then."""
+        """The score that would count once labels have proven it; ``None`` if nothing is to be proven."""
         if self.hits or not self.calibrated or self.alone.activates or not self.alone.nominates:
             return None
-        thresholds = thresholds_of(self.topic, self.around.watchers, matched=False)
+        thresholds = thresholds_of(self.topic, self.context.watchers, matched=False)
         return thresholds.gate if thresholds.activate is None else thresholds.activate
 
-    def otherwise(
+    def decide(
         self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
     ) -> Step:
-        """What the policy says about another case."""
+        """What the policy says about a variant of this case."""
         return decide(topic, hits, score, settings, alone=self.alone)
 
-    def whose(self, mark: float, otherwise: str) -> str:
-        """Where a threshold comes from when it is not the table's; else ``otherwise``."""
-        topic, watchers = self.topic, self.around.watchers
+    def threshold_source(self, mark: float, from_table: str = "") -> str:
+        """Where a threshold comes from if not from the policy table; else ``from_table``."""
+        topic, watchers = self.topic, self.context.watchers
         row = watchers.row(topic.priority)
         if mark != self.step.gate_at:
             own = mark == topic.activation_threshold != row.activate
-            return ", the topic's own threshold" if own else otherwise
+            return ", the topic's own threshold" if own else from_table
         if mark == topic.similarity_threshold != row.gate:
             return ", the topic's own threshold"
         if topic.similarity_threshold is None and mark == watchers.similarity_threshold != row.gate:
             return ", watchers.similarity_threshold"
-        return otherwise
+        return from_table
 
     @property
-    def made_of(self) -> str:
-        """``, from vectors +1.9, words +1.2``: the strongest signals; of an active topic, those for it."""
+    def from_signals(self) -> str:
+        """``, from vectors +1.9, words +1.2``; empty without telling signals."""
         return f", from {self.signals}" if self.signals else ""
 
     @property
     def signals(self) -> str:
-        """``vectors +1.9, words +1.2``, likewise."""
-        told = [each for each in self.contributions if abs(each.weight) >= _TELLING]
+        """The strongest signals, for an active topic only those in favour: ``vectors +1.9, words +1.2``."""
+        telling = [each for each in self.contributions if abs(each.weight) >= _TELLING]
         if self.verdict == "active":
-            told = [each for each in told if each.weight > 0]
-        return ", ".join(f"{each.signal} {signed(each.weight)}" for each in told[:_SHOWN_SIGNALS])
+            telling = [each for each in telling if each.weight > 0]
+        return ", ".join(f"{each.signal} {format_weight(each.weight)}" for each in telling[:_SHOWN_SIGNALS])
 
 
 def matches(hits: Sequence[TriggerHit]) -> str:
-    """The matched texts, each once, the first three in full: ``“review”, “PR” and 2 more``."""
+    """The first three distinct matches and the number of others: ``“review”, “PR”, “fix” and 2 more``."""
     texts: dict[str, str] = {}
     for hit in hits:
         text = " ".join(hit.matched.split())
@@ -142,10 +138,10 @@ def matches(hits: Sequence[TriggerHit]) -> str:
 
 
 def reaches(score: float, mark: float) -> str:
-    """``.31 ≥ .30``."""
-    return f"{written(score, mark)} ≥ {limit(mark)}"
+    """``score .31 ≥ .30``."""
+    return f"score {format_score(score, mark)} ≥ {format_threshold(mark)}"
 
 
 def below(score: float, mark: float) -> str:
-    """``.29 < .30``."""
-    return f"{written(score, mark)} < {limit(mark)}"
+    """``score .29 < .30``."""
+    return f"score {format_score(score, mark)} < {format_threshold(mark)}"

@@ -1,13 +1,13 @@
 """Code in a message: fenced blocks with their language, and code without a fence (spec 4.2).
 
-Whether lines are code, and in which language, is told by shapes that hardly occur in prose; a piece of code
-is in the language that most of its lines speak for. No model, and no parser.
+Code and its language are recognized by line patterns that rarely occur in prose; a block is in the language
+of most of its lines. There is no model and no parser.
 
-Limits, measured on pieces of the sample files of GitHub's Linguist in 15 common languages: of twelve lines
-91 % are found and 59 % named rightly, of six 82 % and 44 %; 9 % are named as another language. Of 30,000
-messages of people 13 are taken for code. What fits several languages stays code of no known language. A
-single line is code where it has a clear sign; code within a line of prose is none, with or without backticks.
-Read are the first 600 lines between two fences.
+Limits, measured on excerpts of GitHub Linguist's sample files in 15 common languages: with twelve lines 91 %
+are found and 59 % get the right language, with six 82 % and 44 %; 9 % get a wrong one. Of 30,000 messages by
+people, 13 are mistaken for code. Code that fits several languages has no known language. A single line is
+code if it has a clear sign; code within a line of prose never is, with or without backticks. Only the first
+600 lines between two fences are read.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from engine.activation.scan import Scan, compiled
 from engine.topics.fields import aliases, word_set
 
-_MOST_LINES = 600
-# What is written in the second of these is often written in the first as well.
+_MAX_LINES = 600
+# Code in the first language often fits the second as well.
 _WIDER = {"typescript": "javascript", "cpp": "c"}
 
 _CANONICAL = aliases(
@@ -58,7 +58,7 @@ _CANONICAL = aliases(
 )
 _NOT_CODE = word_set("text txt plain plaintext none output log markdown quote mermaid")
 
-# Lines without any of these marks are code only where they begin with one of the words.
+# Lines without any of these marks are code only if they begin with one of the words.
 _MARKS = r"[(){}\[\];=<>$#@:|/\\\"'`]|--"
 _KEYWORDS = (
     "import ", "return", "package ", "SELECT ", "select ", "FROM ", "from ", "WHERE ", "where ", "JOIN ",
@@ -70,7 +70,7 @@ _KEYWORDS = (
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Code in a message: its language in the usual lower-case name, empty when unknown, and its place."""
+    """Code in a message: its span, and its language in lower case, empty if unknown."""
 
     language: str
     start: int
@@ -79,16 +79,16 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class _Run:
-    """Lines in a row that look like code."""
+    """Consecutive lines that look like code."""
 
     start: int
-    end: int  # offset behind the last line
+    end: int  # end of the last line
     points: int = 0
-    votes: Counter[str] = field(default_factory=Counter)  # how many clear lines speak for each language
+    votes: Counter[str] = field(default_factory=Counter)  # number of clear lines by language
 
     @property
     def language(self) -> str:
-        """The language that most lines speak for; empty where none does."""
+        """The language of most clear lines; empty without any."""
         votes = self.votes.copy()
         for narrow, wide in _WIDER.items():
             if votes[narrow]:
@@ -103,7 +103,7 @@ def canonical(language: str) -> str:
 
 
 def matches_language(block: CodeBlock, wanted: Sequence[str]) -> bool:
-    """Whether a block is in one of the languages a ``code`` trigger names; any block where it names none."""
+    """Whether a block is in one of the languages of a ``code`` trigger, if it has any."""
     if not wanted:
         return True
     names = {canonical(language) for language in wanted}
@@ -111,7 +111,7 @@ def matches_language(block: CodeBlock, wanted: Sequence[str]) -> bool:
 
 
 def code_blocks(scan: Scan) -> list[CodeBlock]:
-    """All code of a message in order: fenced, and unfenced where it is clear."""
+    """All code of a message in order: fenced blocks, and clear code outside of them."""
     blocks: list[CodeBlock] = []
     for info, start, end in scan.fences:
         language = _fence_language(info)
@@ -134,7 +134,7 @@ def _fence_language(info: str) -> str:
 
 
 def _unfenced(text: str, start: int, end: int) -> list[CodeBlock]:
-    """The code in ``text[start:end]``, and where there is none, its YAML."""
+    """The code in ``text[start:end]``, or YAML if there is none."""
     runs = _runs(text, start, end)
     found = [CodeBlock(run.language, run.start, run.end) for run in runs if run.votes or run.points >= 4]
     if found or (":\n" not in text[start:end] and "- " not in text[start:end]):
@@ -145,18 +145,18 @@ def _unfenced(text: str, start: int, end: int) -> list[CodeBlock]:
 
 
 def _runs(text: str, start: int, end: int) -> list[_Run]:
-    """Lines in a row that look like code, with at most one between that does not."""
-    lines = text[start:end].split("\n")[:_MOST_LINES]
+    """Runs of lines that look like code, each with at most one line between that does not."""
+    lines = text[start:end].split("\n")[:_MAX_LINES]
     bare = [_bare(line) for line in lines]
     if not any(bare):
         return []
-    from engine.activation.code_lines import is_prose, judged  # noqa: PLC0415 — most messages need none of it
+    from engine.activation.code_lines import classify, is_prose  # noqa: PLC0415 — most messages need none of it
 
     runs: list[_Run] = []
     apart = 2
     at = start
     for line, stripped in zip(lines, bare, strict=True):
-        points, language = judged(stripped) if stripped else (0, "")
+        points, language = classify(stripped) if stripped else (0, "")
         if points:
             if apart > 1:
                 runs.append(_Run(at, at))
@@ -172,7 +172,7 @@ def _runs(text: str, start: int, end: int) -> list[_Run]:
 
 
 def _bare(line: str) -> str:
-    """A line without white space and quotation marks around it; empty where it cannot be code."""
+    """A line stripped of white space and quotation marks; empty if it cannot be code."""
     bare = line[:400].strip()
     if not bare.startswith(">>>"):
         bare = bare.lstrip(">").strip()

@@ -1,7 +1,7 @@
-"""What single lines of code look like, language by language, and where YAML stands.
+"""Patterns of single lines of code by language, and of YAML.
 
-Every shape is matched at the start of a line without the white space around it. The first language that a
-line fits is its language; a shape that says nothing about the language is the last.
+Every pattern is matched at the start of a stripped line. The first language that fits a line is its language;
+patterns that do not identify a language come last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ORDERS = (
     r"docker(?:-compose| compose)? (?:run|build|ps|up|down|pull)|kubectl (?:get|apply|describe|logs)|"
     r"cargo (?:build|run|test)|go (?:build|run|test|get|mod)"
 )
-# A program is called where the line has what no sentence has: an option, a pipe, a path.
+# A line calls a program if it has something that sentences do not: an option, a pipe, a path.
 _COMMAND = (
     rf"(?!.*[?!]$)(?:(?:sudo )?(?:{_TOOLS}|{_TOOLS_THAT_ARE_WORDS}) "
     r"(?=.*(?:(?:^| )--?[a-zA-Z][\w-]*(?:[ =]|$)| \| ?[a-z]| && |\$[A-Za-z_({]))"
@@ -171,12 +171,9 @@ _NESTED = (
 )
 
 
-def judged(line: str) -> tuple[int, str]:
-    """How much a line looks like code, 0 to 2, and the language it speaks for; empty where it says none.
-
-    ``line`` has no white space around it.
-    """
-    # Compiling the shapes takes 10 ms, which a process for one message rarely needs to spend.
+def classify(line: str) -> tuple[int, str]:
+    """How much a stripped line looks like code, 0 to 2, and its language; empty if unknown."""
+    # Compiling the patterns takes 10 ms, so prose is sorted out before.
     if line[-1] in ".!?" and is_prose(line):
         return 0, ""
     found = compiled(_LINE).match(line)
@@ -186,17 +183,17 @@ def judged(line: str) -> tuple[int, str]:
         return 2, str(found.lastgroup)
     if is_prose(line):
         return 0, ""
-    # The result of a call that gets a name says more than other weak signs.
+    # Assigning the result of a call counts more than other weak signs.
     return 1 + (compiled(_CALL).match(line) is not None), ""
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line reads like a part of a sentence."""
+    """Whether a line looks like part of a sentence."""
     pairs = len(compiled(_PAIRS).findall(line))
     return (pairs >= 3 and line[-1:] in ".!?:,") or (pairs >= 2 and not compiled(_SIGNS_OF_CODE).search(line))
 
 
 def settings(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where YAML stands in ``text[start:end]``: three lines or more of keys and items, some below others."""
+    """The spans of YAML in ``text[start:end]``: at least three lines of keys and items, some nested."""
     runs = compiled(_SETTINGS).finditer(text, start, end)
     return [run.span() for run in runs if run[0].count("\n") >= 2 and compiled(_NESTED).search(run[0])]

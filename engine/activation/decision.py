@@ -20,15 +20,15 @@ MESSAGE_LIMIT = 500
 Labeller = Literal["person", "use", "gate"]
 
 LABELLERS = ("", "gate", "use", "person")
-"""Who gave a label, by rising rank, ``""`` for no label: of several the person's counts."""
+"""Labellers by rising rank, ``""`` for none: the label of the highest rank counts."""
 LABELLER_RANK = {by: rank for rank, by in enumerate(LABELLERS)}
 
 
 class Decision(NamedTuple):
-    """What was decided about one topic for one message, and why."""
+    """The logged decision about one topic for one message."""
 
-    id: str  # stable: the same topic and message, at the same time in the same session, have the same id
-    at: str  # when the message came, ISO 8601, UTC
+    id: str  # the same for the same topic, message, time and session
+    at: str  # time of the message, ISO 8601, UTC
     session_id: str  # empty for a message tried by hand
     direction: str  # ``input`` or ``output``
     message_hash: str  # sha256 of the whole message
@@ -45,24 +45,24 @@ class Decision(NamedTuple):
     gate_at: float | None  # score from which the row asked the gate; ``None``: never
     rule: str
     verdict: str  # as in ``TopicTrace``
-    gate_answer: str  # ``yes``, ``no``, ``failed``, or empty when the gate was not asked
+    gate_answer: str  # ``yes``, ``no``, ``failed``, or empty if the gate was not asked
     gate_provider: str
     gate_model: str
     gate_probability: float | None
-    gate_reason: str  # its reason, or how it failed; empty for the local gate, whose signals say it
+    gate_reason: str  # its reason or failure; empty for the local gate, whose signals say it
     cached: bool
     latency_ms: float
     cost_usd: float
     signals: tuple[float, ...]  # the values of ``Signals``, for the local gate to learn from
     useful: bool | None = None
-    """The label: whether the topic was right for the message; ``None`` while it has none."""
+    """The label: whether the topic was right for the message; ``None`` without a label."""
     labelled_by: str = ""
 
     @property
     def time(self) -> datetime:
-        """``at`` as a time, UTC where it names no zone."""
-        moment = datetime.fromisoformat(self.at)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        """``at`` as a time, in UTC unless it has another zone."""
+        time = datetime.fromisoformat(self.at)
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
 
     @property
     def asked(self) -> bool:
@@ -71,24 +71,21 @@ class Decision(NamedTuple):
 
     @property
     def label(self) -> tuple[bool | None, str]:
-        """Whether the topic was right and who says so, the highest rank first; ``(None, "")``: nobody does.
+        """Whether the topic was right, and the labeller of the highest rank; ``(None, "")`` without a label.
 
-        A yes or no of the gate is a label as well, a person's own where the person was the gate. Answers of
-        the ``local`` gate are not labels: it would learn from itself.
+        The gate's yes or no is a label too, and counts as the person's if the person was the gate. Answers of
+        the ``local`` gate are not labels, or it would learn from itself.
         """
-        said, by = self.useful, self.labelled_by if self.useful is not None else ""
+        useful, by = self.useful, self.labelled_by if self.useful is not None else ""
         if by != "person" and self.gate_answer in ("yes", "no") and self.gate_provider not in ("", "local"):
             answerer = "person" if self.gate_provider == "ask" else "gate"
             if LABELLER_RANK[answerer] > LABELLER_RANK.get(by, 0):
                 return self.gate_answer == "yes", answerer
-        return said, by
+        return useful, by
 
 
 class Label(NamedTuple):
-    """Whether a logged decision's topic was right for its message, said afterwards.
-
-    ``useful`` is ``None`` where the label was taken back.
-    """
+    """A label given to a logged decision later; ``useful`` is ``None`` if it was removed."""
 
     decision: str
     useful: bool | None
@@ -96,10 +93,8 @@ class Label(NamedTuple):
 
 
 def worth_logging(trace: Trace) -> tuple[TopicTrace, ...]:
-    """The rows that something can be learned from.
-
-    Those are topics with a tier-1 hit, topics the gate was asked about, and, for a message that reaches the
-    agent, topics at half their threshold or above.
+    """The rows to learn from: topics with a tier-1 hit, topics the gate was asked about, and, for a message
+    to the agent, topics with at least half their threshold.
     """
     by_score = trace.message.direction == "input"
     return tuple(
@@ -110,18 +105,18 @@ def worth_logging(trace: Trace) -> tuple[TopicTrace, ...]:
 
 
 def decision_id(message: Message, message_hash: str, topic: str) -> str:
-    """Names a decision by what it is about, so that deciding again after a restart is the same decision."""
+    """The id of a decision, the same if it is made again after a restart."""
     whole = "\0".join((message.at.isoformat(), message.session_id, message.direction, message_hash, topic))
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def hash_of(text: str) -> str:
-    """sha256 of a message; defined for every text Python can hold."""
+    """sha256 of a message, including texts with lone surrogates."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Signals | None) -> bytes:
-    """The line of the log for one row of a trace."""
+    """The log line for one row of a trace."""
     gate = row.gate
     record: dict[str, object] = {
         "id": decision_id(message, message_hash, row.topic),
@@ -129,7 +124,7 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
         "session": message.session_id,
         "direction": message.direction,
         "hash": message_hash,
-        "message": masked(message.text)[:MESSAGE_LIMIT],  # the hits below are places in it
+        "message": masked(message.text)[:MESSAGE_LIMIT],  # the hits below are offsets in it
         "topic": row.topic,
         "priority": row.priority,
         "activation": row.activation,
@@ -144,7 +139,7 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
         "signals": [round(value, 4) for value in signals] if signals is not None else [],
     }
     if gate is not None:
-        told: dict[str, object] = {
+        details: dict[str, object] = {
             "model": gate.model,
             "probability": None if gate.probability is None else round(gate.probability, 4),
             "reason": "" if gate.provider == "local" else gate.reason[:200],
@@ -153,7 +148,7 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
             "usd": gate.cost_usd,
         }
         record["gate"] = {"answer": gate.answer, "provider": gate.provider} | {
-            name: value for name, value in told.items() if value
+            name: value for name, value in details.items() if value
         }
     return line_of(record)
 
@@ -163,10 +158,10 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def entry_of(line: bytes) -> Decision | Label | None:
-    """What a line of the log holds; ``None`` when it is broken or of another form."""
+    """The entry in a log line; ``None`` if the line is broken or unknown."""
     try:
         text = line.decode()
-        data, end = _decode(text)  # a fifth faster than json.loads, which skips white space first
+        data, end = _decode(text)  # a fifth faster than json.loads
         if text[end:].strip():
             return None
         if "label" in data:
@@ -207,7 +202,7 @@ def entry_of(line: bytes) -> Decision | Label | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
-    # A hand-edited log must not carry other types into what sorts, compares and shows decisions.
+    # A hand-edited log must not bring other types into sorting and display.
     for index in _TEXTS:
         if decision[index].__class__ is not str:
             return None

@@ -1,7 +1,7 @@
 """Reads the decision log forwards and backwards, and joins labels to decisions (spec 5.5).
 
-Forwards, what was read once is not read again: the log only grows. Backwards, no more is read than is asked
-for; a label stands behind its decision, so going backwards it is met before it.
+Forwards, only what was added is read, since the log only grows. Backwards, no more is read than requested;
+labels come after their decisions in the log, so they are seen first.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ KIND = "decisions/"
 _BY_RANK = LABELLERS[:0:-1]
 
 Labels = dict[tuple[str, str], bool | None]
-"""What was said last, by decision and labeller; ``None``: taken back."""
+"""The last labels by decision and labeller; ``None`` for a removed one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionHistory:
-    """The log, read."""
+    """The contents of the log."""
 
     decisions: tuple[Decision, ...]
-    """In the order in which they were first logged; one per id, as it was logged last, with its label."""
-    broken: int  # lines that could not be read
+    """In order of first logging, one per id, in the last logged version, with labels."""
+    broken: int  # unreadable lines
 
 
 def joined(decision: Decision, labels: Labels) -> Decision:
-    """A decision with what the labeller of the highest rank says of it, and with nothing else."""
+    """A decision with the label of the highest rank only."""
     for by in _BY_RANK:
         useful = labels.get((decision.id, by))
         if useful is not None:
@@ -46,15 +46,15 @@ def joined(decision: Decision, labels: Labels) -> Decision:
 
 
 class DecisionReading:
-    """The log as far as it was read. Not safe to use from several threads at once."""
+    """An incremental reader of the log. Not thread-safe."""
 
     def __init__(self, files: Files, months: MonthlyLog) -> None:
         self._files = files
         self._months = months
-        self._forget()
+        self._reset()
 
     def update(self) -> DecisionHistory:
-        """Reads what was added since the last time; everything, when a file is not the one it was.
+        """Reads what was added since the last update, or everything if a file was replaced.
 
         100,000 decisions take about a second the first time.
 
@@ -62,39 +62,39 @@ class DecisionReading:
             DocumentError, PathRefused: A file cannot be read.
         """
         stamp = self._months.stamp()
-        with uncollected():
+        with gc_paused():
             try:
                 try:
-                    self._read_on(stamp)
+                    self._read_added(stamp)
                 except AnotherFile:
-                    self._forget()
-                    self._read_on(stamp)
+                    self._reset()
+                    self._read_added(stamp)
             except BaseException:
-                self._forget()
+                self._reset()
                 raise
             found = self._stale & self._decisions.keys()
             for name in found:
                 self._decisions[name] = joined(self._decisions[name], self._labels)
-            # A label may stand before its decision, where that was logged again or copied together.
+            # A label may precede its decision if that was logged again or files were concatenated.
             self._stale -= found
         return DecisionHistory(tuple(self._decisions.values()), self._broken)
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._marks: dict[str, Mark] = {}
         self._decisions: dict[str, Decision] = {}
         self._labels: Labels = {}
         self._stale: set[str] = set()
         self._broken = 0
 
-    def _read_on(self, stamp: LogStamp) -> None:
-        """Takes the lines behind what was read.
+    def _read_added(self, stamp: LogStamp) -> None:
+        """Reads the lines after those already read.
 
         Raises:
-            AnotherFile: A file is not the one that was read, or is gone; or one has come before others.
+            AnotherFile: A file was replaced or removed, or a new one precedes others.
         """
         known = self._marks
         names = [month.name for month in stamp]
-        # Labels of a month count after those of the months before it, so nothing may come in between.
+        # Later labels override earlier ones, so months must be read in order.
         if names[: len(known)] != list(known):
             raise AnotherFile
         for month in stamp:
@@ -123,7 +123,7 @@ class DecisionReading:
 
 
 def backwards(files: Files, months: MonthlyLog, holding: bytes = b"") -> Iterator[Decision]:
-    """Decisions newest first, of those in whose lines ``holding`` occurs, each with its label.
+    """The decisions whose lines contain ``holding``, newest first, with labels.
 
     Raises:
         DocumentError, PathRefused: A file cannot be read.
@@ -147,8 +147,8 @@ def backwards(files: Files, months: MonthlyLog, holding: bytes = b"") -> Iterato
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """While hundreds of thousands of values are made and kept, looking for garbage among them is a third."""
+def gc_paused() -> Iterator[None]:
+    """Disables garbage collection, which takes a third of the time while building many long-lived objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

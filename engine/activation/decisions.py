@@ -1,7 +1,7 @@
-"""The decision log (spec 5.5, design 4): every decision worth learning from, and what was said of it later.
+"""The decision log (spec 5.5, design 4): every decision worth learning from, and its labels.
 
-``logs/decisions/YYYY-MM.jsonl``, append-only. A label is a record of its own that names a decision; reading
-joins the two. Nothing in the log is ever changed, so a line that cannot be read costs only itself.
+``logs/decisions/YYYY-MM.jsonl``, append-only. A label is a separate record that refers to a decision; reading
+joins the two. Nothing in the log is ever changed, so an unreadable line affects nothing else.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 _LOCK_WAIT_S = 2.0
 _FAILING_WAIT_S = 0.05
-_WAITING_LIMIT = 4 * 1024 * 1024
-_LEAST_PREFIX = 4
+_PENDING_LIMIT = 4 * 1024 * 1024
+_MIN_PREFIX = 4
 
 
 class DecisionLog:
     """Writes and reads the decision log of a workspace.
 
     Args:
-        clock: Now, UTC; decides which month's file grows.
-        on_problem: Told when the log cannot be written, once until it can be again. Processing goes on;
-            records wait in memory, up to 4 MiB, and are written with the next ones.
+        clock: The current time, UTC.
+        on_problem: Called once when the log becomes unwritable. Up to 4 MiB of records are then kept in
+            memory and written with later ones.
     """
 
     def __init__(
@@ -61,18 +61,17 @@ class DecisionLog:
         self._files = files
         self._clock = clock
         self._on_problem = on_problem
-        self._waiting = b""
+        self._pending = b""
         self._failing = False
         self._guard = threading.Lock()
 
     def record(self, trace: Trace, signals: Mapping[str, Signals]) -> int:
-        """Logs the rows of a trace that are ``worth_logging``, in one append.
+        """Logs the rows of a trace that are ``worth_logging`` in one append, and returns their number.
+
+        Never raises if the disk cannot be written.
 
         Args:
-            signals: The signals of its topics, by name, where they are known.
-
-        Returns:
-            How many decisions were recorded. Never raises for a disk that cannot be written.
+            signals: By topic, where known.
         """
         rows = worth_logging(trace)
         if rows:
@@ -83,9 +82,9 @@ class DecisionLog:
         return len(rows)
 
     def ensure(self, trace: Trace, topic: str) -> str:
-        """The id of the decision about one topic of a trace, which is logged first when it is not yet.
+        """The id of the decision about one topic of a trace, logging it first if necessary.
 
-        A person may judge a topic that was too far away to be logged by itself.
+        This lets a person judge a topic that was too far from the message to be logged.
 
         Raises:
             AutopoiesisError: The trace has no row for the topic.
@@ -103,23 +102,20 @@ class DecisionLog:
         return name
 
     def label(self, decision_id: str, useful: bool | None, by: Labeller = "person") -> Decision:
-        """Says whether a decision's topic was right for its message.
+        """Labels a decision and returns it with the label.
 
         Args:
-            decision_id: The id, or a start of it that is unique, of at least four characters.
-            useful: Whether it was; ``None`` takes back what ``by`` said before.
-
-        Returns:
-            The decision as it now reads.
+            decision_id: The id, or a unique prefix of at least four characters.
+            useful: Whether the topic was right for its message; ``None`` removes the label.
 
         Raises:
-            AutopoiesisError: There is no such decision, or several begin like that.
+            AutopoiesisError: No decision matches, or several do.
             WriteFailed, ReadOnly: The label was not recorded.
         """
         return self.label_known(self.find(decision_id), useful, by)
 
     def label_known(self, decision: Decision, useful: bool | None, by: Labeller = "person") -> Decision:
-        """As ``label``, for a decision that was read from the log: nothing is searched for it.
+        """As ``label``, for a decision that was already read from the log.
 
         Raises:
             WriteFailed, ReadOnly: The label was not recorded.
@@ -132,21 +128,21 @@ class DecisionLog:
         }
         self._files.append(self.months.path(), line_of(record))
         if useful is None:
-            # Somebody of a lower rank may have said something before.
+            # A label of a lower rank may now count.
             return self.find(decision.id)
         if LABELLER_RANK[by] < LABELLER_RANK.get(decision.labelled_by, -1):
             return decision
         return decision._replace(useful=useful, labelled_by=by)
 
     def find(self, decision_id: str) -> Decision:
-        """The decision with an id, or a unique start of it.
+        """The decision with an id, or a unique prefix of it.
 
         Raises:
             AutopoiesisError: There is none, or there are several.
         """
         hint = "see: autopoiesis decisions list"
-        if len(decision_id) < _LEAST_PREFIX or not decision_id.isalnum():
-            raise AutopoiesisError(f"“{decision_id[:40]}” is no decision id", hint=hint)
+        if len(decision_id) < _MIN_PREFIX or not decision_id.isalnum():
+            raise AutopoiesisError(f"“{decision_id[:40]}” is not a decision id", hint=hint)
         found: dict[str, Decision] = {}
         for decision in backwards(self._files, self.months, decision_id.encode()):
             if decision.id == decision_id:
@@ -154,15 +150,15 @@ class DecisionLog:
             if decision.id.startswith(decision_id):
                 found[decision.id] = decision
         if not found:
-            raise AutopoiesisError(f"there is no decision {decision_id}", hint=hint)
+            raise AutopoiesisError(f"no decision matches {decision_id}", hint=hint)
         if len(found) > 1:
             raise AutopoiesisError(
-                f"{len(found)} decisions begin with {decision_id}", hint="give more of the id"
+                f"{len(found)} decisions begin with {decision_id}", hint="give more characters of the id"
             )
         return next(iter(found.values()))
 
     def last(self, count: int, *, topic: str | None = None, unlabelled: bool = False) -> tuple[Decision, ...]:
-        """The last decisions, newest first, reading no more of the log than they take."""
+        """The last decisions, newest first, reading no more of the log than necessary."""
         decisions = backwards(self._files, self.months, b"" if topic is None else line_of(topic).strip())
         matching = (
             decision
@@ -172,35 +168,35 @@ class DecisionLog:
         return tuple(itertools.islice(matching, count))
 
     def read(self) -> DecisionHistory:
-        """The whole log, streamed; 100,000 decisions take about a second."""
+        """The whole log; 100,000 decisions take about a second."""
         return self.reading().update()
 
     def reading(self) -> DecisionReading:
-        """A way to read the log again and again that reads only what was added."""
+        """A reader whose updates read only what was added to the log."""
         return DecisionReading(self._files, self.months)
 
     def stamp(self) -> LogStamp:
-        """The state of the log's files; what was made from the log is stale when it differs."""
+        """The state of the log's files, which changes whenever the log does."""
         return self.months.stamp()
 
     def flush(self) -> None:
-        """Tries once more to write what is waiting."""
-        if self._waiting:
+        """Tries again to write pending records."""
+        if self._pending:
             self._write(b"")
 
     def _write(self, lines: bytes) -> None:
         with self._guard:
-            everything = self._waiting + lines
+            everything = self._pending + lines
             try:
-                # A long-running command may hold the workspace; a message does not wait for it to end.
+                # A message does not wait for a long-running command that holds the lock.
                 with self._files.lock(timeout=_FAILING_WAIT_S if self._failing else _LOCK_WAIT_S):
                     self._files.append(self.months.path(), everything)
             except AutopoiesisError as error:
-                if len(everything) <= _WAITING_LIMIT:
-                    self._waiting = everything
+                if len(everything) <= _PENDING_LIMIT:
+                    self._pending = everything
                 if not self._failing and self._on_problem is not None:
                     self._on_problem(f"decisions are not being logged: {error}")
                 self._failing = True
                 return
-            self._waiting = b""
+            self._pending = b""
             self._failing = False

@@ -1,4 +1,4 @@
-"""What each kind of trigger looks for (spec 4.2): one function per kind, all on a prepared ``Scan``.
+"""Detectors for the kinds of triggers (spec 4.2), all working on a prepared ``Scan``.
 
 =============  ====================================================  ================================
 kind           fires on                                              see
@@ -6,14 +6,14 @@ kind           fires on                                              see
 ``pattern``    a regular expression, ignoring case                   ``engine.activation.patterns``
 ``keywords``   whole words and phrases, with their plurals           ``engine.activation.phrases``
 ``mention``    names and ``@`` handles of people                     ``engine.activation.phrases``
-``sentiment``  a raised voice, or urgency words that are not denied  below
+``sentiment``  shouting, or urgency words that are not negated       below
 ``code``       code in a language, fenced or not                     ``engine.activation.code``
 ``language``   the natural language of the message                   ``engine.activation.language``
 ``url``        links to a host, or below a path                      ``engine.activation.links``
 ``glob``       paths in tool calls                                   ``engine.activation.links``
 =============  ====================================================  ================================
 
-Each of these modules says what it cannot do.
+Each of these modules documents its limits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from engine.activation.code import code_blocks
-from engine.activation.phrases import Phrase, is_denied, keyword, names
+from engine.activation.phrases import Phrase, is_negated, keyword, names
 from engine.activation.scan import Scan, compiled
 from engine.activation.trace import Event
 from engine.topics.fields import word_set
@@ -35,12 +35,12 @@ URGENT = (
     *("emergenza", "subito", "emergência", "imediatamente", "onmiddellijk", "spoed", "brådskande"),
     *("pilne", "срочно", "немедленно", "терміново", "acil", "緊急", "至急", "紧急", "긴급"),
 )
-"""The words a ``sentiment`` trigger listens for when it names none itself."""
+"""Default words of a ``sentiment`` trigger."""
 
 WEBHOOK_PREFIX = "webhook:"
 CRON_SOURCE = "cron"
 
-# Marks of full and of half width, and what stands for them among emoji; the variation selector behind those.
+# Marks of full and half width, and emoji that stand for them, with an optional variation selector.
 _REPEATED = (
     r"[!?¡¿！？]{2,}[!?！？1]|[‼⁉]\ufe0f?(?=[!?！？‼⁉❗❓])|(?:[❗❕❓❔‼⁉🚨🆘😡🤬😠😤😱]\ufe0f?){3,}|"
     r"[!?！？]{2}[❗❓‼⁉]\ufe0f?"
@@ -57,7 +57,7 @@ _SHORT_SHOUTS = word_set(
     "HILFE JETZT GEHT MIR MICH KEIN NOCH AUCH SCHON NON OUI PAS EST QUE QUI MAIS VITE AIDE C'EST J'AI "
     "YA ESTO AYUDA POR QUÉ PERO MUY NIET HET EEN NU JE ДА НЕТ НЕ ЧТО КАК ГДЕ ЭТО ВСЁ ВСЕ"
 )
-# What constants, states and columns are called as well: one of these alone is not a shout.
+# Also names of constants, states and columns: one of these alone is not a shout.
 _STATES = word_set(
     "GET RUN NEW OLD ONE END OFF OUT UP DOWN BACK WORK DONE GONE READ SEND SHIP WAIT KILL LOST LATE GOOD "
     "BEST LIKE MAKE TAKE TALK TELL GIVE LOOK TRY DAY BUG BAD ALL ANY YES IS GO ONLY MORE LESS WITH WHEN THEN"
@@ -73,7 +73,7 @@ _PASTED = (
     r"(?:CREATE|ALTER|DROP|SELECT|INSERT|UPDATE|DELETE|WITH|GRANT|EXPLAIN|WHERE|FROM|JOIN)[ \t]+\w)|"
     r"(?:\t| {4,})\S).*$"
 )
-# Between two abbreviations in capitals these are often written in capitals as well.
+# Often capitalized between two abbreviations.
 _CONNECTORS = word_set("A AND OR OF IN ON TO THE FOR BY AT AS VS VIA PER UND ODER ET OU Y E O EN")
 _ACRONYMS = word_set(
     "ACID AJAX ARIA ASAP ASCII AUTH BIOS CORS CRUD CUDA DAG DDOS EBITDA EUR FAQ FYI GDPR GET HEAD HTTP "
@@ -88,7 +88,7 @@ _ACRONYMS = word_set(
 
 
 def phrases_of(trigger: Trigger) -> tuple[Phrase, ...]:
-    """The phrases a ``keywords``, ``mention`` or ``sentiment`` trigger looks for."""
+    """The phrases of a ``keywords``, ``mention`` or ``sentiment`` trigger."""
     if trigger.type == "mention":
         return tuple(phrase for word in trigger.words for phrase in names(word))
     words = URGENT if trigger.type == "sentiment" and not trigger.words else trigger.words
@@ -96,7 +96,7 @@ def phrases_of(trigger: Trigger) -> tuple[Phrase, ...]:
 
 
 def phrase_spans(phrases: Iterable[Phrase], scan: Scan) -> list[tuple[int, int]]:
-    """Where any of the phrases stands in ``scan.text``, in order; of overlapping ones the longest."""
+    """The spans of any of the phrases in ``scan.text``, in order; the longest of overlapping ones."""
     spans = sorted(
         {span for phrase in phrases for span in phrase.spans(scan)}, key=lambda span: (span[0], -span[1])
     )
@@ -108,16 +108,16 @@ def phrase_spans(phrases: Iterable[Phrase], scan: Scan) -> list[tuple[int, int]]
 
 
 def agitation_spans(scan: Scan) -> list[tuple[int, int]]:
-    """Where a message raises its voice: marks in a row, or shouted words.
+    """The spans where a message shouts: runs of marks, or words in capitals.
 
-    Marks are three or more of ``!`` and ``?``, or as many alarmed or angry emoji. Words are shouted where two
-    of them are written in capitals and are neither abbreviations nor small words between those; where nearly
-    the whole message is in capitals, one is enough. One that stands by itself between other words is a shout
-    only if it is a word that people stress (``NOT``, ``NEVER``) and no name of a state (``ACTIVE``, ``NEW``).
-    Code, pasted output, links, file names and identifiers are left out.
+    Marks are three or more of ``!`` and ``?``, or as many alarmed or angry emoji. Words are shouted if at
+    least two are in capitals and are neither abbreviations nor small words between those; if nearly the whole
+    message is in capitals, one is enough. A single one between other words is a shout only if people stress
+    such a word (``NOT``, ``NEVER``) and it is not the name of a state (``ACTIVE``, ``NEW``). Code, pasted
+    output, links, file names and identifiers are ignored.
 
-    Limits: two unknown abbreviations in a row that look like words (five letters, two vowels) count as such.
-    Only scripts with capitals can shout, and a heading in capitals does.
+    Limits: two consecutive unknown abbreviations that look like words (five letters, two vowels) count as
+    words. Only scripts with capitals can shout, and a heading in capitals does.
     """
     text = scan.prose
     is_plain = text.isascii()
@@ -129,16 +129,16 @@ def agitation_spans(scan: Scan) -> list[tuple[int, int]]:
     capitals = _capitals(text)
     if sum(_is_word(match[0]) for match in capitals) == 0:
         return spans
-    said = _without_pasted(scan, text)
-    if said != text:
-        capitals = _capitals(said)
+    own = _without_pasted(scan, text)
+    if own != text:
+        capitals = _capitals(own)
     if not capitals:
         return spans
-    if _is_mostly_capitals(said):
+    if _is_mostly_capitals(own):
         if len(capitals) >= 2 and any(_is_word(match[0]) for match in capitals):
             spans += [match.span() for match in capitals]
         return sorted(spans)
-    shouted = [match for place, match in enumerate(capitals) if _is_shouted(said, capitals, place)]
+    shouted = [match for place, match in enumerate(capitals) if _is_shouted(own, capitals, place)]
     if sum(_is_word(match[0]) for match in shouted) >= 2:
         spans += [match.span() for match in shouted]
     return sorted(spans)
@@ -156,7 +156,7 @@ def _without_pasted(scan: Scan, text: str) -> str:
 
 
 def _is_shouted(text: str, capitals: Sequence[re.Match[str]], place: int) -> bool:
-    """Whether a word in capitals is stressed: it stands beside another, or people stress words like it."""
+    """Whether a word in capitals is stressed: it is next to another one, or people stress such words."""
     match = capitals[place]
     if not _is_word(match[0]) and not _is_long(match[0]):
         return False
@@ -172,7 +172,7 @@ def _is_shouted(text: str, capitals: Sequence[re.Match[str]], place: int) -> boo
 
 
 def _is_word(capitals: str) -> bool:
-    """Whether a word in capitals reads as a word rather than as an abbreviation."""
+    """Whether something in capitals is a word rather than an abbreviation."""
     plain = capitals.replace("’", "'")
     if plain in _ACRONYMS or plain in _CONNECTORS:
         return False
@@ -191,27 +191,26 @@ def _is_mostly_capitals(text: str) -> bool:
 def sentiment_spans(
     trigger: Trigger, scan: Scan, agitation: Iterable[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Where a message turns urgent: where it raises its voice, and urgency words that are not denied.
+    """The spans where a message is urgent: shouting, and urgency words that are not negated.
 
     Args:
-        agitation: What ``agitation_spans`` found in it, the same for every trigger.
+        agitation: The result of ``agitation_spans``, the same for every trigger.
     """
-    heard = [
+    urgent = [
         (start, end)
         for start, end in phrase_spans(phrases_of(trigger), scan)
-        if not (scan.text[start].isalnum() and is_denied(scan, start))
+        if not (scan.text[start].isalnum() and is_negated(scan, start))
     ]
-    return sorted({*agitation, *heard})
+    return sorted({*agitation, *urgent})
 
 
 def event_fits(trigger: Trigger, event: Event | None) -> bool:
-    """Whether an event is the one a ``webhook`` or ``cron`` trigger waits for.
+    """Whether an event fires a ``webhook`` or ``cron`` trigger; case does not matter.
 
-    - A schedule that came due is ``Event("cron", "<schedule>")``: it fires the cron triggers whose expression
-      is the same but for white space and case.
-    - A webhook is ``Event("<source>", "<event>")`` or ``Event("webhook:<source>", "<event>")``: it fires the
-      webhook triggers with the same source, and the same event, its part before a dot, or none. Case does
-      not matter.
+    - A due schedule is ``Event("cron", "<schedule>")``: it fires cron triggers with the same expression,
+      ignoring white space.
+    - A webhook is ``Event("<source>", "<event>")`` or ``Event("webhook:<source>", "<event>")``: it fires
+      webhook triggers with the same source, and with the same event, its part before a dot, or no event.
     """
     if event is None:
         return False

@@ -1,8 +1,4 @@
-"""Why a topic is active or not, and what would have changed it: one sentence each, with the exact numbers.
-
-With the ``spec`` preset a score is a similarity beside the trigger hits. With ``calibrated`` it is the
-probability that the topic applies, and the sentence names the signals that made it.
-"""
+"""Explains in one sentence why a topic is active or not, with the exact numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.activation import gate_limit
 from engine.activation.case import NOT_ASKED, Case, below, matches, reaches
-from engine.activation.numbers import limit, written
+from engine.activation.numbers import format_score, format_threshold
 from engine.activation.policy import UNPROVEN, Thresholds, thresholds_of
 from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace
 
@@ -22,10 +18,10 @@ def why(case: Case) -> str:
     if case.unasked:
         return gate_limit.why(case)
     if case.gate is not None:
-        return _of_asked(case, case.gate)
+        return _asked(case, case.gate)
     if case.verdict == "manual":
-        return f"only a person activates it; {_found(case)}"
-    return _of_active(case) if case.verdict == "active" else _of_dropped(case)
+        return f"only by hand: {_evidence(case)}"
+    return _active(case) if case.verdict == "active" else _dropped(case)
 
 
 def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *, empty: bool) -> str:
@@ -45,11 +41,10 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
     failed = [row for row in rows if row.verdict == "failed"]
     if failed:
         reason = (failed[0].gate.reason if failed[0].gate else "") or "no answer"
-        about = _counted(len(failed), "topic")
-        silent = reason.startswith(NOT_ASKED)
-        return (
-            f"the gate was not asked about {about}" if silent else f"the gate failed for {about} ({reason})"
-        )
+        topics = _counted(len(failed), "topic")
+        if reason.startswith(NOT_ASKED):
+            return f"the gate was not asked about {topics}"
+        return f"the gate failed for {topics} ({reason})"
     rejected = [row for row in rows if row.verdict == "rejected"]
     if rejected:
         return f"the gate said no to {_counted(len(rejected), 'topic')}"
@@ -57,105 +52,104 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
     if unasked:
         return f"the gate was not asked about {_counted(len(unasked), 'topic')} (gate.max_calls_per_message)"
     if funnel.tier1:
-        nearest = _nearest([row for row in rows if row.hits])
-        start = f"{_counted(funnel.tier1, 'topic')} matched, none passed its policy row"
-        return f"{start}; the nearest, {nearest}" if nearest else start
+        closest = _closest([row for row in rows if row.hits])
+        return f"{_counted(funnel.tier1, 'topic')} matched, but none was activated{closest}"
     unproven = max((row for row in rows if row.rule == UNPROVEN), key=lambda row: row.score, default=None)
     if unproven is not None:
         return (
-            f"no trigger matched, and the nearest topic, {unproven.topic}, is there by similarity only: "
-            f"{written(unproven.score)}, which your labels have not proven yet"
+            "no trigger matched; the closest topic, "
+            f"{unproven.topic} (score {format_score(unproven.score)}), rests on similarity alone, "
+            "which your labels have not proven yet"
         )
-    nearest = _nearest([row for row in rows if row.score > 0]) if direction == "input" else ""
-    return f"no trigger matched, and the nearest topic, {nearest}" if nearest else "no trigger matched"
+    closest = _closest([row for row in rows if row.score > 0]) if direction == "input" else ""
+    return f"no trigger matched{closest}"
 
 
-def _of_asked(case: Case, gate: GateOutcome) -> str:
-    found = _found(case)
+def _asked(case: Case, gate: GateOutcome) -> str:
+    evidence = _evidence(case)
     if gate.answer != "failed":
-        return f"the gate ({_gate_name(gate)}) said {gate.answer}: {found}"
+        return f"the gate ({_gate_label(gate)}) said {gate.answer}: {evidence}"
     if gate.reason.startswith(NOT_ASKED):
         reason = gate.reason[len(NOT_ASKED) :].lstrip(": ")
         outcome = "the gate was not asked" + (f" ({reason})" if reason else "")
     else:
         outcome = f"the gate failed ({gate.reason or 'no answer'})"
-    if case.step.needs_yes and case.around.on_failure == "activate":
-        return f"{outcome}, and without a match only its yes lets the topic in: {found}"
-    start = "active, though " if case.verdict == "active" else ""
-    return f"{start}{outcome} and gate.on_failure is {case.around.on_failure}: {found}"
+    if case.step.needs_yes and case.context.on_failure == "activate":
+        return f"{outcome}, and without a match only a yes from it activates the topic: {evidence}"
+    start = "active, although " if case.verdict == "active" else ""
+    conjunction = "because" if case.verdict == "active" else "and"
+    return f"{start}{outcome}, {conjunction} gate.on_failure is {case.context.on_failure}: {evidence}"
 
 
-def _of_active(case: Case) -> str:
+def _active(case: Case) -> str:
     step, priority = case.step, case.topic.priority
     start = "active without the gate: "
     if step.rule == "event":
-        return f"{start}it waits for {matches(case.hits)}"
+        return f"{start}triggered by {matches(case.hits)}"
     start += f"{case.matched}; " if case.hits else ""
     if step.rule == "auto":
         return f"{start}the topic is auto"
     if step.activate_at:
-        name = "" if case.calibrated else "score "
-        whose = case.whose(step.activate_at, otherwise="")
-        standing = None if case.hits else case.alone.standing
-        proven = "" if standing is None else f"; your labels have proven it ({standing})"
-        return f"{start}{name}{reaches(case.score, step.activate_at)}{whose}{case.made_of}{proven}"
+        source = case.threshold_source(step.activate_at)
+        status = None if case.hits else case.alone.status
+        proven = "" if status is None else f"; proven by your labels ({status})"
+        return f"{start}{reaches(case.score, step.activate_at)}{source}{case.from_signals}{proven}"
     if step.rule == "own":
         return f"{start}its own threshold needs no score"
-    if case.hits and case.around.watchers.row(priority).matched == 0:
-        return f"{start}with {priority} priority a match is enough"
+    if case.hits and case.context.watchers.row(priority).matched == 0:
+        return f"{start}a match is enough at {priority} priority"
     return f"{start}{priority} priority needs no score"
 
 
-def _of_dropped(case: Case) -> str:
-    around, priority = case.around, case.topic.priority
-    if not case.hits and around.direction == "output":
+def _dropped(case: Case) -> str:
+    context, priority = case.context, case.topic.priority
+    if not case.hits and context.direction == "output":
         return "no trigger for the agent's output matched"
-    if not case.hits and not around.similarity_nominates:
-        return "no trigger matched, and only a match nominates"
+    if not case.hits and not context.similarity_nominates:
+        return "no trigger matched, and only a match nominates (watchers.nominate: pattern)"
     if case.step.rule == UNPROVEN:
         return _unproven(case)
-    start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched and"
+    start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
     if case.lowest is None:
-        return f"{start} the policy row {priority} lets nothing through"
-    tabled = f" for {priority} priority" if case.hits or case.calibrated else ""
-    return f"{start} {below(case.score, case.lowest)}{case.whose(case.lowest, tabled)}{case.made_of}"
+        return f"{start} watchers.policy.{priority} sets no threshold"
+    from_table = f" for {priority} priority" if case.hits or case.calibrated else ""
+    source = case.threshold_source(case.lowest, from_table)
+    return f"{start} {below(case.score, case.lowest)}{source}{case.from_signals}"
 
 
 def _unproven(case: Case) -> str:
-    """Why a score that reaches its threshold decides nothing."""
-    score = written(case.score, case.once_proven or 0.0)
-    found = f"no trigger matched; {score} by similarity" + (f" ({case.signals})" if case.signals else "")
-    if thresholds_of(case.topic, case.around.watchers, matched=False).activate is None:
-        return f"{found}, and no score activates it without a yes, which the local gate alone cannot give"
-    return f"{found}, which decides only once your labels have proven it right ({case.alone.standing})"
+    """Why a score that reaches its threshold has no effect."""
+    score = f"score {format_score(case.score, case.once_proven or 0.0)}{case.from_signals}"
+    found = f"no trigger matched, and similarity alone ({score})"
+    if thresholds_of(case.topic, case.context.watchers, matched=False).activate is None:
+        return f"{found} needs a yes from the gate, which the local gate cannot give"
+    return f"{found} counts only once your labels have proven it ({case.alone.status})"
 
 
-def _found(case: Case) -> str:
-    """What spoke for a topic that is a candidate."""
+def _evidence(case: Case) -> str:
+    """The match and the score of a candidate, compared with its thresholds."""
     score, step = case.score, case.step
-    if not case.calibrated:
-        if not case.hits:
-            return f"no trigger matched, but {reaches(score, step.threshold)}"
-        return case.matched if case.verdict == "manual" else f"{case.matched}; score {written(score)}"
     thresholds = Thresholds(step.gate_at, step.activate_at)
     if case.verdict == "manual":
-        thresholds = thresholds_of(case.topic, case.around.watchers, matched=bool(case.hits))
+        thresholds = thresholds_of(case.topic, case.context.watchers, matched=bool(case.hits))
     marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None and mark > 0]
     reached = max((mark for mark in marks if mark <= score), default=None)
     missed = min((mark for mark in marks if mark > score), default=None)
-    place = written(score, *marks)
     if reached is not None and missed is not None:
-        place += f" lies between {limit(reached)} and {limit(missed)}"
+        between = f"between {format_threshold(reached)} and {format_threshold(missed)}"
+        place = f"score {format_score(score, *marks)} is {between}"
     elif reached is not None:
-        place += f" ≥ {limit(reached)}"
+        place = reaches(score, reached)
     elif missed is not None:
-        place += f" < {limit(missed)}"
+        place = below(score, missed)
+    else:
+        place = f"score {format_score(score)}"
     start = f"{case.matched}; " if case.hits else "no trigger matched, but "
-    return f"{start}{place}{case.made_of}"
+    return f"{start}{place}{case.from_signals}"
 
 
-def _nearest(rows: Sequence[TopicTrace]) -> str:
-    """The row with the highest score below a threshold of its own, and that threshold; empty without one."""
+def _closest(rows: Sequence[TopicTrace]) -> str:
+    """``; closest: deploy, score .17 < .25``, of the rows that missed a threshold; empty without one."""
     missed = [
         (row, min(marks))
         for row in rows
@@ -164,15 +158,15 @@ def _nearest(rows: Sequence[TopicTrace]) -> str:
     if not missed:
         return ""
     row, mark = max(missed, key=lambda pair: pair[0].score)
-    return f"{row.topic}, scored {below(row.score, mark)}"
+    return f"; closest: {row.topic}, {below(row.score, mark)}"
 
 
-def _gate_name(gate: GateOutcome) -> str:
+def _gate_label(gate: GateOutcome) -> str:
     parts = [gate.provider]
     if gate.probability is not None:
-        parts.append(written(gate.probability, 0.5))
+        parts.append(format_score(gate.probability, 0.5))
     if gate.cached:
-        parts.append("remembered")
+        parts.append("cached")
     return ", ".join(parts)
 
 

@@ -1,7 +1,7 @@
-"""Where triggers wait, so that a message finds those that might fire without asking the others (design 4).
+"""An index of triggers, so that a message only checks those that might fire (design 4).
 
-However many topics there are, a message is taken apart once: its words, the literals it holds, the hosts of
-its links, the languages of its code and its own. Under each of them stand the triggers that wait for it.
+However many topics there are, a message is analysed once: its words and literals, the hosts of its links, the
+languages of its code and of its text. Each of them is a key to the triggers that look for it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _NO_NEEDS = Needs()
 
 @dataclass(slots=True, eq=False)
 class Rule:
-    """A trigger at work."""
+    """A trigger of a topic in the index."""
 
     topic: str
     path: str
-    index: int  # the trigger's place among the topic's triggers
+    index: int  # index into the topic's triggers
     trigger: Trigger
-    needs: Needs = _NO_NEEDS  # what a ``pattern`` needs
-    compiled: Any = None  # its regular expression, once it was asked for
-    phrases: tuple[Phrase, ...] | None = None  # what a trigger of words looks for, once it was asked for
-    is_off: bool = False  # whether it failed and is not used any more
+    needs: Needs = _NO_NEEDS  # of a ``pattern``
+    compiled: Any = None  # its regular expression, compiled on first use
+    phrases: tuple[Phrase, ...] | None = None  # of a trigger of words, on first use
+    is_off: bool = False  # whether it failed and is no longer used
 
 
 class View:
-    """One message while it is matched: what several triggers ask for is worked out once."""
+    """One message being matched, with results shared between triggers."""
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -61,12 +61,12 @@ class View:
 
     @cached_property
     def paths(self) -> str:
-        """The paths of tool calls as they are compared, a line for each."""
+        """The paths of tool calls, normalized for comparison, one per line."""
         return "\n".join(self.message.paths[:MAX_PATHS]).replace("\\", "/").casefold()
 
 
 class TriggerIndex:
-    """The triggers of all topics by what they wait for. Not safe to use from several threads at once."""
+    """The triggers of all topics by what they look for. Not thread-safe."""
 
     def __init__(self) -> None:
         self._literals: LiteralIndex[Rule] = LiteralIndex()
@@ -86,28 +86,26 @@ class TriggerIndex:
         self._indexes = {"literal": self._literals, "path": self._paths}
 
     def add(self, rule: Rule) -> None:
-        """Let a trigger wait."""
         if rule.trigger.type == "pattern":
             rule.needs = needs(rule.trigger.match)
-        for kind, key in _places(rule):
+        for kind, key in _entries(rule):
             if kind in self._tables:
                 self._tables[kind].setdefault(key, []).append(rule)
             else:
                 self._indexes[kind].add((key,), rule)
 
     def remove(self, rule: Rule) -> None:
-        """Remove a trigger that was added."""
-        for kind, key in _places(rule):
+        for kind, key in _entries(rule):
             if kind not in self._tables:
                 self._indexes[kind].remove((key,), rule)
                 continue
-            waiting = self._tables[kind][key]
-            waiting.remove(rule)
-            if not waiting:
+            rules = self._tables[kind][key]
+            rules.remove(rule)
+            if not rules:
                 del self._tables[kind][key]
 
     def candidates(self, view: View) -> list[Rule]:
-        """The triggers that might fire, in the order of topics and triggers. Those left out cannot."""
+        """The triggers that might fire, in the order of topics and triggers; all others cannot."""
         found: set[Rule] = set()
         lanes, message = self._lanes, view.message
         if message.event is not None:
@@ -149,8 +147,8 @@ class TriggerIndex:
                 found.update(self._languages.get(language, ()))
 
 
-def _places(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Where a trigger waits: kinds of places, and the key in each. The same whenever it is asked."""
+def _entries(rule: Rule) -> Iterator[tuple[str, str]]:
+    """The kinds of index entries of a trigger, with the key of each; always the same for a trigger."""
     trigger = rule.trigger
     kind = trigger.type
     if kind == "pattern":

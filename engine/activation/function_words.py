@@ -1,7 +1,7 @@
-"""The words that hold a language's sentences together.
+"""Function words by language.
 
-A word stands under every language that uses it, and also where it is an everyday word of another kind: "die",
-"war" and "hat" are English too. What several languages share counts for little; what one has alone decides.
+A word is listed under every language that uses it, also as an everyday word of another kind: "die", "war" and
+"hat" are English too. Shared words count little; words of a single language decide.
 """
 
 from __future__ import annotations

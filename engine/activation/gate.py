@@ -1,9 +1,9 @@
-"""Tier 3: who says whether a candidate really applies (spec 5, design 3.5).
+"""Tier 3: asks whether the candidates of a message really apply (spec 5, design 3.5).
 
-All candidates of one message are asked at once, under one deadline, and answers are remembered across
-restarts. A question that fails is an outcome like any other: visible, and applied as the settings say. Where
-a message has more candidates than calls it may cost, the least certain ones are asked about, and the others
-have no outcome.
+The candidates of one message are asked about concurrently, under one deadline, and answers are cached across
+restarts. A failed question is an outcome like any other: visible, and handled as the settings say. If a
+message has more candidates than calls allowed, only the least certain ones are asked about; the others have
+no outcome.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import (
+    BatchGate,
     GateProvider,
     GateQuestion,
     InstantGate,
-    TogetherGate,
-    no_answer,
     question_key,
+    timed_out,
 )
 from engine.activation.trace import GateOutcome
 
@@ -33,7 +33,7 @@ class Gate:
     """Asks a provider about all candidates of a message.
 
     Args:
-        cache: Where answers are remembered; ``None`` remembers nothing.
+        cache: Where answers are kept, if anywhere.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Gate:
     ) -> None:
         self.provider = provider
         self._instant = provider if isinstance(provider, InstantGate) else None
-        self._at_once = provider.together if isinstance(provider, TogetherGate) else 1
+        self._batch_size = provider.batch_size if isinstance(provider, BatchGate) else 1
         self._settings = settings
         self._cache = cache if provider.identity else None
         self._loop: LoopThread | None = None
@@ -58,8 +58,8 @@ class Gate:
             case _:
                 return self._settings.deadline_s
 
-    def settle(self, questions: Sequence[GateQuestion]) -> list[GateOutcome | None]:
-        """What is known without waiting: remembered answers, and those of a provider that calculates."""
+    def _immediate(self, questions: Sequence[GateQuestion]) -> list[GateOutcome | None]:
+        """The outcomes that need no waiting: cached answers, and those of a provider that calculates."""
         if self._instant is not None:
             return [self._instant.decide(question) for question in questions]
         if self._cache is None:
@@ -68,48 +68,48 @@ class Gate:
         return [self._cache.get(question_key(question, identity)) for question in questions]
 
     def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
-        """What is known without asking anybody; what would have been asked counts as failed."""
+        """The outcomes without asking anyone; questions that would have been asked have failed."""
         provider = self.provider
         unknown = GateOutcome(
             "failed", provider.name, provider.model, reason="not asked: the message is not live"
         )
-        outcomes = self.settle(questions)
+        outcomes = self._immediate(questions)
         for call in self._calls(questions, outcomes):
             for index in call:
                 outcomes[index] = unknown
         return tuple(outcomes)
 
     async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
-        """An outcome for every question about one message, in order; never raises for a failing provider.
+        """The outcome of every question about one message, in order; never raises for a failing provider.
 
         Questions without an answer at the deadline are cancelled and ``failed``. Cancelling this call cancels
         them too.
 
         Returns:
-            The outcomes; ``None`` for a question that was not put because the message may cost no more calls.
+            The outcomes; ``None`` for a question beyond the number of calls that a message may cost.
         """
-        outcomes = self.settle(questions)
+        outcomes = self._immediate(questions)
         calls = self._calls(questions, outcomes)
         if calls:
             from engine.activation.gate_round import ask_all, in_thread  # noqa: PLC0415 — brings asyncio
 
-            put = [[questions[index] for index in call] for call in calls]
+            asked = [[questions[index] for index in call] for call in calls]
             answers = await ask_all(
-                self.provider, put, deadline=self.deadline, concurrency=self._settings.concurrency
+                self.provider, asked, deadline=self.deadline, concurrency=self._settings.concurrency
             )
             for call, answered in zip(calls, answers, strict=True):
                 for index, answer in zip(call, answered, strict=True):
                     outcomes[index] = answer
-            await in_thread(self._remember, put, answers)
+            await in_thread(self._remember, asked, answers)
         return tuple(outcomes)
 
     def ask_and_wait(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
-        """``ask`` for callers that are not coroutines, from any thread.
+        """``ask`` for synchronous callers, from any thread.
 
-        Where waiting is needed it happens on an event loop in a thread of its own, kept for the next message,
-        so that connections stay open and nothing outlasts the deadline.
+        Questions run on an event loop in a thread that is kept for the next message, so that connections stay
+        open and nothing outlasts the deadline.
         """
-        outcomes = self.settle(questions)
+        outcomes = self._immediate(questions)
         calls = self._calls(questions, outcomes)
         if not calls:
             return tuple(outcomes)
@@ -122,16 +122,16 @@ class Gate:
         answers = loop.run(self.ask(questions), timeout=self.deadline + 1.0)
         if answers is not None:
             return answers
-        failed = no_answer(self.provider, self.deadline)
+        failed = timed_out(self.provider, self.deadline)
         if self._loop is not loop:
-            failed = replace(failed, reason="given up: the gate was closed", latency_ms=0.0)
+            failed = replace(failed, reason="cancelled: the gate was closed", latency_ms=0.0)
         for call in calls:
             for index in call:
                 outcomes[index] = failed
         return tuple(outcomes)
 
     def close(self) -> None:
-        """Stops the thread of ``ask_and_wait``; questions under way are given up. Takes a second at most."""
+        """Stops the thread of ``ask_and_wait`` and cancels its questions; takes at most a second."""
         with self._guard:
             loop, self._loop = self._loop, None
         if loop is not None:
@@ -141,13 +141,13 @@ class Gate:
     def _calls(
         self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]
     ) -> list[list[int]]:
-        """Which of the questions without an outcome are put, call by call, by their places."""
+        """The indexes of the questions to ask, one list for each call."""
         open_ = [index for index, outcome in enumerate(outcomes) if outcome is None]
-        room = self._settings.max_calls_per_message * self._at_once
+        room = self._settings.max_calls_per_message * self._batch_size
         if len(open_) > room:
             open_.sort(key=lambda index: (questions[index].distance, questions[index].topic))
             open_ = sorted(open_[:room])
-        return [open_[start : start + self._at_once] for start in range(0, len(open_), self._at_once)]
+        return [open_[start : start + self._batch_size] for start in range(0, len(open_), self._batch_size)]
 
     def _remember(
         self, calls: Sequence[Sequence[GateQuestion]], answers: Sequence[Sequence[GateOutcome]]

@@ -9,17 +9,16 @@ from engine.activation.trace import GateOutcome
 from engine.errors import GateError
 
 Asker = Callable[[GateQuestion, float], Awaitable[bool | None]]
-"""Puts a question to a person and waits at most so many seconds; ``None`` without an answer.
+"""Asks a person and waits at most the given number of seconds; ``None`` without an answer.
 
-It is awaited on an event loop in a thread of the gate. A face that answers from its own thread hands the
-answer over accordingly.
+It is awaited on the gate's own event loop, so a user interface must pass its answer across threads.
 """
 
 
 class AskGate:
-    """Lets a face put the questions; without a face every question fails.
+    """Asks a person through a user interface; without one every question fails.
 
-    Answers of a person are remembered like any other: the same question about the same message is put once.
+    Answers are cached like any other: the same question about the same message is asked once.
     """
 
     name = "ask"
@@ -33,14 +32,14 @@ class AskGate:
         """The person's answer.
 
         Raises:
-            GateError: There is no person to ask, or no answer came in time.
+            GateError: There is no one to ask, or no answer came in time.
         """
         if self.asker is None:
             raise GateError(
-                "nobody to ask",
-                hint="open the workbench, or set gate.provider to something that answers alone",
+                "no one to ask",
+                hint="open the workbench, or set gate.provider to one that needs no person",
             )
         answer = await self.asker(question, timeout)
         if answer is None:
-            raise GateError("nobody answered in time", hint="answer with y or n while the question is shown")
+            raise GateError("no answer in time", hint="answer with y or n while the question is shown")
         return GateOutcome("yes" if answer else "no", self.name, reason="answered by a person")

@@ -1,8 +1,8 @@
 """Gate answers that survive a restart (spec 5.3, design 3.10).
 
-A JSON-lines file under ``scratch/``: deleting it costs nothing but asking again. It is read when the first
-question looks something up, and rewritten with the most recently used answers when it has grown to twice the
-number it keeps. Answers that another process adds meanwhile are seen after the next start.
+A JSON-lines file under ``scratch/`` that may be deleted at any time. It is read at the first look-up, and
+rewritten with the most recently used answers once it holds twice as many as the limit. Answers added by
+another process are seen after the next start.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.activation.gate_question import recalled
+from engine.activation.gate_question import as_cached
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 
@@ -26,10 +26,10 @@ _LOCK_WAIT_S = 1.0
 
 
 class GateCache:
-    """Remembers outcomes by question key.
+    """Outcomes by question key.
 
     Args:
-        on_problem: Told once when the file cannot be read or written; answers are then kept in memory only.
+        on_problem: Called once if the file cannot be read or written; answers are then kept in memory only.
     """
 
     def __init__(
@@ -43,17 +43,17 @@ class GateCache:
         self._guard = threading.Lock()
 
     def get(self, key: str) -> GateOutcome | None:
-        """The remembered outcome, marked as cached; ``None`` when the question is new."""
+        """The outcome, marked as cached; ``None`` for a new question."""
         with self._guard:
             known = self._load()
             outcome = known.pop(key, None)
             if outcome is None:
                 return None
-            known[key] = outcome  # the most recently used stand last
-            return recalled(outcome)
+            known[key] = outcome  # keeps the most recently used last
+            return as_cached(outcome)
 
     def put(self, answers: Sequence[tuple[str, GateOutcome]]) -> None:
-        """Remembers outcomes, in memory at once and on disk in one append."""
+        """Stores outcomes in memory, and on disk in one append."""
         if not answers:
             return
         with self._guard:
@@ -82,7 +82,7 @@ class GateCache:
             except FileNotFoundError:
                 return self._known
             except AutopoiesisError as error:
-                self._report(f"earlier gate answers are not known: {error}")
+                self._report(f"earlier gate answers cannot be read: {error}")
                 return self._known
             for line in data.splitlines():
                 self._lines += 1
@@ -117,7 +117,6 @@ def _lines(answers: Sequence[tuple[str, GateOutcome]]) -> bytes:
 
 
 def _entry(line: bytes) -> tuple[str, GateOutcome] | None:
-    """The answer in a line, ``None`` when the line is broken or of another form."""
     try:
         data = json.loads(line)
         texts = [data[name] for name in ("key", "provider", "model", "reason")]

@@ -1,9 +1,9 @@
 """The gate asked about several topics in one call (``gate.mode: list``).
 
-The model sees the message once and the uncertain topics side by side, numbered, each with its profile. It can
-tell neighbours apart that look plausible one at a time, and a message costs one call however many topics are
-left. The answer is read strictly: a list of numbers, or ``none``. Anything else has failed for every topic in
-it, since a number that was misread would switch on the wrong playbook.
+The model sees the message once, and the uncertain topics as a numbered list of profiles. It can choose
+between similar topics that each look plausible alone, and a message costs one call for all of them. The
+answer is parsed strictly: a list of numbers, or ``none``. Anything else fails for every topic in the call,
+since a misread number would activate the wrong topic.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.activation.gate_model import Asking, after_thought, excerpt, fenced
+from engine.activation.gate_model import ChatGate, excerpt, fenced, without_thinking
 from engine.activation.gate_question import GateQuestion
 from engine.activation.trace import GateOutcome
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider, ChatReply, Spending
 
 LIST_VERSION = 1
-"""Part of the identity of remembered answers: other words may get other answers."""
+"""Part of the identity of cached answers; increase it when the prompt changes."""
 LIST_LENGTH = 10
-"""Most topics in one call."""
+"""Maximum number of topics in one call."""
 MESSAGE_LIMIT = 1_000
-"""Characters of the message that the model reads; of a longer one its start and its end."""
+"""Characters of the message that the model reads: its start and its end if it is longer."""
 PROFILES_LIMIT = 6_000
 """Characters of all profiles together; see ``shares``."""
 
-_LEAST_TOKENS = 64
+_MIN_TOKENS = 64
 _LIMITS = (512,)
-"""Answer lengths tried, in tokens, when an answer was cut off."""
+"""Answer lengths to try next, in tokens, when an answer was cut off."""
 
 _SYSTEM = (
     "You guard what an assistant reads before it answers. Playbooks may be put in front of it when a message "
@@ -42,22 +42,22 @@ _SYSTEM = (
 )
 
 
-class ListGate(Asking):
-    """Puts several gate questions to a language model in one call.
+class ListGate(ChatGate):
+    """Asks a language model several gate questions in one call.
 
-    Answers are remembered apart from those to single questions: what stands beside a topic can change what a
-    model says about it.
+    Answers are cached separately from those to single questions, since the other topics in a call can change
+    what a model says about one.
 
     Args:
-        max_tokens: As ``Asking``; a list is given 64 at least.
+        max_tokens: As for ``ChatGate``, but at least 64.
     """
 
-    together = LIST_LENGTH
+    batch_size = LIST_LENGTH
 
     def __init__(
         self, provider: ChatProvider, *, max_tokens: int = 1, spending: Spending | None = None
     ) -> None:
-        super().__init__(provider, max_tokens=max(max_tokens, _LEAST_TOKENS), spending=spending)
+        super().__init__(provider, max_tokens=max(max_tokens, _MIN_TOKENS), spending=spending)
 
     @property
     def identity(self) -> str:
@@ -65,13 +65,12 @@ class ListGate(Asking):
         return f"{self.name} {self.model} {self._provider.address} list {LIST_VERSION}"
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
-        """As ``ask_together`` with one question."""
-        return (await self.ask_together([question], timeout=timeout))[0]
+        return (await self.ask_batch([question], timeout=timeout))[0]
 
-    async def ask_together(
+    async def ask_batch(
         self, questions: Sequence[GateQuestion], *, timeout: float
     ) -> tuple[GateOutcome, ...]:
-        """As ``TogetherGate.ask_together``; all fail when the answer is not a list of their numbers."""
+        """As ``BatchGate.ask_batch``; all fail if the answer is not a list of their numbers."""
         count = len(questions)
 
         def read(completed: ChatReply) -> frozenset[int] | None:
@@ -82,7 +81,7 @@ class ListGate(Asking):
             _SYSTEM, prompt_of(questions), _LIMITS, read, timeout, questions
         )
         if named is None:
-            return (self._failed("no list of numbers", text, cost / count),) * count
+            return (self._failed("not a list of numbers", text, cost / count),) * count
         return tuple(
             GateOutcome(
                 "yes" if number in named else "no",
@@ -96,10 +95,9 @@ class ListGate(Asking):
 
 
 def prompt_of(questions: Sequence[GateQuestion]) -> str:
-    """Message and numbered profiles as the model reads them.
+    """The prompt: the message and the numbered profiles, at most about 8,000 characters.
 
-    Texts from outside can neither close the part they stand in nor open another one. The whole has at most
-    about 8,000 characters, whatever is in it.
+    Texts from outside can neither open nor close a part of it.
     """
     parts = [f"<message>\n{fenced(excerpt(questions[0].message, MESSAGE_LIMIT))}\n</message>"]
     lengths = [len(question.profile.strip()) for question in questions]
@@ -117,9 +115,9 @@ def prompt_of(questions: Sequence[GateQuestion]) -> str:
 
 
 def shares(lengths: Sequence[int], total: int) -> list[int]:
-    """How much of each text is shown so that all together have at most ``total`` characters.
+    """Characters to show of each text so that all together have at most ``total``.
 
-    Short texts are shown whole, and what they leave is shared evenly among the longer ones.
+    Short texts are shown whole; the rest is shared evenly among the longer ones.
     """
     given = [0] * len(lengths)
     by_length = sorted(range(len(lengths)), key=lambda index: (lengths[index], index))
@@ -130,15 +128,11 @@ def shares(lengths: Sequence[int], total: int) -> list[int]:
 
 
 def read_numbers(text: str, count: int) -> frozenset[int] | None:
-    """The numbers that an answer names, each from 1 to ``count``; empty for ``none``.
+    """The numbers in an answer, each from 1 to ``count``; empty for ``none``, ``None`` for anything else.
 
-    Quotes, brackets, Markdown and a full stop around the answer do no harm, and what a model thinks aloud
-    before it does not count.
-
-    Returns:
-        The numbers; ``None`` when the text is anything else.
+    Thinking before the answer is ignored, and so are quotes, brackets, Markdown and a full stop around it.
     """
-    plain = after_thought(text).strip(_AROUND)
+    plain = without_thinking(text).strip(_AROUND)
     if plain.lower() == "none":
         return frozenset()
     if _NUMBERS.fullmatch(plain) is None:

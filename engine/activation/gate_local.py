@@ -1,20 +1,19 @@
 """The gate that needs neither key nor network (design 3.5).
 
-Until enough decisions carry a label it answers by a fixed rule, afterwards by a logistic regression fitted
-to those labels: a weighted sum of ``Signals`` through the logistic function. Both say yes from a probability
-of one half. Fitting uses scikit-learn; answering is eight multiplications.
+Until enough decisions are labelled it answers by a fixed rule, then by a logistic regression fitted to those
+labels: a weighted sum of ``Signals`` through the logistic function. Both say yes from a probability of one
+half. Fitting uses scikit-learn; answering is eight multiplications.
 
-Where tier 2 is calibrated, its score is such a probability already, trigger hits included, and the fixed rule
-is that probability. Labels then say how far it is to be trusted, and what the other signals add to it. A
-model is fitted to decisions of one kind, calibrated or not, and answers only questions of that kind.
+If tier 2 is calibrated, its score already is such a probability, trigger hits included, and the fixed rule
+returns it. Labels then teach how far to trust it and what the other signals add. A model is fitted to
+decisions of one kind, calibrated or not, and answers only questions of that kind.
 
-The fixed rule for scores that are not calibrated, in words: one word that a trigger knows is worth 2.4, a
-mention or code 3.4, a fact about the whole message (its language, its mood, a link, a touched file) 4.6; each
-further matched text .8; each multiple of the similarity threshold 1.0; a message whose content words all
-occur in the topic's profile 3.0; one whose content words were all matched 3.0; against all of this stands
-4.2. So a short request with one matching word passes on little similarity, the same word alone in a long
-message about something else does not, and without any match it takes two to three times the threshold and
-words the topic knows.
+The fixed rule for uncalibrated scores: a matched word adds 2.4, a mention or code 3.4, a property of the
+whole message (language, sentiment, link, file) 4.6; each further matched text .8; each multiple of the
+similarity threshold 1.0; the share of content words in the topic's profile up to 3.0; the share that was
+matched up to 3.0; the bias is −4.2. So a short request with one matching word passes with little similarity,
+the same word in a long message about something else does not, and without a match it takes two to three times
+the threshold and words from the topic.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import GateQuestion
-from engine.activation.numbers import limit, written
+from engine.activation.numbers import format_score, format_threshold
 from engine.activation.signals import CALIBRATED, Signals
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 MODEL_PATH = "scratch/gate-model.json"
 LEAST_OF_EACH = 8
-"""Labels of either kind without which nothing is fitted."""
+"""Labels of each kind, useful and not, needed to fit a model."""
 
 _FOLDS = 4
 
@@ -47,16 +46,16 @@ _FOLDS = 4
 class LocalGateModel:
     """A weighted sum of the signals."""
 
-    weights: tuple[float, ...]  # one weight per signal, in the order of ``Signals``
+    weights: tuple[float, ...]  # in the order of ``Signals``
     bias: float
     labels: int = 0  # labelled decisions it was fitted to; 0 for the fixed rule
     fingerprint: str = ""
-    """sha256 over those decisions and labels: equal logs give equal fingerprints and weights."""
+    """sha256 over those decisions and labels; equal fingerprints mean equal weights."""
     calibrated: bool = False
-    """Whether it is about decisions whose score was the probability that the topic applies."""
+    """Whether the scores of those decisions were the probability that the topic applies."""
 
     def probability(self, signals: Signals) -> float:
-        """How probable it is that the topic applies, 0 to 1."""
+        """The probability that the topic applies, 0 to 1."""
         total = self.bias + sum(weight * value for weight, value in zip(self.weights, signals, strict=True))
         if total < -700:
             return 0.0
@@ -70,8 +69,7 @@ class LocalGate:
     """Answers by calculation.
 
     Args:
-        model: A fitted model; ignored while it rests on fewer than ``min_labels`` labels.
-        min_labels: Labels from which a fitted model is trusted (``gate.local_min_labels``).
+        min_labels: Number of labels from which a fitted model is used (``gate.local_min_labels``).
     """
 
     name = "local"
@@ -82,7 +80,7 @@ class LocalGate:
 
     @property
     def model(self) -> str:
-        """``fixed rule``, or on how many labels the fitted model rests."""
+        """``fixed rule``, or ``fitted to 80 labels``."""
         return _name(self._fitted)
 
     def decide(self, question: GateQuestion) -> GateOutcome:
@@ -99,11 +97,10 @@ class LocalGate:
             self.name,
             _name(fitted),
             probability=probability,
-            reason=f"{_name(fitted)}: {written(probability, 0.5)} from {_in_words(question, fitted)}",
+            reason=f"{_name(fitted)}: {format_score(probability, 0.5)} from {_basis(question, fitted)}",
         )
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
-        """As ``decide``."""
         return self.decide(question)
 
 
@@ -111,34 +108,33 @@ def _name(fitted: LocalGateModel | None) -> str:
     return "fixed rule" if fitted is None else f"fitted to {fitted.labels} labels"
 
 
-def _in_words(question: GateQuestion, fitted: LocalGateModel | None) -> str:
+def _basis(question: GateQuestion, fitted: LocalGateModel | None) -> str:
     signals, tier2 = question.signals, question.probability
     if tier2 is not None and fitted is None:
         return "tiers 1 and 2"
     if signals.word or signals.mark or signals.whole:
         hit = "one match" if signals.more == 0 else f"{1 + signals.more:g} matches"
-        parts = [f"{hit} covering {limit(round(signals.density, 2))} of the message"]
+        parts = [f"{hit} covering {format_threshold(round(signals.density, 2))} of the words"]
     else:
         parts = ["no match"]
     if tier2 is None:
-        parts.append(f"similarity worth {signals.similar:.1f} × the threshold")
+        parts.append(f"similarity {signals.similar:.1f} × the threshold")
     else:
-        parts.append(f"probability {written(tier2)} before it")
-    parts.append(f"{limit(round(signals.share, 2))} of its words in the topic")
+        parts.append(f"tier-2 probability {format_score(tier2)}")
+    parts.append(f"{format_threshold(round(signals.share, 2))} of the words in the topic")
     return ", ".join(parts)
 
 
 def fit_local_gate(decisions: Iterable[Decision]) -> LocalGateModel | None:
-    """Learns from labelled decisions; ``None`` when there are too few of either kind of label.
+    """Learns from labelled decisions; ``None`` with too few of either kind of label.
 
-    A logistic regression on the signals, then calibrated: its scores on decisions it had not seen (four
-    folds) are fitted once more to the labels, which takes back the overconfidence of few examples. Equal
-    decisions give equal weights, whatever their order. Takes about a second, most of it importing
-    scikit-learn.
+    A logistic regression on the signals, calibrated by fitting its scores on held-out decisions (four folds)
+    to the labels again, which corrects overconfidence from few examples. The order of decisions does not
+    matter. Takes about a second, mostly for importing scikit-learn.
 
-    Decisions with a calibrated score and those without have too little in common to be learned from together:
-    those count that are of the kind of the latest one, labelled or not. Decisions logged before there was a
-    calibrated score, with one signal less, are of the other kind.
+    Decisions with a calibrated score and those without are too different to learn from together; only those
+    of the same kind as the latest decision count, labelled or not. Decisions logged before calibrated scores
+    existed have one signal less and count as uncalibrated.
     """
     known = {decision.id: decision for decision in decisions}.values()
     calibrated = _is_calibrated(max(known, key=lambda decision: (decision.at, decision.id), default=None))
@@ -152,8 +148,8 @@ def fit_local_gate(decisions: Iterable[Decision]) -> LocalGateModel | None:
     useful = sum(1 for _, label, _ in rows if label)
     if min(useful, len(rows) - useful) < LEAST_OF_EACH:
         return None
-    import numpy as np  # noqa: PLC0415 — only where a model is fitted
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 — a second; only where a model is fitted
+    import numpy as np  # noqa: PLC0415 — only for fitting
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 — a second; only for fitting
     from sklearn.model_selection import StratifiedKFold, cross_val_predict  # noqa: PLC0415 — only for fitting
 
     features = np.array([signals for _, _, signals in rows], dtype=np.float64)
@@ -170,7 +166,7 @@ def fit_local_gate(decisions: Iterable[Decision]) -> LocalGateModel | None:
     slope, offset = float(calibration.coef_[0][0]), float(calibration.intercept_[0])
     regression.fit(features, labels)
     if slope <= 0:
-        # On decisions it had not seen the regression was no better than chance: only the base rate is known.
+        # On held-out decisions the regression was no better than chance, so only the base rate is used.
         slope, offset = 0.0, math.log(useful / (len(rows) - useful))
     digest = hashlib.sha256("\n".join(f"{id_} {bool(label)}" for id_, label, _ in rows).encode()).hexdigest()
     return LocalGateModel(
@@ -192,16 +188,16 @@ def save_model(files: Files, model: LocalGateModel) -> None:
     """Writes the model to ``scratch/gate-model.json``.
 
     Raises:
-        WriteFailed, ReadOnly: It did not reach the disk.
+        WriteFailed, ReadOnly: It was not saved.
     """
     data = {"form": list(Signals._fields), **asdict(model)}
     files.replace(MODEL_PATH, json.dumps(data, indent=1).encode() + b"\n")
 
 
 def load_model(files: Files) -> LocalGateModel | None:
-    """The saved model; ``None`` when none can be read, or it does not fit this version's signals.
+    """The saved model; ``None`` if it cannot be read or has other signals than this version.
 
-    The file can be fitted again at any time, so damage to it is not an error.
+    A model can be fitted again at any time, so a damaged file is not an error.
     """
     try:
         data = json.loads(files.read(MODEL_PATH, limit=64 * 1024))

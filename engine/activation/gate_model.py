@@ -1,7 +1,4 @@
-"""The gate asked of a language model (spec 5.2): one short question, one word for an answer.
-
-Which service answers is not known here; a ``ChatProvider`` is handed in.
-"""
+"""The gate that asks a language model (spec 5.2): one short question, a one-word answer."""
 
 from __future__ import annotations
 
@@ -17,14 +14,14 @@ if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider, ChatReply, Spending
 
 PROMPT_VERSION = 1
-"""Part of the identity of remembered answers: other words may get other answers."""
+"""Part of the identity of cached answers; increase it when the prompt changes."""
 MESSAGE_LIMIT = 500
-"""Characters of the message that the model reads; of a longer one its start and its end."""
+"""Characters of the message that the model reads: its start and its end if it is longer."""
 PROFILE_LIMIT = 2_400
 """Characters of the topic's profile that the model reads, likewise."""
 
 _LIMITS = (16, 256)
-"""Answer lengths tried, in tokens, when an answer was cut off before it said yes or no."""
+"""Answer lengths to try next, in tokens, when an answer was cut off before its yes or no."""
 
 _SYSTEM = (
     "You guard what an assistant reads before it answers. A playbook may be put in front of it when a "
@@ -36,13 +33,13 @@ _SYSTEM = (
 Answer = TypeVar("Answer")
 
 
-class Asking:
-    """Puts questions to a model.
+class ChatGate:
+    """Base of the gates that ask a language model.
 
     Args:
-        max_tokens: Longest answer asked for, in tokens. When a model needs more room before it answers, it is
-            asked again with more, and the rest of the process remembers it.
-        spending: Where costs are recorded; ``None``: nowhere.
+        max_tokens: Maximum answer length, in tokens. A model that needs more is asked again with more, and
+            the longer limit is kept for the rest of the process.
+        spending: Where costs are recorded, if anywhere.
     """
 
     def __init__(
@@ -54,16 +51,14 @@ class Asking:
 
     @property
     def name(self) -> str:
-        """The provider's name."""
         return self._provider.name
 
     @property
     def model(self) -> str:
-        """The model asked."""
         return self._provider.model
 
     async def aclose(self) -> None:
-        """Closes the connections that were opened on the running event loop."""
+        """Closes the connections opened on the running event loop."""
         await self._provider.aclose()
 
     async def _converse(
@@ -75,10 +70,10 @@ class Asking:
         timeout: float,
         about: Sequence[GateQuestion] = (),
     ) -> tuple[Answer | None, str, float]:
-        """The answer as ``read`` understands it, or ``None``; the model's words; US dollars.
+        """The answer as parsed by ``read``, or ``None``; the model's text; the cost in US dollars.
 
-        Answers that were cut off before they could be understood are asked for again with the next of
-        ``limits``, in tokens. ``about`` is what the call is put down to.
+        An answer that was cut off before it could be parsed is asked for again with the next of ``limits``,
+        in tokens. ``about`` is what the call is recorded for.
         """
         cost, text = 0.0, ""
         for limit in (self._max_tokens, *(more for more in limits if more > self._max_tokens)):
@@ -97,7 +92,7 @@ class Asking:
         self, system: str, prompt: str, limit: int, timeout: float, about: Sequence[GateQuestion]
     ) -> ChatReply:
         from engine.activation.gate_round import in_thread  # noqa: PLC0415 — brings asyncio
-        from engine.providers.completion import complete  # noqa: PLC0415 — most messages ask nobody
+        from engine.providers.completion import complete  # noqa: PLC0415 — most messages ask no model
 
         spending = self._spending
         if spending is not None:
@@ -114,8 +109,8 @@ class Asking:
         return GateOutcome("failed", self.name, self.model, reason=reason, cost_usd=cost)
 
 
-class ModelGate(Asking):
-    """Puts gate questions to a language model, one by one."""
+class ModelGate(ChatGate):
+    """Asks a language model one gate question at a time."""
 
     @property
     def identity(self) -> str:
@@ -123,7 +118,7 @@ class ModelGate(Asking):
         return f"{self.name} {self.model} {self._provider.address} {PROMPT_VERSION}"
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
-        """The model's answer; ``failed`` when it is neither yes nor no.
+        """The model's answer; ``failed`` if it is neither yes nor no.
 
         Raises:
             GateError: The service gave no answer.
@@ -142,7 +137,7 @@ class ModelGate(Asking):
 
 
 def prompt_of(question: GateQuestion) -> str:
-    """The question as the model reads it; texts from outside cannot close the part they stand in."""
+    """The prompt; texts from outside cannot close the part they are in."""
     profile = fenced(excerpt(question.profile, PROFILE_LIMIT))
     return (
         f"<playbook>\n{profile}\n</playbook>\n\n<message>\n{fenced(excerpt(question.message))}\n</message>\n\n"
@@ -153,7 +148,7 @@ def prompt_of(question: GateQuestion) -> str:
 def excerpt(text: str, limit: int = MESSAGE_LIMIT) -> str:
     """A text in at most ``limit`` characters: two thirds from its start, the rest from its end.
 
-    Secrets are taken out first: of one that is cut in two, the half would not look like one.
+    Secrets are removed first, since one cut in half would not be recognized.
     """
     text = redacted(text).strip()
     if len(text) <= limit:
@@ -165,22 +160,21 @@ def excerpt(text: str, limit: int = MESSAGE_LIMIT) -> str:
 
 
 def fenced(text: str) -> str:
-    """A text that can neither close nor open a part of a prompt, and can be sent as UTF-8."""
+    """A text that can neither open nor close a part of a prompt, and is valid UTF-8."""
     return _TAG.sub("‹", text).encode("utf-8", "replace").decode("utf-8")
 
 
-def after_thought(text: str) -> str:
-    """What a model answers, without what it thinks aloud before: at most 2,000 characters."""
+def without_thinking(text: str) -> str:
+    """The answer without the thinking before it, at most 2,000 characters."""
     return _END_OF_THOUGHT.split(text)[-1][:_READ]
 
 
 def read_answer(text: str) -> Literal["yes", "no"] | None:
-    """Yes or no in any case, with punctuation or Markdown around it; ``None`` for everything else.
+    """Yes or no in any case, possibly with punctuation or Markdown around it; else ``None``.
 
-    What a model thinks aloud before it answers does not count. ``No idea`` is not an answer, and neither is a
-    text that says both.
+    Thinking before the answer is ignored. ``No idea`` is not an answer, nor is a text that says both.
     """
-    plain = after_thought(text)
+    plain = without_thinking(text)
     match = _ANSWER.match(plain)
     if match is None or len({word.lower() for word in _WORD.findall(plain)}) != 1:
         return None

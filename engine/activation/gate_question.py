@@ -1,4 +1,6 @@
-"""What the gate is asked, who may answer, and how an answer is known again (spec 5, design 3.5)."""
+"""Gate questions, the providers that answer them, and the keys that answers are cached under (spec 5, design
+3.5).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 PROFILE_INSTRUCTIONS = 600
-"""Characters of a topic's instructions that its profile shows."""
+"""Characters of a topic's instructions in its profile."""
 PROFILE_EXAMPLES = 5
-"""Example messages that its profile shows, each cut to 160 characters."""
+"""Example messages in a profile, each cut to 160 characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,13 @@ class GateQuestion:
     message: str
     topic: str
     description: str
-    profile: str  # what a gate that reads may know of the topic; see ``profile_of``
+    profile: str  # the topic as a reading gate sees it; see ``profile_of``
     signals: Signals = NO_SIGNALS  # what tiers 1 and 2 found, for a gate that calculates
     probability: float | None = None
-    """The calibrated probability that it applies, 0 to 1; ``None`` where tier 2 gives none."""
+    """The calibrated probability that it applies, 0 to 1; ``None`` if tier 2 gives none."""
     distance: float = 0.0
-    """How far its score is from the middle of the topic's thresholds: the smaller, the less certain is what
-    tiers 1 and 2 say."""
-    discussion: str = ""  # the session that the message belongs to; no part of the question
+    """How far its score is from the middle of the topic's thresholds; small means uncertain."""
+    discussion: str = ""  # the session of the message; not part of the question
 
 
 @runtime_checkable
@@ -43,9 +44,9 @@ class GateProvider(Protocol):
 
     Attributes:
         name: ``local``, ``ask``, ``anthropic``, ``openai`` …
-        model: What answers behind that name; may be empty.
-        identity: Everything besides the question that an answer depends on. Answers are remembered under it;
-            empty when they must not be remembered.
+        model: The model that answers; may be empty.
+        identity: Everything besides the question that an answer depends on, as part of its cache key; empty
+            if answers must not be cached.
     """
 
     @property
@@ -61,17 +62,17 @@ class GateProvider(Protocol):
         """The answer.
 
         Args:
-            timeout: Seconds left; the caller stops waiting after that.
+            timeout: Seconds until the caller stops waiting.
 
         Raises:
-            GateError: There is no answer; the message says why and what to do.
+            GateError: There is no answer.
         """
         ...
 
 
 @runtime_checkable
 class InstantGate(GateProvider, Protocol):
-    """A provider that can answer at once, without waiting for anybody."""
+    """A provider that answers by calculation, without waiting."""
 
     def decide(self, question: GateQuestion) -> GateOutcome:
         """The same answer as ``ask``."""
@@ -79,23 +80,18 @@ class InstantGate(GateProvider, Protocol):
 
 
 @runtime_checkable
-class TogetherGate(GateProvider, Protocol):
+class BatchGate(GateProvider, Protocol):
     """A provider that answers several questions about one message in one call.
 
     Attributes:
-        together: Most questions that one call takes.
+        batch_size: Maximum number of questions in one call.
     """
 
     @property
-    def together(self) -> int: ...
+    def batch_size(self) -> int: ...
 
-    async def ask_together(
-        self, questions: Sequence[GateQuestion], *, timeout: float
-    ) -> Sequence[GateOutcome]:
-        """An outcome for every question, in order; what the call cost is shared among them.
-
-        Args:
-            questions: Questions about one message, at most ``together``.
+    async def ask_batch(self, questions: Sequence[GateQuestion], *, timeout: float) -> Sequence[GateOutcome]:
+        """The outcome of every question, in order; the cost of the call is shared among them.
 
         Raises:
             GateError: There is no answer.
@@ -104,10 +100,10 @@ class TogetherGate(GateProvider, Protocol):
 
 
 def profile_of(topic: Topic) -> str:
-    """What the gate is shown of a topic: name, title, description, the start of its instructions, examples.
+    """A topic as the gate sees it: name, title, description, the start of its instructions, examples.
 
-    The description alone is too little to decide by; the instructions and examples carry most of what tells
-    neighbouring topics apart.
+    The description alone is too little to decide by; instructions and examples carry most of what
+    distinguishes similar topics.
     """
     parts = [f"Name: {topic.name}"]
     if topic.title and topic.title != topic.name:
@@ -125,18 +121,17 @@ def profile_of(topic: Topic) -> str:
 
 
 def question_key(question: GateQuestion, identity: str) -> str:
-    """The key under which an answer is remembered: a sha256 over the question and who answers it.
+    """The cache key of an answer: a sha256 over the question and the provider's identity.
 
-    The message counts in NFC with runs of white space as one space, its case kept; the topic counts by its
-    name and the profile that the gate is shown, so that editing a topic asks again.
+    The message is normalized to NFC and single spaces. The topic counts by name and profile, so that editing
+    a topic asks again.
     """
     message = " ".join(unicodedata.normalize("NFC", question.message).split())
     whole = "\0".join((identity, question.topic, question.profile, message))
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def no_answer(provider: GateProvider, seconds: float) -> GateOutcome:
-    """The outcome of a question that the deadline ended."""
+def timed_out(provider: GateProvider, seconds: float) -> GateOutcome:
     return GateOutcome(
         "failed",
         provider.name,
@@ -146,6 +141,6 @@ def no_answer(provider: GateProvider, seconds: float) -> GateOutcome:
     )
 
 
-def recalled(outcome: GateOutcome) -> GateOutcome:
-    """A remembered outcome as the answer to an equal question: free, and at once."""
+def as_cached(outcome: GateOutcome) -> GateOutcome:
+    """A stored outcome as the answer to an equal question: free and immediate."""
     return replace(outcome, cached=True, latency_ms=0.0, cost_usd=0.0)

@@ -1,4 +1,4 @@
-"""One round of gate questions: all at once, one deadline, nothing left running."""
+"""One round of gate questions: concurrent, with one deadline and nothing left running."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from engine.activation.gate_question import GateProvider, GateQuestion, TogetherGate, no_answer
+from engine.activation.gate_question import BatchGate, GateProvider, GateQuestion, timed_out
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 
 _GRACE = 0.5
-"""Seconds a cancelled question may take to let go before it is left to itself."""
+"""Seconds to wait for cancelled questions to end."""
 
 in_thread = asyncio.to_thread
-"""For what touches the disk, so that an event loop that draws a screen never waits for it."""
+"""For disk access, so that an event loop that draws a screen never waits for it."""
 
 
 async def ask_all(
@@ -31,7 +31,7 @@ async def ask_all(
         calls: The questions of each call; more than one only for a provider that takes several.
 
     Returns:
-        The outcomes of each call. One that fails as a whole has failed for every question in it.
+        The outcomes of each call. A call that fails has failed for every question in it.
     """
     ends = time.monotonic() + deadline
     places = asyncio.Semaphore(concurrency)
@@ -49,10 +49,10 @@ async def ask_all(
     try:
         await asyncio.wait(tasks, timeout=deadline)
     except asyncio.CancelledError:
-        await _let_go(tasks)
+        await _cancel(tasks)
         raise
     late = [task for task in tasks if not task.done()]
-    await _let_go(late)
+    await _cancel(late)
     return tuple(
         tuple(
             replace(outcome, latency_ms=latency)
@@ -65,13 +65,13 @@ async def ask_all(
 async def _answers(
     provider: GateProvider, questions: Sequence[GateQuestion], *, timeout: float
 ) -> tuple[GateOutcome, ...]:
-    if isinstance(provider, TogetherGate):
-        return tuple(await provider.ask_together(questions, timeout=timeout))
+    if isinstance(provider, BatchGate):
+        return tuple(await provider.ask_batch(questions, timeout=timeout))
     (question,) = questions
     return (await provider.ask(question, timeout=timeout),)
 
 
-async def _let_go(tasks: Collection[asyncio.Task[tuple[GateOutcome, ...]]]) -> None:
+async def _cancel(tasks: Collection[asyncio.Task[tuple[GateOutcome, ...]]]) -> None:
     for task in tasks:
         task.cancel()
     if tasks:
@@ -87,11 +87,11 @@ def _outcomes(
 ) -> tuple[GateOutcome, ...]:
     if late or task.cancelled() or not task.done():
         if task.done() and not task.cancelled():
-            task.exception()  # retrieved, or the loop would report it as forgotten
-        return (no_answer(provider, deadline),) * count
+            task.exception()  # retrieved, or the loop would log it as never retrieved
+        return (timed_out(provider, deadline),) * count
     error = task.exception()
     if error is None:
         return task.result()
-    # An error that is not ours may quote what it was given, a key among it: only its name is told.
+    # A foreign error may quote its input, including a key, so only its type is reported.
     reason = str(error) if isinstance(error, AutopoiesisError) else f"unexpected {type(error).__name__}"
     return (GateOutcome("failed", provider.name, provider.model, reason=reason),) * count

@@ -1,8 +1,8 @@
-"""The messages that people labelled, by topic: what tier 2 learns from (design 4).
+"""Labelled messages by topic, for tier 2 to learn from (design 4).
 
-The decision log grows with every message, and a process that scores one message must not read all of it. So
-what was found is kept under ``scratch/`` together with how far the log had been read, and the log is only
-read again when a label stands behind that place, or when it is not the log that was read.
+A process that scores one message must not read the whole decision log. So the result is cached under
+``scratch/`` with the position up to which the log was read, and the log is only read again if there is a
+label after that position, or if its files were replaced.
 """
 
 from __future__ import annotations
@@ -21,58 +21,56 @@ if TYPE_CHECKING:
 
 LABELLED_PATH = "scratch/labelled.json"
 MESSAGES_LIMIT = 64
-"""Messages kept of each kind and topic: the latest."""
+"""The latest messages kept, for each topic and kind."""
 
 _FORM = 2
 _LIMIT = 64 * 1024 * 1024
 _LOCK_WAIT_S = 1.0
 _UNREAD_LIMIT = 1024 * 1024
-"""Bytes of the log behind the last look at it from which the place is moved on."""
+"""Bytes added to the log after which the stored position is moved on."""
 _ANSWERED = b'"provider":"ask"'
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """The messages of one topic that a person labelled, oldest first; as the log holds them, cut to 500
-    characters.
-    """
+    """The messages labelled by a person for one topic, oldest first, cut to 500 characters as in the log."""
 
-    useful: tuple[str, ...] = ()  # where the topic was right
-    noise: tuple[str, ...] = ()  # where it was not
-    matched: tuple[str, ...] = ()  # those of either on which one of its triggers had fired
+    useful: tuple[str, ...] = ()
+    noise: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()  # those of either kind on which one of its triggers had fired
 
 
 class LabelledMessages:
-    """Gathers them, once per change."""
+    """Finds the labelled messages, once per change."""
 
     def __init__(self, log: DecisionLog, files: Files) -> None:
         self._log = log
         self._files = files
 
     def __call__(self) -> dict[str, Labelled]:
-        """The labelled messages by topic; a person's answer to the gate is a label too. One of another gate,
-        or from use, does not count: what tier 2 finds would come back to it as proof.
+        """The labelled messages by topic, including a person's answers to the gate.
 
-        Where the log cannot be read, those that were found before.
+        Labels of other gates or from use do not count, or tier 2 would learn from itself. If the log cannot
+        be read, the cached messages are returned.
         """
-        marks, found = self._kept() or ({}, {})
+        marks, found = self._cached() or ({}, {})
         try:
             stamp = self._log.stamp()
             if not stamp:
                 return {}
-            if not marks or not self._holds(marks, stamp):
+            if not marks or not self._is_current(marks, stamp):
                 found = self._gather()
             elif (
                 sum(month.size for month in stamp) - sum(mark.end for mark in marks.values()) < _UNREAD_LIMIT
             ):
                 return found
-            self._keep(stamp, found)
+            self._save(stamp, found)
         except (OSError, AutopoiesisError):
             pass
         return found
 
-    def _holds(self, marks: Mapping[str, Mark], stamp: LogStamp) -> bool:
-        """Whether the log begins with what was read of it, and no label stands behind that."""
+    def _is_current(self, marks: Mapping[str, Mark], stamp: LogStamp) -> bool:
+        """Whether the log still begins with the part already read, and has no labels after it."""
         if marks.keys() - {month.name for month in stamp}:
             return False
         for month in stamp:
@@ -96,11 +94,11 @@ class LabelledMessages:
         noise: dict[str, list[str]] = {}
         matched: dict[str, set[str]] = {}
         for decision in self._log.read().decisions:
-            said, by = decision.label
-            if said is None or by != "person" or decision.direction != "input":
+            is_useful, by = decision.label
+            if is_useful is None or by != "person" or decision.direction != "input":
                 continue
             if decision.message.strip():
-                (useful if said else noise).setdefault(decision.topic, []).append(decision.message)
+                (useful if is_useful else noise).setdefault(decision.topic, []).append(decision.message)
                 if decision.hits:
                     matched.setdefault(decision.topic, set()).add(decision.message)
         found = {}
@@ -110,8 +108,8 @@ class LabelledMessages:
             found[topic] = Labelled(right, wrong, tuple(text for text in (*right, *wrong) if text in hit))
         return found
 
-    def _kept(self) -> tuple[dict[str, Mark], dict[str, Labelled]] | None:
-        """What was found the last time; ``None`` when there is nothing, or it is damaged."""
+    def _cached(self) -> tuple[dict[str, Mark], dict[str, Labelled]] | None:
+        """The cached result; ``None`` if it is missing or damaged."""
         try:
             tree = json.loads(self._files.read(LABELLED_PATH, limit=_LIMIT))
             if tree["form"] != _FORM:
@@ -125,7 +123,7 @@ class LabelledMessages:
             return None
         return marks, found
 
-    def _keep(self, stamp: LogStamp, found: Mapping[str, Labelled]) -> None:
+    def _save(self, stamp: LogStamp, found: Mapping[str, Labelled]) -> None:
         if self._files.read_only:
             return
         tree = {

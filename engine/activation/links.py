@@ -1,12 +1,12 @@
 """Links in a message and file paths of tool calls (spec 4.2): hosts, URL globs and path globs.
 
-A link is what has a scheme, begins with ``www.`` or looks like ``host.tld``; a clone address such as
-``git@github.com:acme/tool.git`` is one as well. It ends where the sentence goes on: before brackets and
-quotes that it did not open, before Chinese punctuation, before a comma that another link follows. Host names
-are compared as they are registered, so that ``bücher.de`` and ``xn--bcher-kva.de`` are the same.
+A link has a scheme, begins with ``www.`` or looks like ``host.tld``; a clone address such as
+``git@github.com:acme/tool.git`` is one too. It ends before brackets and quotes that it did not open, before
+Chinese punctuation, and before a comma followed by another link. Host names are compared in their registered
+form, so ``bücher.de`` equals ``xn--bcher-kva.de``.
 
-Limits: a bare name in an unknown domain cannot be told from a file name, so that ``main.py`` is a link to
-Paraguay; only a trigger that names such a host would notice. Short links are not followed.
+Limits: a bare host name cannot be distinguished from a file name, so ``main.py`` is a link to Paraguay; this
+only affects triggers for such a host. Short links are not resolved.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from functools import lru_cache
 from engine.activation.scan import Scan, compiled
 
 MAX_PATHS = 500
-"""Paths of one message that are looked at."""
+"""Maximum number of paths checked in one message."""
 
-_MOST_ALTERNATIVES = 64
+_MAX_ALTERNATIVES = 64
 _WEB = ("http", "https", "ftp", "ssh", "git", "ws", "wss")
 _SCHEME = r"(?i)[a-z][a-z0-9+.-]{1,15}://"
-# Where a link ends at the latest: white space, quotes, brackets of markup, invisible characters, and the
-# punctuation of scripts that put no space behind it.
+# A link ends at white space, quotes, markup brackets, invisible characters, and the punctuation of scripts
+# that put no space after it.
 _REST = r"(?:(?![,;](?:https?://|www\.))[^\s<>\"`\\^{}|\u200b-\u200f\u2060\ufeff“”„‟«»，。、；：！？（）【】「」『』《》〈〉…]){0,2000}"
 _HOST = r"(?:\[[\da-fA-F:.]{2,45}\]|[\w%-]{1,63}(?:\.[\w%-]{1,63}){0,9}\.?)"
 _WITH_SCHEME = (
@@ -46,12 +46,12 @@ _CLOSING = {")": "(", "]": "["}
 class Link:
     """A link in a message."""
 
-    start: int  # where it begins in ``Scan.text``
+    start: int  # offset in ``Scan.text``
     end: int
-    host: str  # the host as it is registered, in lower case
-    port: str  # the port that is written, ``""`` for none
+    host: str  # in its registered form, lower case
+    port: str  # as written, or empty
     address: str  # host with path and query, as written
-    has_scheme: bool  # whether it is clearly meant as a link: by a scheme of the web or ``www.``
+    has_scheme: bool  # whether it is clearly a link, with a web scheme or ``www.``
 
 
 def links(scan: Scan) -> list[Link]:
@@ -69,7 +69,7 @@ def links(scan: Scan) -> list[Link]:
 
 
 def _apart(found: list[Link]) -> list[Link]:
-    """Links without those that overlap another; one with a scheme goes before one without."""
+    """Links without overlapping ones, preferring those with a scheme."""
     kept: list[Link] = []
     for link in found:
         if kept and link.start < kept[-1].end:
@@ -101,7 +101,7 @@ def _found(pattern: str, text: str) -> Iterator[Link]:
 
 
 def _registered_part(host: str) -> str:
-    """A host without what follows it unspaced: the last label of ``github.com看看`` is ``com``."""
+    """A host without text that follows it without a space: ``github.com`` of ``github.com看看``."""
     host = host.rstrip("_")
     label = host.rstrip(".").rpartition(".")[2]
     ascii_part = re.match(r"[A-Za-z0-9-]+", label)
@@ -111,11 +111,11 @@ def _registered_part(host: str) -> str:
 
 
 def link_matches(link: Link, wanted: Sequence[str]) -> bool:
-    """Whether a link is one of those a ``url`` trigger names.
+    """Whether a link matches an entry of a ``url`` trigger.
 
-    A host stands for itself and its sub-domains, with a port for that port only; ``github.com/acme`` for
-    everything below that path; a glob such as ``github.com/*/pull/*`` for all that it matches, ``*`` crossing
-    slashes. Without anything named, every link with a scheme of the web or ``www.`` matches.
+    A host matches itself and its sub-domains, with a port only that port; ``github.com/acme`` matches
+    everything below that path; in a glob such as ``github.com/*/pull/*``, ``*`` also matches slashes. Without
+    entries, every link with a web scheme or ``www.`` matches.
     """
     if not wanted:
         return link.has_scheme
@@ -123,13 +123,13 @@ def link_matches(link: Link, wanted: Sequence[str]) -> bool:
 
 
 def host_of(entry: str) -> str:
-    """The host that an entry of a ``url`` trigger names; empty where it is a glob."""
+    """The host of an entry of a ``url`` trigger; empty for a glob."""
     host = _parts(_plain(entry))[0]
     return "" if "*" in host or "?" in host else host
 
 
 def suffixes(host: str) -> Iterator[str]:
-    """A host and the domains it is in: ``a.b.org``, ``b.org``, ``org``."""
+    """A host and its parent domains: ``a.b.org``, ``b.org``, ``org``."""
     while host:
         yield host
         _, _, host = host.partition(".")
@@ -166,7 +166,7 @@ def _fits(link: Link, entry: str) -> bool:
 
 
 def _ascii_host(host: str) -> str:
-    """A host name as it is registered; empty where it can be none."""
+    """A host name in its registered form."""
     host = host.casefold().rstrip(".")
     if host.isascii():
         return host
@@ -177,7 +177,7 @@ def _ascii_host(host: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """A link without the punctuation of the sentence around it."""
+    """A link without the punctuation of the surrounding sentence."""
     while text:
         last = text[-1]
         is_unopened = last in _CLOSING and text.count(last) > text.count(_CLOSING[last])
@@ -188,12 +188,12 @@ def _trimmed(text: str) -> str:
 
 
 def path_matches(path: str, glob: str) -> bool:
-    """Whether a path of a tool call fits a glob.
+    """Whether a path of a tool call matches a glob.
 
-    ``*`` and ``?`` stay within a name, ``**`` crosses folders, ``[ab]`` and ``{a,b}`` choose. A glob
-    without a slash is compared with the last name, ``*.py`` thus fits in any folder; one with a slash fits
-    at the end of a path from any folder on, or from the root where it starts with ``/``; one that ends
-    with ``/`` fits everything below. Case does not matter, and ``\\`` counts as ``/``.
+    ``*`` and ``?`` stay within a name, ``**`` crosses folders, ``[ab]`` and ``{a,b}`` are alternatives. A
+    glob without a slash is compared with the file name, so ``*.py`` matches in any folder; one with a slash
+    matches the end of a path, or the whole path if it starts with ``/``; one that ends with ``/`` matches
+    everything below. Case does not matter, and ``\\`` counts as ``/``.
     """
     parts = [part for part in path.replace("\\", "/").casefold().split("/") if part not in ("", ".")]
     return any(_fits_parts(parts, pattern, anchored) for pattern, anchored in _alternatives(glob))
@@ -220,7 +220,9 @@ def _fits_parts(parts: list[str], pattern: tuple[str, ...], anchored: bool) -> b
 
 @lru_cache(maxsize=1024)
 def _alternatives(glob: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
-    """The plain globs a glob stands for, as segments, each with whether it starts at the root."""
+    """The globs without braces that a glob stands for, as segments, each with whether it is anchored at the
+    root.
+    """
     result: list[tuple[tuple[str, ...], bool]] = []
     for plain in _braces(glob.strip().replace("\\", "/").casefold()):
         text = f"{plain}**" if plain.endswith("/") else plain
@@ -232,22 +234,23 @@ def _alternatives(glob: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
 
 def _braces(glob: str) -> list[str]:
     done: list[str] = []
-    waiting = [glob]
-    while waiting and len(done) + len(waiting) <= _MOST_ALTERNATIVES:
-        text = waiting.pop(0)
+    pending = [glob]
+    while pending and len(done) + len(pending) <= _MAX_ALTERNATIVES:
+        text = pending.pop(0)
         innermost = re.search(r"\{[^{}]*,[^{}]*\}", text)
         if innermost is None:
             done.append(text)
         else:
             start, end = innermost.span()
-            waiting += [text[:start] + option + text[end:] for option in text[start + 1 : end - 1].split(",")]
-    return done + waiting
+            pending += [text[:start] + option + text[end:] for option in text[start + 1 : end - 1].split(",")]
+    return done + pending
 
 
 def glob_literals(glob: str) -> frozenset[str] | None:
-    """Texts of which a path must hold at least one to fit a glob, in lower case with ``/`` between names.
+    """Texts of which a path must contain at least one to match a glob, in lower case with ``/`` between
+    names.
 
-    ``None`` when it needs none that tells it from other paths, as ``*`` does.
+    ``None`` if there are none, as for ``*``.
     """
     literals: set[str] = set()
     for segments, _ in _alternatives(glob):

@@ -1,8 +1,8 @@
-"""What a pattern needs in a text to match it, read from the pattern itself (design 4).
+"""Literals that a pattern requires in a text, derived from the pattern (design 4).
 
-A pattern such as ``\\bpull request(s)?\\b|\\bPRs?\\b`` can only match where "pull request" or "pr" occurs, so
-these literals are looked for in one pass for all topics. It matches four texts and no other, each between
-word edges: where one of them stands, no regular expression is needed to know that it matches.
+A pattern such as ``\\bpull request(s)?\\b|\\bPRs?\\b`` can only match if "pull request" or "pr" occurs, so
+these literals are searched in one pass for all topics. It matches exactly four texts, each between word
+edges: if one of them occurs, no regular expression is needed to know that it matches.
 """
 
 from __future__ import annotations
@@ -15,44 +15,44 @@ from engine.activation.scan import compose, fold
 from engine.topics.expressions import plain, tree
 
 EDGE = "\b"
-"""Stands in ``Needs.texts`` where a word must begin or end."""
+"""Marks in ``Needs.texts`` where a word must begin or end."""
 
 Literals = frozenset[str]
 """Folded texts of which one must occur."""
 
-_MOST = 64
-_LONGEST = 24
+_MAX_TEXTS = 64
+_MAX_LENGTH = 24
 _SMALL_SET = 4
-_MOST_REPEATS = 3
-# The shape of most patterns, read without a parser: words, with an optional last letter for all of them.
+_MAX_REPEATS = 3
+# Most patterns, parsed without a parser: words, with an optional last letter for all of them.
 _LISTED = re.compile(
     r"(\\b)?\((?:\?:)?([\w '-]+(?:\|[\w '-]+)*)\)(?:([a-z])\?)?(\\b)?|([\w '-]+(?:\|[\w '-]+)*)"
 )
-# The shape of most others: a stem, with one of several endings.
+# Most others: a stem with one of several endings.
 _STEM = re.compile(r"(\\b)?([a-zA-Z '-]+)\((?:\?:)?([a-zA-Z '-]+(?:\|[a-zA-Z '-]+){0,30})\)(\?)?(\\b)?")
-# Flags under which letters or word edges are others than usual.
+# Flags that change the meaning of letters or word edges.
 _STRICTER = int(re.ASCII | re.LOCALE)
 
 
 class Needs(NamedTuple):
-    """What a pattern needs."""
+    """The literals that a pattern requires."""
 
     literals: Literals | None = None
-    """Every text the pattern matches contains at least one of these, folded; ``None`` when none is known."""
+    """Every match contains at minimum one of these, folded; ``None`` if none are known."""
     further: tuple[Literals, ...] = ()
-    """More sets of literals; of each of them every match contains at least one as well."""
+    """More sets of literals; every match also contains at minimum one of each set."""
     texts: tuple[str, ...] | None = None
-    """All that the pattern can match, folded and in the order in which it prefers them, with ``EDGE`` where a
-    word must begin or end. ``None`` when only the regular expression itself can say."""
+    """All texts that the pattern can match, folded, in order of preference, with ``EDGE`` where a word must
+    begin or end; ``None`` if only the regular expression can decide."""
 
 
 class _Piece(NamedTuple):
-    """What a piece of a pattern needs."""
+    """The literals that a piece of a pattern requires."""
 
     texts: tuple[str, ...] | None
-    """All texts the piece can match, as in ``Needs``; ``None`` when there are too many."""
+    """All texts the piece can match, as in ``Needs``; ``None`` if there are too many."""
     sets: tuple[Literals, ...] = ()  # every match contains one literal of each
-    is_all: bool = True  # whether ``texts`` says all there is: where one of them stands, the piece matches
+    is_all: bool = True  # whether any occurrence of one of ``texts`` is a match
 
 
 _CONDITION = _Piece(("",), is_all=False)
@@ -60,7 +60,7 @@ _ANYTHING = _Piece(None, is_all=False)
 
 
 def needs(match: str) -> Needs:
-    """What a trigger's ``match`` needs in a text."""
+    """The literals that a trigger's ``match`` requires."""
     expression = plain(match)
     listed = _LISTED.fullmatch(expression)
     if listed is not None:
@@ -93,16 +93,16 @@ def _list(words: str, before: str | None, suffix: str | None, after: str | None)
 
 
 def _usable(texts: Sequence[str]) -> tuple[Literals, ...]:
-    """Texts as one set of literals, or none when one of them occurs in nearly every message.
+    """Texts as one set of literals, or none if one of them occurs in nearly every message.
 
-    Literals are shortened where they are needlessly long, and those that hold another are left out.
+    Long literals are shortened, and those that contain another are dropped.
     """
     if "" in texts:
         return ()
-    literals = {text.replace(EDGE, "")[:_LONGEST] for text in texts}
+    literals = {text.replace(EDGE, "")[:_MAX_LENGTH] for text in texts}
     if any(len(literal) < 2 and literal.isascii() for literal in literals):
         return ()
-    if len(literals) == 1 or len(literals) > _MOST:
+    if len(literals) == 1 or len(literals) > _MAX_TEXTS:
         return (frozenset(literals),)
     return (frozenset(one for one in literals if not any(two in one and two != one for two in literals)),)
 
@@ -112,7 +112,7 @@ def _all_sets(piece: _Piece) -> tuple[Literals, ...]:
 
 
 def _best(sets: Sequence[Literals]) -> Literals:
-    """The set that lets the fewest messages through: longer literals first, then fewer."""
+    """The maximum selective set: longer literals first, then fewer."""
     return max(sets, key=lambda choice: (min(map(len, choice)), -len(choice)))
 
 
@@ -123,7 +123,7 @@ def _sequence(items: Iterable[Any]) -> _Piece:
     for piece in _pieces(items):
         sets += piece.sets
         is_all = is_all and piece.is_all
-        if piece.texts is not None and len(run) * len(piece.texts) <= _MOST:
+        if piece.texts is not None and len(run) * len(piece.texts) <= _MAX_TEXTS:
             run = _joined(run, piece.texts)
             continue
         sets += _usable(run)
@@ -135,9 +135,9 @@ def _sequence(items: Iterable[Any]) -> _Piece:
 
 
 def _pieces(items: Iterable[Any]) -> Iterable[_Piece]:
-    """The pieces of a sequence; characters in a row are one."""
+    """The pieces of a sequence; consecutive characters are one piece."""
     characters: list[str] = []
-    # A parse tree's own iterator goes through two Python calls an item; its list does not.
+    # The list is faster than the parse tree's own iterator.
     for operator, argument in getattr(items, "data", items):
         name = operator.name
         if name == "LITERAL":
@@ -156,12 +156,12 @@ def _text(text: str) -> _Piece:
 
 
 def _folded(text: str) -> str:
-    """Folded character by character, as each of them is compared by itself."""
+    """Folds character by character, since each is compared separately."""
     return text.lower() if text.isascii() else "".join(fold(compose(character)) for character in text)
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a match of the folded text is a match of the text: not so for ``ß``, which is no ``ss``."""
+    """Whether a match of the folded text is a match of the text; not so for ``ß``, which is not ``ss``."""
     return text.isascii() or all(c.lower() == fold(c) and compose(c) == c for c in text)
 
 
@@ -181,10 +181,10 @@ def _one(name: str, argument: Any) -> _Piece:
         piece = _sequence(inside)
         return piece._replace(is_all=False) if added or removed else piece
     if name == "ATOMIC_GROUP":
-        # It keeps to the first text that fits, even where a later one would let the rest match.
+        # It keeps the first text that fits, even if a later one would let the rest match.
         return _sequence(argument)._replace(is_all=False)
     if name == "ASSERT":
-        # What is looked ahead or behind for must occur in the text, but it takes no place in the run.
+        # Its text must occur, but takes no place in the sequence.
         return _Piece(("",), _all_sets(_sequence(argument[1])), False)
     if name == "ASSERT_NOT":
         return _CONDITION
@@ -206,29 +206,31 @@ def _set(items: list[tuple[Any, Any]]) -> _Piece:
 
 
 def _branch(pieces: list[_Piece]) -> _Piece:
-    """What a choice needs: of each alternative the best set, all of them together."""
+    """The literals that a choice requires: the best sets of all alternatives together."""
     every = [_all_sets(piece) for piece in pieces]
     sets = (frozenset[str]().union(*map(_best, every)),) if all(every) else ()
     texts = [text for piece in pieces for text in piece.texts or ()]
-    if any(piece.texts is None for piece in pieces) or len(texts) > _MOST:
+    if any(piece.texts is None for piece in pieces) or len(texts) > _MAX_TEXTS:
         return _Piece(None, sets, False)
-    # The texts say what the sets do, and say it better.
+    # The texts are more precise than the sets.
     return _Piece(tuple(dict.fromkeys(texts)), (), all(piece.is_all for piece in pieces))
 
 
-def _repeat(name: str, least: int, most: int, body: Any) -> _Piece:
+def _repeat(name: str, minimum: int, maximum: int, body: Any) -> _Piece:
     piece = _sequence(body)
-    sets = _all_sets(piece) if least else ()
-    if piece.texts is None or "" in piece.texts or most > _MOST_REPEATS:
+    sets = _all_sets(piece) if minimum else ()
+    if piece.texts is None or "" in piece.texts or maximum > _MAX_REPEATS:
         return _Piece(None, sets, False)
     rest: tuple[str, ...] = ("",)
-    for count in range(most, 0, -1):
+    for count in range(maximum, 0, -1):
         rest = _joined(piece.texts, rest)
-        if count > least:
-            # As often as it can, or as seldom.
+        if count > minimum:
+            # Greedy or lazy.
             rest = (*rest, "") if name == "MAX_REPEAT" else ("", *rest)
-        if len(rest) > _MOST:
+        if len(rest) > _MAX_TEXTS:
             return _Piece(None, sets, False)
     return _Piece(
-        tuple(dict.fromkeys(rest)), piece.sets if least else (), piece.is_all and name != "POSSESSIVE_REPEAT"
+        tuple(dict.fromkeys(rest)),
+        piece.sets if minimum else (),
+        piece.is_all and name != "POSSESSIVE_REPEAT",
     )

@@ -1,4 +1,4 @@
-"""How scores, thresholds and weights are written everywhere: ``.31``, ``.05``, ``1.00``, ``+1.9``."""
+"""Formats scores, thresholds and weights: ``.31``, ``.05``, ``1.00``, ``+1.9``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import lru_cache
 _MINUS = "−"
 
 
-def written(value: float, *against: float) -> str:
+def format_score(value: float, *against: float) -> str:
     """A score as text, without the leading zero.
 
-    Two digits, unless that would hide on which side of a value of ``against`` the score lies: then as many
-    as it takes, so that no reader meets ``.30 < .30``.
+    Two digits, or as many as it takes to distinguish it from the values of ``against``, so that ``.30 < .30``
+    never appears.
     """
     for digits in range(2, 17):
         text = f"{value:.{digits}f}"
@@ -24,15 +24,15 @@ def written(value: float, *against: float) -> str:
 
 
 @lru_cache(maxsize=256)  # the same few thresholds for every topic of every message
-def limit(value: float) -> str:
+def format_threshold(value: float) -> str:
     """A threshold as text: two digits, or as many as the setting has, up to four."""
     text = f"{value:.4f}".rstrip("0")
     whole, _, digits = text.partition(".")
     return _bare(f"{whole}.{digits.ljust(2, '0')}")
 
 
-def signed(value: float, digits: int = 1) -> str:
-    """A weight as text, always with its sign: ``+1.9``, ``−.4``; one that rounds to nothing is ``0``."""
+def format_weight(value: float, digits: int = 1) -> str:
+    """A weight as text with its sign: ``+1.9``, ``−.4``; ``0`` if it rounds to zero."""
     text = f"{abs(value):.{digits}f}"
     if not text.strip("0."):
         return "0"

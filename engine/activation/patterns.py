@@ -1,7 +1,7 @@
-"""Tier 1: which triggers of which topics a message sets off, in one pass (spec 4.2 and 4.3, design 4).
+"""Tier 1: finds the triggers that a message fires (spec 4.2 and 4.3, design 4).
 
-``engine.activation.filing`` finds the triggers that might fire. Here they are confirmed one by one, each with
-the places where it matches.
+``engine.activation.filing`` finds the triggers that might fire; here each is confirmed with the spans where
+it matches.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_MS = 20
 
 MAX_SPANS = 5
-"""Matches of one trigger in one message that are reported."""
+"""Maximum number of reported matches of one trigger in one message."""
 
 MAX_MATCHED = 80
 
 Span = tuple[int, int]
 Place = tuple[str, int]
-"""A trigger: the topic's name and the trigger's index."""
+"""A trigger: the name of its topic and its index."""
 
 
 class PatternMatcher:
-    """Matches messages against the triggers of all topics.
+    """Matches messages against the triggers of all topics. Thread-safe.
 
-    A text longer than ``engine.activation.scan.MAX_CHARACTERS`` is looked at in its first and last half of
-    that. A regular expression that takes longer than ``pattern_timeout_ms`` twice in a row is reported in
-    ``problems`` and not used again until the topic's triggers change. Other threads run while it searches.
-    Safe to use from several threads.
+    Of a text longer than ``engine.activation.scan.MAX_CHARACTERS`` only its start and end are searched. A
+    regular expression that takes longer than ``pattern_timeout_ms`` twice in a row is reported in
+    ``problems`` and not used again until the topic's triggers change. Other threads can run while it
+    searches.
     """
 
     def __init__(self, topics: Iterable[Topic] = (), settings: WatcherSettings | None = None) -> None:
@@ -66,14 +66,14 @@ class PatternMatcher:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Patterns that do not compile or took too long, each once, in the order of files and lines."""
+        """Patterns that do not compile or took too long, sorted by file and line."""
         with self._lock:
             return tuple(sorted(self._problems.values(), key=lambda problem: (problem.path, problem.line)))
 
     def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None:
-        """Take in topics that are new or changed, and drop others by name.
+        """Adds or updates topics, and removes others by name.
 
-        A topic whose triggers are as before keeps what was compiled for it, so passing all topics is cheap.
+        Topics with unchanged triggers keep their compiled patterns, so passing all topics is cheap.
         """
         with self._lock:
             for name in removed:
@@ -89,17 +89,16 @@ class PatternMatcher:
                 self._add(topic)
 
     def match(self, message: Message) -> dict[str, tuple[TriggerHit, ...]]:
-        """The triggers a message sets off.
+        """The triggers that a message fires.
 
         Args:
-            message: Its direction decides which scopes count; its ``paths`` are what ``glob`` triggers
-                see, its ``event`` is what ``webhook`` and ``cron`` triggers see. Its ``calls`` are seen by
-                patterns that watch the output alone: what an agent runs is no talk about a subject.
+            message: ``glob`` triggers see its ``paths``; ``webhook`` and ``cron`` triggers its ``event``. Its
+                ``calls`` are only seen by patterns with the scope ``output``, since the commands that an
+                agent runs say little about the subject.
 
         Returns:
-            The hits of each topic that has any, topics sorted by name, hits in the order of the triggers
-            and of the text. One trigger may have up to ``MAX_SPANS`` hits, one per place. Offsets are
-            those of ``message.text``.
+            The hits by topic, sorted by name, trigger and offset in ``message.text``. A trigger has at most
+            ``MAX_SPANS`` hits.
         """
         with self._lock:
             view = View(message)
@@ -128,32 +127,31 @@ class PatternMatcher:
     def corrections(
         self, message: Message, hits: Mapping[str, Sequence[TriggerHit]] | None = None
     ) -> tuple[Correction, ...]:
-        """What the output triggers that an agent's message sets off have to tell it (spec 4.3).
+        """The hints of output triggers fired by an agent's message (spec 4.3); none for ``input``.
 
         Args:
-            message: Only messages with direction ``output`` are corrected.
-            hits: What ``match`` gave for the message; matched anew when left out.
+            hits: The result of ``match``, if known.
 
         Returns:
-            Every hint of a topic once, with the first match that called for it, in the order of topics and
-            triggers. Topics that a person switched off, and ``manual`` ones not switched on, stay silent.
+            Each hint of a topic once, with its first match, sorted by topic and trigger. Topics that are
+            switched off, and ``manual`` ones that are not switched on, give none.
         """
         if message.direction != "output":
             return ()
         found = self.match(message) if hits is None else hits
-        told: dict[tuple[str, str], str] = {}
+        hints: dict[tuple[str, str], str] = {}
         with self._lock:
             for name in sorted(found):
                 topic = self._topics.get(name)
                 by_hand = topic is not None and topic.activation == "manual" and topic.forced is not True
                 if topic is None or topic.forced is False or by_hand:
                     continue
-                # The hits may be those of an earlier version of the topic.
+                # The hits may be from an earlier version of the topic.
                 for hit in (hit for hit in found[name] if hit.trigger < len(topic.triggers)):
                     trigger = topic.triggers[hit.trigger]
                     if trigger.correction_hint and trigger.scope != "input":
-                        told.setdefault((name, trigger.correction_hint), hit.matched)
-        return tuple(Correction(name, hint, text) for (name, hint), text in told.items())
+                        hints.setdefault((name, trigger.correction_hint), hit.matched)
+        return tuple(Correction(name, hint, text) for (name, hint), text in hints.items())
 
     def _add(self, topic: Topic) -> None:
         self._topics[topic.name] = topic
@@ -214,16 +212,14 @@ class PatternMatcher:
         return self._searched(rule, scan.text)
 
     def _searched(self, rule: Rule, text: str) -> list[Span]:
-        """The places where a pattern matches, or none when it does not compile or took too long."""
+        """The spans where a pattern matches; none if it does not compile or took too long."""
         if rule.compiled is None:
             try:
                 rule.compiled = compile_expression(rule.trigger.match)
             except ExpressionError as error:
-                self._switch_off(
-                    rule, f"pattern is not used: {error.what}", error.hint or "correct the pattern"
-                )
+                self._switch_off(rule, f"pattern is ignored: {error.what}", error.hint or "fix the pattern")
                 return []
-        # A machine that stalls for a moment is not the pattern's fault: it gets a second chance.
+        # The machine may have stalled, so a pattern gets a second chance.
         for _ in range(2):
             try:
                 first = rule.compiled.search(text, timeout=self._timeout_s, concurrent=True)
@@ -235,9 +231,9 @@ class PatternMatcher:
         milliseconds = round(self._timeout_s * 1000)
         self._switch_off(
             rule,
-            f"pattern took longer than {milliseconds} ms on {len(text):,} characters and is skipped",
-            "write it so that no repetition follows another that matches the same text; it is used again "
-            "when its line in the file changes",
+            f"pattern is ignored: it took longer than {milliseconds} ms on {len(text):,} characters",
+            "avoid two consecutive repetitions that match the same text; the pattern is tried again when its "
+            "line in the file changes",
         )
         return []
 
@@ -249,7 +245,7 @@ class PatternMatcher:
                 if match.end() > match.start():
                     spans.append(match.span())
         except TimeoutError:
-            # That it matches is known; only the further places stay unseen.
+            # It does match; only the further spans are unknown.
             return spans
         return spans
 

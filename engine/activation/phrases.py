@@ -1,12 +1,12 @@
 """Keywords, names and urgency words: whole words in a message, in any script (spec 4.2).
 
-A phrase is words in a row, with white space or a hyphen between them, or with exactly the signs that it is
-written with (``ci/cd``, ``node.js``). Case and full width do not matter, and an apostrophe may be curly.
+A phrase is consecutive words, with white space or a hyphen between them, or with exactly the signs that it is
+written with (``ci/cd``, ``node.js``). Case and full width do not matter, and apostrophes may be curly.
 
-Limits: of other forms of a word only the simple English plural is known; ``roll back`` is not found in
-"rolled back", nor ``deploy`` in "deployed". Chinese, Japanese, Korean, Thai and their like set words apart
-little or not at all, so that such a keyword is found in longer words as well. First names that are everyday
-English words count where they are written as names, which at the beginning of a sentence proves nothing.
+Limits: the only inflection known is the simple English plural; ``roll back`` does not match "rolled back",
+nor ``deploy`` "deployed". Scripts such as Chinese, Japanese, Korean and Thai separate words little or not at
+all, so keywords in them also match inside longer words. First names that are everyday English words count if
+they are capitalized, which proves nothing at the beginning of a sentence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT = word_set(
     "not no never nothing isn isnt aren arent wasn wasnt hardly nor without neither nicht kein keine "
     "keinen nichts nie weder ohne pas sans non sin nunca niet geen"
 )
-# First names that are also everyday English words: only these mind the case.
+# First names that are also everyday English words: case matters only for these.
 _ALSO_WORDS = word_set(
     "amber angel april art august autumn bill bob brook chance chase chip christian chuck clay cliff "
     "colt dale dash dawn dean dick don drew earl faith forest frank gene glen grace grant guy harmony "
@@ -41,34 +41,34 @@ _ALSO_WORDS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A word or several in a row, as it is looked for in a message."""
+    """A word or several consecutive words to find in a message."""
 
     text: str  # as it was written
     words: tuple[str, ...]
-    """The folded words; empty when the phrase has none that could be told apart from its surroundings
-    (``!!!``, an emoji, Chinese) and any occurrence counts."""
+    """The folded words; empty if the phrase has no separable words (``!!!``, an emoji, Chinese), so that any
+    occurrence counts."""
     between: tuple[str, ...] = ()
-    """What stands between the words: ``" "`` for white space or a hyphen, else exactly that."""
-    before: str = ""  # what must stand directly before the first word (``@``, ``.``)
-    after: str = ""  # what must stand directly after the last word (``++``)
+    """The separators of the words: ``" "`` for white space or a hyphen, else the exact text."""
+    before: str = ""  # required directly before the first word (``@``, ``.``)
+    after: str = ""  # required directly after the last word (``++``)
     last: frozenset[str] = frozenset()
-    """Forms in which the last word counts: itself, and its plural or singular."""
-    exact: str = ""  # how the words must be cased; empty when case does not matter
-    is_name: bool = False  # whether it is a name: not one within an e-mail address or a longer handle
+    """Accepted forms of the last word: itself, and its plural or singular."""
+    exact: str = ""  # required case of the words; empty if case does not matter
+    is_name: bool = False  # whether it is a name, which is not part of an e-mail address or a longer handle
 
     @property
     def keys(self) -> frozenset[str]:
-        """The folded words of which one must be in a message for the phrase to be in it: the longest's."""
+        """The accepted forms of the longest word, one of which must be in a message with the phrase."""
         longest = max(self.words, key=len)
         return self.last if longest == self.words[-1] else frozenset((longest,))
 
     @property
     def folded(self) -> str:
-        """The phrase as it is looked for where it has no words."""
+        """The folded phrase, for one without words."""
         return fold(self.text)
 
     def spans(self, scan: Scan) -> Iterator[tuple[int, int]]:
-        """Where the phrase occurs in ``scan.text``."""
+        """The spans of the phrase in ``scan.text``."""
         if not self.words:
             yield from self._occurrences(scan)
             return
@@ -112,7 +112,7 @@ class Phrase:
         return start - len(self.before), end + len(self.after)
 
     def _is_free(self, scan: Scan, start: int, end: int) -> bool:
-        """Whether a name stands by itself: not in a link, an e-mail address, a path or a longer handle."""
+        """Whether a name is not part of a link, an e-mail address, a path or a longer handle."""
         text = scan.text
         start -= len(self.before)
         outside, behind = text[start - 1 : start], text[end : end + 1]
@@ -137,10 +137,8 @@ def _plain(signs: str) -> str:
 
 
 def keyword(text: str) -> Phrase | None:
-    """The phrase of a keyword; ``None`` for an empty one.
-
-    Case does not matter; a simple English plural of the last word counts as well, and the singular of a
-    plural.
+    """The phrase of a keyword in any case, with the English plural or singular of its last word; ``None`` if
+    empty.
     """
     phrase = _phrase(text)
     if phrase is None or not phrase.words or phrase.after:
@@ -151,9 +149,9 @@ def keyword(text: str) -> Phrase | None:
 def names(text: str) -> tuple[Phrase, ...]:
     """The phrases of a name or an ``@`` handle; none for an empty one.
 
-    Case does not matter, except for first names that are also words: "Will" is not in "will do". A name with
-    letters that not every keyboard has is also found without them (``José`` as "Jose", ``Müller`` as
-    "Mueller"), and a single name with the ``s`` of the German genitive ("Davids").
+    Case does not matter, except for first names that are also words: "Will" does not match "will do". A name
+    with accented letters is also found without them (``José`` as "Jose", ``Müller`` as "Mueller"), and a
+    single name with the ``s`` of the German genitive ("Davids").
     """
     phrase = _phrase(text)
     if phrase is None:
@@ -163,7 +161,7 @@ def names(text: str) -> tuple[Phrase, ...]:
     is_single = len(phrase.words) == 1 and not phrase.before and not phrase.after
     is_word = is_single and phrase.words[0] in _ALSO_WORDS
     found = [replace(phrase, exact=phrase.text if is_word else "", is_name=True)]
-    for variant in _typed(phrase.text):
+    for variant in _without_accents(phrase.text):
         other = _phrase(variant)
         if other is not None and other.words and other.words != phrase.words:
             found.append(replace(other, is_name=True))
@@ -173,8 +171,8 @@ def names(text: str) -> tuple[Phrase, ...]:
     return tuple(found)
 
 
-def _typed(name: str) -> list[str]:
-    """A name as it is typed without its accents, and with German vowels spelled out."""
+def _without_accents(name: str) -> list[str]:
+    """A name without its accents, and with German umlauts spelled out."""
     if name.isascii():
         return []
     bare = "".join(c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c))
@@ -185,8 +183,8 @@ def _takes_s(name: str) -> bool:
     return len(name) >= 3 and name.isalpha() and name[0].isupper() and name[-1].lower() not in "sßxz"
 
 
-def is_denied(scan: Scan, start: int) -> bool:
-    """Whether one of the two words before an offset denies what follows, as in "nothing very urgent"."""
+def is_negated(scan: Scan, start: int) -> bool:
+    """Whether one of the two words before an offset negates what follows, as in "nothing very urgent"."""
     text = scan.text[max(0, start - 40) : start]
     sentence = re.split(r"[.!?;:\n]", text)[-1]
     nearest = [word for word, _, _ in split(sentence)[-3:]]
@@ -197,7 +195,7 @@ def _phrase(text: str) -> Phrase | None:
     text = compose(text).strip()
     if not text:
         return None
-    # Where words are not set apart "whole word" means nothing, and any occurrence counts.
+    # Without word separators "whole word" is meaningless, and any occurrence counts.
     found = [] if is_unspaced(text) else split(text)
     if not found:
         return Phrase(text, ())
@@ -214,7 +212,7 @@ def _phrase(text: str) -> Phrase | None:
 
 
 def _forms(word: str, *, written: str) -> frozenset[str]:
-    """A word with its simple English plural, or a plural with its singular."""
+    """A word with its simple English plural and singular."""
     forms = {word}
     is_short = len(word) < 3 and not (len(word) == 2 and written.isupper())
     if not is_short and word.isalpha():

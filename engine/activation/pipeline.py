@@ -1,9 +1,8 @@
-"""A message goes in, a trace comes out: the three tiers in order (spec 4, 5 and 10.2, design 4).
+"""The three tiers in order: a message in, a trace out (spec 4, 5 and 10.2, design 4).
 
-The output of the agent is watched like its input, with two differences. Only triggers whose scope is
-``output`` or ``both`` count, and similarity nominates nothing: an agent's long answer is similar to whatever
-it was about, which says nothing about what it should read next. What its watchers hint at stands in
-``Trace.corrections``.
+The agent's output is watched like its input, with two differences. Only triggers with the scope ``output`` or
+``both`` count, and similarity nominates nothing: an agent's long answer is similar to whatever it was about,
+which says nothing about what it should read next. Hints from its watchers are in ``Trace.corrections``.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation import explain, gate_limit
-from engine.activation.candidates import Considered, candidates_of, counted_hits, telling
-from engine.activation.case import Circumstances
+from engine.activation.candidates import Candidate, candidates_of, counted_hits, worth_explaining
+from engine.activation.case import PolicyContext
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate
 from engine.activation.gate_question import GateQuestion, profile_of
 from engine.activation.policy import Step, alone_of, far_step
-from engine.activation.proof import NO_PROOF, Alone, Proof
-from engine.activation.rows import funnel_of, rows_of, standing
+from engine.activation.proof import NO_PROOF, Proof, SimilarityAlone
+from engine.activation.rows import effective_corrections, funnel_of, rows_of
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
 from engine.activation.similarity import Hits, Scorer, readable, scored_part
 from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
@@ -35,14 +34,14 @@ if TYPE_CHECKING:
 
 
 class TopicSource(Protocol):
-    """Where the topics come from; a ``TopicLibrary`` is one."""
+    """Where the topics come from, such as a ``TopicLibrary``."""
 
     @property
     def topics(self) -> Sequence[Topic]: ...
 
 
 class Matcher(Protocol):
-    """Tier 1; ``PatternMatcher`` is it."""
+    """Tier 1, such as ``PatternMatcher``."""
 
     @property
     def problems(self) -> Sequence[Problem]: ...
@@ -58,14 +57,14 @@ class Matcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Unmatched:
-    """What becomes of topics without a hit, by name."""
+    """The outcome for topics without a hit, by name."""
 
-    alone: Mapping[str, Alone]
-    far: Mapping[str, tuple[float, Step]]  # what becomes of it, and the score below which that holds
+    alone: Mapping[str, SimilarityAlone]
+    far: Mapping[str, tuple[float, Step]]  # see ``policy.far_step``
 
 
 class ProofSource(Protocol):
-    """What labels have proven; ``Proofs`` is one."""
+    """What labels have proven, such as ``Proofs``."""
 
     def stamp(self) -> object: ...
 
@@ -75,12 +74,12 @@ class ProofSource(Protocol):
 class WatcherPipeline:
     """Decides which topics apply to a message.
 
-    The topics are looked at anew for every message; matcher and scorer are brought up to date when they have
-    changed, so both may be constructed without topics. Safe to use from several threads.
+    The topics are read again for every message, and matcher and scorer are updated if they have changed, so
+    both may be constructed without topics. Thread-safe.
 
     Args:
-        decisions: Where decisions are logged; ``None`` logs nothing.
-        proofs: What labels have proven of topics' scores; ``None``: nothing.
+        decisions: Where decisions are logged, if anywhere.
+        proofs: What labels have proven about topics' scores.
     """
 
     def __init__(
@@ -104,22 +103,21 @@ class WatcherPipeline:
         self._topics: tuple[Topic, ...] | None = None
         self._profiles: dict[str, tuple[Topic, str, frozenset[str]]] = {}
         self._proofs = proofs if watchers.similarity_alone == "proven" else None
-        self._proved: object = None
-        self._unmatched_: dict[bool, _Unmatched] = {}
+        self._proof_stamp: object = None
+        self._unmatched_by_direction: dict[bool, _Unmatched] = {}
         self._guard = threading.Lock()
 
     def process(
         self, message: Message | str, direction: Direction = "input", *, record: bool = True, ask: bool = True
     ) -> Trace:
-        """The trace of a message. Waits for the gate; may be called from any thread.
+        """The trace of a message; waits for the gate.
+
+        Apart from its times, a trace depends only on the message and the state.
 
         Args:
-            direction: For a text: where it goes. A ``Message`` knows its own.
-            ask: Whether anybody may be asked. Without, what a provider calculates and what is remembered
-                counts, and every other question fails as not asked.
-
-        Returns:
-            The trace. The same message and the same state give the same trace, times apart.
+            direction: Used if the message is a text.
+            ask: If false, only calculated and cached answers count, and every other question fails as not
+                asked.
         """
         message = message if isinstance(message, Message) else Message(message, direction)
         is_input = message.direction == "input"
@@ -144,7 +142,7 @@ class WatcherPipeline:
                 deciding=deciding,
                 alone=unmatched.alone,
             )
-            explained = readable(self._scorer.explain(scored, hits, telling(candidates)), scored)
+            explained = readable(self._scorer.explain(scored, hits, worth_explaining(candidates)), scored)
             tier2_ms = _ms_since(started)
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
@@ -154,20 +152,20 @@ class WatcherPipeline:
             outcomes = self.gate.ask_and_wait(questions) if ask else self.gate.known(questions)
         answers = {c.topic.name: of for c, of in zip(uncertain, outcomes, strict=True) if of is not None}
         gate_ms = _ms_since(started) if answers else 0.0
-        around = Circumstances(
+        context = PolicyContext(
             message.direction,
             self._watchers,
             self._gate_settings.on_failure,
             self._gate_settings.max_calls_per_message,
             unmatched.alone,
         )
-        rows = rows_of(candidates, answers, explained, around)
+        rows = rows_of(candidates, answers, explained, context)
         funnel = funnel_of(candidates, rows, message.direction, asked=len(answers))
         trace = Trace(
             message=message,
             rows=rows,
             funnel=funnel,
-            corrections=standing(corrections, rows),
+            corrections=effective_corrections(corrections, rows),
             tier1_ms=tier1_ms,
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,
@@ -183,24 +181,24 @@ class WatcherPipeline:
         return trace
 
     def relearn(self) -> bool:
-        """Lets tier 2 take over labels given since; whether it scores differently from now on.
+        """Has tier 2 learn from new labels; returns whether its scores have changed.
 
-        Messages go on being scored by what was known before until the new fit is made.
+        Meanwhile messages are scored with the previous fit.
         """
         return self._scorer.relearn(self._guard)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Patterns that turned out to be unusable while messages were matched."""
+        """Patterns that proved unusable while matching messages."""
         return tuple(self._matcher.problems)
 
     def close(self) -> None:
-        """Lets the gate's thread go and writes decisions that are still waiting."""
+        """Stops the gate's thread and writes pending decisions."""
         self.gate.close()
         if self._decisions is not None:
             self._decisions.flush()
 
-    def _questions(self, message: Message, asked: Sequence[Considered]) -> tuple[GateQuestion, ...]:
+    def _questions(self, message: Message, asked: Sequence[Candidate]) -> tuple[GateQuestion, ...]:
         signals, is_calibrated = self._signals(message, asked), self._scorer.deciding == CALIBRATED
         return tuple(
             GateQuestion(
@@ -217,10 +215,10 @@ class WatcherPipeline:
         )
 
     def _refresh(self) -> tuple[Topic, ...]:
-        """The topics of now, with matcher and scorer prepared for them.
+        """The current topics, with matcher and scorer updated to them.
 
-        Where they have changed, this message and those that follow wait until tier 2 is fitted to them: to
-        score a message without a topic that is there would give a trace that no state of the files explains.
+        After a change, messages wait until tier 2 is fitted: scoring one without a topic that exists would
+        give a trace that no state of the files explains.
         """
         topics = tuple(self._source.topics)
         if topics != self._topics:
@@ -229,15 +227,15 @@ class WatcherPipeline:
             self._scorer.update(topics)
             self._profiles = {name: known for name, known in self._profiles.items() if name in names}
             self._topics = topics
-            self._unmatched_ = {}
+            self._unmatched_by_direction = {}
         return topics
 
     def _unmatched(self, topics: Sequence[Topic], is_input: bool) -> _Unmatched:
-        """What becomes of topics without a hit, by what labels prove now."""
+        """The outcome for topics without a hit, given what labels prove now."""
         stamp = None if self._proofs is None else self._proofs.stamp()
-        if stamp != self._proved:
-            self._unmatched_, self._proved = {}, stamp
-        known = self._unmatched_.get(is_input)
+        if stamp != self._proof_stamp:
+            self._unmatched_by_direction, self._proof_stamp = {}, stamp
+        known = self._unmatched_by_direction.get(is_input)
         if known is None:
             proofs = {} if self._proofs is None else self._proofs(topics)
             provider = self.gate.provider.name
@@ -251,7 +249,7 @@ class WatcherPipeline:
                 )
                 for topic in topics
             }
-            # Topics with the same row share what becomes of them: there may be thousands.
+            # Topics with the same row share one outcome: there may be thousands.
             rows: dict[object, tuple[float, Step]] = {}
             far = {}
             for topic in topics:
@@ -261,7 +259,7 @@ class WatcherPipeline:
                 if row not in rows:
                     rows[row] = far_step(topic, self._watchers, alone=of)
                 far[topic.name] = rows[row]
-            known = self._unmatched_[is_input] = _Unmatched(alone, far)
+            known = self._unmatched_by_direction[is_input] = _Unmatched(alone, far)
         return known
 
     def _profile(self, topic: Topic) -> tuple[str, frozenset[str]]:
@@ -271,7 +269,7 @@ class WatcherPipeline:
             known = self._profiles[topic.name] = (topic, profile, content_words(profile))
         return known[1], known[2]
 
-    def _signals(self, message: Message, candidates: Sequence[Considered]) -> dict[str, Signals]:
+    def _signals(self, message: Message, candidates: Sequence[Candidate]) -> dict[str, Signals]:
         if not candidates:
             return {}
         words = content_words(message.text)

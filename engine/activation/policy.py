@@ -1,28 +1,27 @@
 """The gate bypass table applied to one topic (spec 5.2 and 5.4, design 3.4).
 
-The table itself is data: the settings have one row per priority, the score that activates and the score that
-reaches the gate. A topic's own file may name both (``activation_threshold``, ``similarity_threshold``). This
-module only reads them, in this order:
+The table itself is data: the settings have one row per priority with the score that activates and the score
+from which the gate is asked. A topic's own file may override both (``activation_threshold``,
+``similarity_threshold``). This module applies them in this order:
 
-1. What a person switched on or off by hand stands.
-2. A webhook or schedule that the topic waits for activates it; there is nothing to ask about.
+1. A manual switch wins.
+2. A webhook or schedule that the topic subscribes to activates it; there is nothing to ask.
 3. A tier-1 hit activates an ``auto`` topic, and one whose row says so (``critical``).
-4. Where only a match nominates, a topic without a hit is dropped.
-5. With the ``calibrated`` preset the score is the probability that the topic applies, hits included, so the
-   two thresholds are all there is: active from the upper one, asked about from the lower one.
-6. With the ``spec`` preset the score is a similarity beside the hits. A hit goes by its row; a threshold
-   that the topic's own file names raises the score from which the gate is asked, and never holds back a row
-   that activates without it. Without a hit, a score at or above the threshold reaches the gate, even if the
-   topic is ``auto``: similarity alone is not proof.
+4. If only a match nominates, a topic without a hit is dropped.
+5. With the ``calibrated`` preset the score is the probability that the topic applies, hits included, so only
+   the two thresholds matter: active from the upper one, gate asked from the lower one.
+6. With the ``spec`` preset the score is a similarity that ignores hits. A hit follows its row; the topic's
+   own threshold raises the score from which the gate is asked, but never blocks a row that activates without
+   it. Without a hit, a score at or above the threshold reaches the gate, even if the topic is ``auto``:
+   similarity alone is not proof.
 7. Everything else is dropped.
 
-Without a hit there is one limit more with the ``calibrated`` preset, ``watchers.similarity_alone: proven``: a
-score activates nothing until the workspace's own labels have proven it right (``engine.activation.proof``).
-Until then it takes a yes of a gate that a model or a person gives, and ``local``, which knows no more than
-the score, is not asked.
+The ``calibrated`` preset adds ``watchers.similarity_alone: proven``: without a hit, a score activates nothing
+until the workspace's own labels have proven it right (``engine.activation.proof``). Until then it takes a yes
+from a gate that is a model or a person; the ``local`` gate, which knows no more than the score, is not asked.
 
-A ``manual`` topic is judged like a gated one and then left to the person: it is ``manual`` where a gated
-topic would have been active or asked about.
+A ``manual`` topic is judged like a gated one, but where that would be active or asked about, it is ``manual``
+and left to the person.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from engine.activation.numbers import limit
-from engine.activation.proof import FREELY, NOTHING, Alone, Proof, Standing
+from engine.activation.numbers import format_threshold
+from engine.activation.proof import NO_EFFECT, UNRESTRICTED, Proof, ProofStatus, SimilarityAlone
 from engine.activation.trace import TriggerHit
 
 if TYPE_CHECKING:
@@ -47,12 +46,12 @@ EVENT_TYPES = frozenset({"webhook", "cron"})
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The two scores that decide about a topic: dropped | asked about | active."""
+    """The two scores that separate dropped, asked about and active."""
 
-    gate: float | None  # the score from which the gate is asked; ``None``: it never is
+    gate: float | None  # the score from which the gate is asked; ``None``: never
     activate: float | None
-    """The score from which the topic activates without it; ``None``: never. Where it lies at or below
-    ``gate``, nothing is left to ask about."""
+    """The score from which the topic activates without it; ``None``: never. At or below ``gate``, the gate is
+    never asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ class Step:
     """What happens to a topic after tiers 1 and 2."""
 
     kind: StepKind
-    """``activate`` at once, ``ask`` the gate, ``drop``, leave it to the person (``manual``), or nothing
-    because a person switched it ``off``."""
+    """``activate`` at once, ``ask`` the gate, ``drop``, leave it to the person (``manual``), or switched
+    ``off`` by hand."""
     rule: str
     """The row that applied, as text: ``high ≥.30``, ``medium <.20``, ``critical``, ``auto``, ``event``,
     ``similar ≥.15``, ``own <.20``, ``no match``, ``unproven``, ``manual``, ``forced on``, ``forced off``.
@@ -70,13 +69,13 @@ class Step:
     activate_at: float | None = None
     """The score from which this row activates without the gate; ``None``: never."""
     gate_at: float | None = None  # the score from which this row asks the gate; ``None``: never
-    needs_yes: bool = False  # whether only a yes of the gate lets it in, whatever ``gate.on_failure`` says
+    needs_yes: bool = False  # only a yes from the gate activates it, whatever ``gate.on_failure`` says
 
 
 UNPROVEN = "unproven"
-"""The rule of a topic whose score would have decided, had labels proven it right."""
+"""The rule of a topic whose score would have decided if labels had proven it."""
 LOCAL = "local"
-"""The gate that knows no more than tiers 1 and 2."""
+"""The gate that knows only what tiers 1 and 2 know."""
 
 
 def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
@@ -87,12 +86,11 @@ def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
 
 
 def thresholds_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> Thresholds:
-    """The thresholds that hold for a topic.
+    """The thresholds of a topic; its own file takes precedence over the table.
 
     Args:
-        topic: The topic; what its own file names goes before the table.
-        matched: Whether one of its triggers fired. It makes the difference with the ``spec`` preset, and
-            for a row that activates on a match.
+        matched: Whether one of its triggers fired; this matters with the ``spec`` preset, and for a row that
+            activates on a match.
     """
     row = settings.row(topic.priority)
     activate = row.activate if topic.activation_threshold is None else topic.activation_threshold
@@ -113,32 +111,32 @@ def thresholds_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> 
 
 def alone_of(
     topic: Topic, settings: WatcherSettings, proof: Proof, *, provider: str, is_input: bool
-) -> Alone:
-    """What a topic's score may do where none of its triggers fired.
+) -> SimilarityAlone:
+    """What a topic's score may do if none of its triggers fired.
 
     Args:
-        is_input: Whether the message goes to the agent; nothing that the agent writes nominates by itself.
+        is_input: Whether the message goes to the agent; the agent's own output nominates nothing by itself.
     """
     if not is_input:
-        return NOTHING
+        return NO_EFFECT
     if settings.preset == "spec" or settings.similarity_alone == "always":
-        return FREELY
+        return UNRESTRICTED
     if not proof.useful:
         return _UNPROVEN[provider != LOCAL]  # most topics have no labels, and there may be thousands
     threshold = thresholds_of(topic, settings, matched=False).activate
-    standing = proof.at(1.0 if threshold is None else threshold)
-    return Alone(
-        asks=provider != LOCAL, activates=threshold is not None and standing.proven, standing=standing
+    status = proof.status(1.0 if threshold is None else threshold)
+    return SimilarityAlone(
+        asks=provider != LOCAL, activates=threshold is not None and status.proven, status=status
     )
 
 
-_UNPROVEN = tuple(Alone(asks=asks, activates=False, standing=Standing()) for asks in (False, True))
+_UNPROVEN = tuple(SimilarityAlone(asks=asks, activates=False, status=ProofStatus()) for asks in (False, True))
 
 
-def alone_thresholds(thresholds: Thresholds, alone: Alone) -> Thresholds:
-    """The thresholds of a topic without a hit as far as its score may do what they say.
+def alone_thresholds(thresholds: Thresholds, alone: SimilarityAlone) -> Thresholds:
+    """The thresholds of a topic without a hit, limited to what its score may do.
 
-    Where it may not activate, the gate is asked from the lower of both on.
+    If it may not activate, the gate is asked from the lower of the two.
     """
     marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None]
     gate = thresholds.gate if alone.activates else min(marks, default=None)
@@ -151,26 +149,28 @@ def decide(
     score: float,
     settings: WatcherSettings,
     *,
-    alone: Alone = FREELY,
+    alone: SimilarityAlone = UNRESTRICTED,
 ) -> Step:
     """The step that the table prescribes.
 
     Args:
-        score: Its deciding tier-2 score, 0 to 1.
-        alone: What the score may do without a hit, whatever the table says.
+        score: The deciding tier-2 score, 0 to 1.
+        alone: What the score may do without a hit; overrides the table.
     """
     threshold = threshold_of(topic, settings)
     if topic.forced is not None:
         on = topic.forced
         return Step("activate" if on else "off", "forced on" if on else "forced off", threshold)
-    step = _judge(topic, hits, score, settings, threshold, alone)
+    step = _judge(topic, hits, score, settings, alone)
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
 
 
-def far_step(topic: Topic, settings: WatcherSettings, *, alone: Alone = FREELY) -> tuple[float, Step]:
-    """What ``decide`` says of a topic without a hit, and the score from which it may say something else."""
+def far_step(
+    topic: Topic, settings: WatcherSettings, *, alone: SimilarityAlone = UNRESTRICTED
+) -> tuple[float, Step]:
+    """The step of a topic without a hit that is far from the message, and the score up to which it holds."""
     step = decide(topic, (), 0.0, settings, alone=alone)
     if topic.forced is not None or not alone.nominates or settings.nominate == "pattern":
         return math.inf, step
@@ -185,9 +185,9 @@ def _judge(
     hits: Sequence[TriggerHit],
     score: float,
     settings: WatcherSettings,
-    threshold: float,
-    alone: Alone,
+    alone: SimilarityAlone,
 ) -> Step:
+    threshold = threshold_of(topic, settings)
     if any(hit.type in EVENT_TYPES for hit in hits):
         return Step("activate", "event", threshold, activate_at=0.0)
     if hits and topic.activation == "auto":
@@ -196,11 +196,11 @@ def _judge(
         return Step("drop", "no match", threshold)
     thresholds = thresholds_of(topic, settings, matched=bool(hits))
     if not hits and not (alone.asks and alone.activates):
-        return _by_score(topic, score, settings, threshold, thresholds, alone)
+        return _by_score(topic, score, settings, thresholds, alone)
     if hits or settings.preset == "calibrated":
-        return _row(topic, score, settings, threshold, thresholds)
+        return _row(topic, score, settings, thresholds)
     if score >= threshold and score > 0:
-        return Step("ask", f"similar ≥{limit(threshold)}", threshold, gate_at=threshold)
+        return Step("ask", f"similar ≥{format_threshold(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
 
 
@@ -208,39 +208,37 @@ def _by_score(
     topic: Topic,
     score: float,
     settings: WatcherSettings,
-    threshold: float,
     thresholds: Thresholds,
-    alone: Alone,
+    alone: SimilarityAlone,
 ) -> Step:
-    """The step of a topic without a hit whose score may not do all that its thresholds say."""
+    """The step of a topic without a hit whose score is restricted."""
     allowed = alone_thresholds(thresholds, alone)
     if allowed != Thresholds(None, None):
-        step = _row(topic, score, settings, threshold, allowed)
+        step = _row(topic, score, settings, allowed)
         return replace(step, needs_yes=step.kind == "ask" and not alone.activates)
     mark = thresholds.gate if thresholds.activate is None else thresholds.activate
-    step = _row(topic, score, settings, threshold, Thresholds(None, mark))
+    step = _row(topic, score, settings, Thresholds(None, mark))
     rule = UNPROVEN if step.kind == "activate" else step.rule
-    return Step("drop", rule, threshold)
+    return Step("drop", rule, step.threshold)
 
 
-def _row(
-    topic: Topic, score: float, settings: WatcherSettings, threshold: float, thresholds: Thresholds
-) -> Step:
+def _row(topic: Topic, score: float, settings: WatcherSettings, thresholds: Thresholds) -> Step:
+    threshold = threshold_of(topic, settings)
     gate_at, activate_at = thresholds.gate, thresholds.activate
     row, name = settings.row(topic.priority), topic.priority
+    is_own = activate_at is not None and activate_at == topic.activation_threshold != row.activate
+    owner = "own" if is_own else name
     if activate_at is not None and score >= activate_at:
-        mine = "own" if activate_at == topic.activation_threshold != row.activate else name
-        rule = mine if activate_at <= 0 else f"{mine} ≥{limit(activate_at)}"
+        rule = owner if activate_at <= 0 else f"{owner} ≥{format_threshold(activate_at)}"
         return Step("activate", rule, threshold, activate_at, gate_at)
     if gate_at is not None and score >= gate_at:
         if activate_at is not None:
-            mine = "own" if activate_at == topic.activation_threshold != row.activate else name
-            rule = f"{mine} <{limit(activate_at)}"
+            rule = f"{owner} <{format_threshold(activate_at)}"
         else:
-            rule = name if gate_at <= 0 else f"{name} ≥{limit(gate_at)}"
+            rule = name if gate_at <= 0 else f"{name} ≥{format_threshold(gate_at)}"
         return Step("ask", rule, threshold, activate_at, gate_at)
     if gate_at is not None and gate_at == topic.similarity_threshold != row.gate:
-        return Step("drop", f"own <{limit(gate_at)}", threshold, activate_at, gate_at)
+        return Step("drop", f"own <{format_threshold(gate_at)}", threshold, activate_at, gate_at)
     lowest = min((mark for mark in (gate_at, activate_at) if mark is not None), default=None)
-    rule = f"{name} never" if lowest is None else f"{name} <{limit(lowest)}"
+    rule = f"{name} never" if lowest is None else f"{name} <{format_threshold(lowest)}"
     return Step("drop", rule, threshold, activate_at, gate_at)

@@ -1,10 +1,10 @@
-"""What this workspace's own labels prove of tier 2: whether a score may decide about a topic by itself.
+"""Whether a tier-2 score may activate a topic by itself, judged by the workspace's own labels.
 
-A score without a trigger hit is a guess that sounds the same for every topic and every workspace. So it
-activates nothing until it was right on messages that people labelled: those on which no trigger fired, each
-scored by a tier 2 that was fitted without it. Enough is ``LEAST_LABELS`` right ones at or above the topic's
-threshold, and a share of right ones that is ``LEAST_PRECISION`` or more with nine chances in ten: 8 of 8, 14
-of 15. A topic that labels speak against loses it again.
+A score without a trigger hit is a guess, calibrated on no workspace in particular. It therefore activates
+nothing until it has been right on labelled messages on which no trigger fired, each scored by a tier 2 that
+was fitted without that message. The proof takes ``LEAST_LABELS`` right activations at or above the topic's
+threshold, and a precision of at least ``LEAST_PRECISION`` with 90 % confidence: 8 of 8, or 14 of 15. Labels
+to the contrary revoke it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 PROOFS_PATH = "scratch/proofs.json"
 LEAST_LABELS = 8
-"""Right activations that must be held out; before as many messages are labelled useful none is tried."""
+"""Right held-out activations needed; nothing is tried before as many messages are labelled useful."""
 LEAST_PRECISION = 0.8
-"""Share of right ones among a topic's activations by score alone."""
+"""Share of a topic's activations by score alone that must be right."""
 
 _QUANTILE = 1.2816
-"""Of the normal distribution: nine in ten lie below it."""
+"""90 % quantile of the normal distribution."""
 _FORM = 1
 _LIMIT = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a topic's scores stand at a threshold."""
+class ProofStatus:
+    """How far labels prove a topic's scores at a threshold."""
 
     useful: int = 0  # messages without a trigger hit that a person labelled useful
     fired: int = 0  # held-out labelled messages whose score reaches the threshold
@@ -45,55 +45,54 @@ class Standing:
 
     @property
     def proven(self) -> bool:
-        """Whether a score from the threshold on may activate the topic by itself."""
+        """Whether a score at or above the threshold may activate the topic by itself."""
         return self.right >= LEAST_LABELS and lower_bound(self.right, self.fired) >= LEAST_PRECISION
 
     def __str__(self) -> str:
         """``3 of 8 labels``, ``right for 9 of 14 labels``."""
         if self.useful < LEAST_LABELS:
             return f"{self.useful} of {LEAST_LABELS} labels"
-        told = f"right for {self.right} of {self.fired} labels"
+        text = f"right for {self.right} of {self.fired} labels"
         if self.proven or not self.fired or self.right / self.fired < LEAST_PRECISION:
-            return told
-        return f"{told}, too few to be sure of {limit(LEAST_PRECISION)}"
+            return text
+        return f"{text}, too few to be sure of {format_threshold(LEAST_PRECISION)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What labels say of a topic's scores without a trigger hit."""
+    """What labels say about a topic's scores without a trigger hit."""
 
     useful: int = 0  # messages without a trigger hit that a person labelled useful
     held: tuple[tuple[float, bool], ...] = ()
-    """Per labelled message its score by a tier 2 that did not know it, and whether the topic was useful;
-    empty where there are too few labels to try."""
+    """For each labelled message its held-out score, and whether the topic was useful; empty with too few
+    labels."""
 
-    def at(self, threshold: float) -> Standing:
-        """How the scores stand that reach a threshold."""
+    def status(self, threshold: float) -> ProofStatus:
+        """The proof for scores at or above a threshold."""
         fired = [useful for score, useful in self.held if score >= threshold]
-        return Standing(self.useful, len(fired), sum(fired))
+        return ProofStatus(self.useful, len(fired), sum(fired))
 
 
 NO_PROOF = Proof()
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
-    """What a score may do for a topic none of whose triggers fired."""
+class SimilarityAlone:
+    """What a score may do by itself for a topic none of whose triggers fired."""
 
-    nominates: bool = True  # it may do anything at all
-    asks: bool = True  # it may put the topic to the gate
+    nominates: bool = True  # it may have any effect
+    asks: bool = True  # it may have the gate asked
     activates: bool = True  # it may activate the topic without the gate
-    standing: Standing | None = None  # what labels say of that, where they decide it
+    status: ProofStatus | None = None  # what labels prove, where that decides
 
 
-FREELY = Alone()
-"""What it may do where the settings say so."""
-NOTHING = Alone(nominates=False, asks=False, activates=False)
-"""What it may do for the agent's own output."""
+UNRESTRICTED = SimilarityAlone()
+NO_EFFECT = SimilarityAlone(nominates=False, asks=False, activates=False)
+"""For the agent's own output."""
 
 
 def lower_bound(right: int, of: int) -> float:
-    """The share that is exceeded with nine chances in ten (Wilson's bound), 0 to 1."""
+    """Wilson's lower bound of a share at 90 % confidence, 0 to 1."""
     if not of:
         return 0.0
     share, square = right / of, _QUANTILE**2
@@ -102,10 +101,10 @@ def lower_bound(right: int, of: int) -> float:
 
 
 class Proofs:
-    """Keeps them in ``scratch/``, so that no message waits for them; safe to use from several threads.
+    """Proofs stored under ``scratch/``, so that no message waits for them. Thread-safe.
 
     Args:
-        embedding: The setting ``watchers.embedding``: what other vectors prove counts for nothing.
+        embedding: The setting ``watchers.embedding``; proofs made with other vectors are ignored.
     """
 
     def __init__(self, files: Files, embedding: str) -> None:
@@ -116,7 +115,7 @@ class Proofs:
         self._kept: Mapping[str, tuple[str, Proof]] = {}
 
     def stamp(self) -> tuple[int, int, int] | None:
-        """Another value when the file has changed; ``None`` where there is none."""
+        """Changes whenever the file does; ``None`` without a file."""
         try:
             found = self._path.lstat()
         except OSError:
@@ -124,7 +123,7 @@ class Proofs:
         return found.st_mtime_ns, found.st_size, found.st_ino
 
     def __call__(self, topics: Sequence[Topic]) -> dict[str, Proof]:
-        """What is proven of topics, by name; of one whose own texts have changed since, nothing."""
+        """The proofs of topics whose own texts are unchanged since, by name."""
         stamp = self.stamp()
         if stamp != self._stamp:
             self._kept, self._stamp = self._read()[1] if stamp is not None else {}, stamp
@@ -136,17 +135,14 @@ class Proofs:
         }
 
     def made_from(self) -> str:
-        """The fingerprint of the labels and topics that were tried last; empty where none were."""
+        """The fingerprint of the labels and topics that were last tried; empty if none were."""
         return self._read()[0]
 
     def save(self, made_from: str, topics: Sequence[Topic], proofs: Mapping[str, Proof]) -> None:
-        """Keeps proofs.
-
-        Args:
-            made_from: Names what they were made from.
+        """Stores proofs with the fingerprint of what they were made from.
 
         Raises:
-            WriteFailed, ReadOnly: They did not reach the disk.
+            WriteFailed, ReadOnly: They were not stored.
         """
         tree = {
             "form": _FORM,
@@ -165,7 +161,7 @@ class Proofs:
         self._files.replace(PROOFS_PATH, json.dumps(tree).encode())
 
     def _read(self) -> tuple[str, Mapping[str, tuple[str, Proof]]]:
-        """What was made from what; nothing where there is no file, or it is damaged."""
+        """The fingerprint and the proofs; empty if the file is missing or damaged."""
         try:
             tree = json.loads(self._files.read(PROOFS_PATH, limit=_LIMIT))
             if tree["form"] != _FORM or tree["embedding"] != self.embedding:
@@ -185,6 +181,5 @@ class Proofs:
 
 
 def _digest(topic: Topic) -> str:
-    """sha256 over what a topic's own file says of what it is for."""
     whole = "\0".join((topic.name, topic.title, topic.description, topic.instructions, *topic.examples))
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Candidates whose questions are answered, as the rows and figures of a trace (spec 10.2)."""
+"""Builds the rows and figures of a trace from candidates and gate outcomes (spec 10.2)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation import counterfactual, explain, gate_limit
-from engine.activation.case import Case, Circumstances
+from engine.activation.case import Case, PolicyContext
 from engine.activation.similarity import Explanation
 from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Verdict
 
 if TYPE_CHECKING:
-    from engine.activation.candidates import Considered
+    from engine.activation.candidates import Candidate
     from engine.activation.policy import Step
 
 ROWS_LIMIT = 500
-"""Topics up to which every one has a row."""
+"""Up to this many topics, every topic has a row."""
 NEAREST_ROWS = 50
 """Rows kept beyond that for their score alone."""
 
@@ -23,33 +23,27 @@ _UNEXPLAINED = Explanation()
 
 
 def rows_of(
-    candidates: Sequence[Considered],
+    candidates: Sequence[Candidate],
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
-    around: Circumstances,
+    context: PolicyContext,
 ) -> tuple[TopicTrace, ...]:
-    """The rows of a trace: active topics first, then by score and name.
-
-    Args:
-        candidates: Every topic; ``shown`` says which have a row.
-        outcome_of: What the gate said, by topic; those it was not asked about are left out.
-        explained: What made the scores, by topic, with places in the message.
-    """
+    """The rows of a trace: active topics first, then by score and name."""
     rows = [
         row_of(
             candidate,
             outcome_of.get(candidate.topic.name),
             explained.get(candidate.topic.name, _UNEXPLAINED),
-            around,
+            context,
         )
         for candidate in shown(candidates)
     ]
     return tuple(sorted(rows, key=lambda row: (not row.active, -row.score, row.topic)))
 
 
-def shown(candidates: Sequence[Considered]) -> Sequence[Considered]:
-    """The candidates that have a row: all, or beyond ``ROWS_LIMIT`` those that something speaks for, those
-    that somebody has switched by hand, and the ``NEAREST_ROWS`` nearest of the others.
+def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """The candidates that have a row: all, or beyond ``ROWS_LIMIT`` those with any evidence, those switched
+    by hand, and the ``NEAREST_ROWS`` closest others.
     """
     if len(candidates) <= ROWS_LIMIT:
         return candidates
@@ -67,18 +61,17 @@ def shown(candidates: Sequence[Considered]) -> Sequence[Considered]:
 
 
 def row_of(
-    candidate: Considered,
+    candidate: Candidate,
     gate: GateOutcome | None,
     explanation: Explanation,
-    around: Circumstances,
+    context: PolicyContext,
 ) -> TopicTrace:
-    """The row of one topic; one that the gate should have been asked about and was not says so."""
     topic, step = candidate.topic, candidate.step
     if step.kind == "ask" and gate is None:
         step = gate_limit.unasked(step, candidate.score)
-    verdict = verdict_of(step, gate, around.on_failure)
+    verdict = verdict_of(step, gate, context.on_failure)
     case = Case(
-        topic, candidate.hits, candidate.score, step, gate, verdict, around, explanation.contributions
+        topic, candidate.hits, candidate.score, step, gate, verdict, context, explanation.contributions
     )
     return TopicTrace(
         topic=topic.name,
@@ -101,11 +94,6 @@ def row_of(
 
 
 def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict:
-    """What becomes of a topic.
-
-    Args:
-        on_failure: The setting ``gate.on_failure``.
-    """
     if gate is not None:
         if gate.answer == "failed":
             return "active" if on_failure == "activate" and not step.needs_yes else "failed"
@@ -122,14 +110,9 @@ def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict
 
 
 def funnel_of(
-    candidates: Sequence[Considered], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
+    candidates: Sequence[Candidate], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
 ) -> Funnel:
-    """How many topics each tier left.
-
-    Args:
-        direction: Where the message goes; nothing that an agent writes is nominated by similarity.
-        asked: Questions put to the gate.
-    """
+    """Number of topics left by each tier; similarity nominates nothing in the agent's output."""
     return Funnel(
         topics=len(candidates),
         tier1=sum(1 for c in candidates if c.hits),
@@ -139,12 +122,13 @@ def funnel_of(
     )
 
 
-def standing(corrections: Sequence[Correction], rows: Sequence[TopicTrace]) -> tuple[Correction, ...]:
-    """The hints that are given: not those of topics that a person keeps off, or that the gate found not to
-    apply.
+def effective_corrections(
+    corrections: Sequence[Correction], rows: Sequence[TopicTrace]
+) -> tuple[Correction, ...]:
+    """The hints to give: not those of topics that a person keeps off or the gate rejected.
 
-    A topic that its policy row dropped still gives its hint: the pattern was written for exactly this text,
-    and a hint is one line, not a playbook.
+    A topic dropped by its policy row still gives its hint: the pattern was written for exactly this text, and
+    a hint is one line, not a playbook.
     """
-    heard = {row.topic for row in rows if row.verdict not in ("off", "manual", "rejected")}
-    return tuple(correction for correction in corrections if correction.topic in heard)
+    effective = {row.topic for row in rows if row.verdict not in ("off", "manual", "rejected")}
+    return tuple(correction for correction in corrections if correction.topic in effective)

@@ -1,7 +1,7 @@
-"""One message, prepared once for all detectors of tier 1.
+"""A message prepared once for all detectors of tier 1.
 
-Detectors work on ``Scan.text``, which is the message in composed Unicode (NFC), cut to its head and tail when
-it is long. ``Scan.original`` leads from a span there back to the span in the message.
+Detectors work on ``Scan.text``: the message in composed Unicode (NFC), cut to its head and tail if it is
+long. ``Scan.original`` maps a span back to the message.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from bisect import bisect_right
 from functools import cache, cached_property
 
 MAX_CHARACTERS = 20_000
-"""Longest text that is scanned whole. Of a longer one the first and the last half of this are scanned; what
-lies between is not looked at, and nothing matches across the gap."""
+"""Maximum number of characters scanned: half from the start and half from the end of a longer text. Nothing
+matches across the gap."""
 
 GAP = "\n\n"
 
-# Scripts that put no space between words, or write particles directly behind them.
+# Scripts that put no space between words, or attach particles to them.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff"
 )
-# Vowel signs and points that are written on a letter, which ``\\w`` leaves out.
+# Vowel signs and points on letters, which ``\\w`` does not match.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a03"
@@ -42,16 +42,16 @@ _FENCE = r"(?m)^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$"
 
 @cache
 def compiled(expression: str) -> re.Pattern[str]:
-    """One of the detectors' own expressions, compiled when needed: a process for one message needs few."""
+    """One of the detectors' own expressions, compiled on first use: a process for one message needs few."""
     return re.compile(expression)
 
 
 def fold(text: str) -> str:
-    """Text in which characters that differ in case alone are equal.
+    """The text with case differences removed.
 
-    It goes further than ignoring case does: ``ß`` equals ``ss``, the Turkish letters i are one, and so are
-    letters and digits of full and of half width. Where a pattern ignoring case matches, its folded literals
-    occur in the folded text.
+    This goes beyond ignoring case: ``ß`` equals ``ss``, all Turkish letters i are equal, and so are
+    full-width and half-width letters and digits. If a pattern matches ignoring case, its folded literals are
+    in the folded text.
     """
     if text.isascii():
         return text.lower()
@@ -59,12 +59,12 @@ def fold(text: str) -> str:
 
 
 def compose(text: str) -> str:
-    """The text in composed form (NFC), in which ``ü`` is one character."""
+    """The text in composed form (NFC), where ``ü`` is one character."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text has letters of a script that does not set words apart with spaces."""
+    """Whether a text has letters of a script that does not separate words with spaces."""
     return not text.isascii() and any(
         first <= letter <= last
         for letter in text
@@ -74,13 +74,13 @@ def is_unspaced(text: str) -> bool:
 
 
 def split(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text as ``Scan.words`` has them."""
+    """The words of a text as in ``Scan.words``."""
     if text.isascii():
         found = [(match[0], *match.span()) for match in _WORD.finditer(text.lower())]
     elif text.isalpha() and not is_unspaced(text):
         found = [(fold(text), 0, len(text))]
     elif max(text) < "\u0300":
-        # The letters of Western Europe need no look at other scripts.
+        # Western European letters do not need the check for other scripts.
         found = [(fold(match[0]), *match.span()) for match in _WORD.finditer(text)]
     else:
         found = [(fold(match[0]), *match.span()) for match in compiled(_ANY_WORD).finditer(text)]
@@ -96,7 +96,7 @@ def split(text: str) -> list[tuple[str, int, int]]:
 
 
 class Scan:
-    """A message's text with everything detectors share, computed when first asked for."""
+    """A message's text with everything detectors share, computed on first use."""
 
     def __init__(self, text: str) -> None:
         self._cut = len(text)
@@ -115,17 +115,17 @@ class Scan:
         self.text = text
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the message of a span in ``text``. Letters of which a part is meant are in it whole."""
-        return self._led_back(start, self._begins), self._led_back(end, self._ends)
+        """The span in the message of a span in ``text``, extended to whole letters."""
+        return self._offset_in_message(start, self._begins), self._offset_in_message(end, self._ends)
 
-    def _led_back(self, offset: int, places: list[int]) -> int:
+    def _offset_in_message(self, offset: int, places: list[int]) -> int:
         if self._starts:
             index = bisect_right(self._starts, offset) - 1
             offset = places[index] + (offset - self._starts[index])
         return offset if offset <= self._cut else offset + self._skipped
 
     def spans_gap(self, start: int, end: int) -> bool:
-        """Whether a match reaches from the head of a long message into its tail."""
+        """Whether a match extends from the head of a long message into its tail."""
         if not self._skipped:
             return False
         first, last = self.original(start, end)
@@ -133,20 +133,20 @@ class Scan:
 
     @cached_property
     def folded(self) -> str:
-        """``text`` folded; its offsets are not those of ``text``."""
+        """The folded ``text``; offsets may differ."""
         return fold(self.text)
 
     def unfolded(self, start: int, end: int) -> tuple[int, int] | None:
-        """The span in ``text`` of a span in ``folded``; ``None`` where it begins or ends within a letter."""
+        """The span in ``text`` of a span in ``folded``; ``None`` if it begins or ends within a letter."""
         if len(self.folded) == len(self.text):
-            # No character folds to less than one, so offsets are the same in both.
+            # No character folds to nothing, so offsets are the same.
             return start, end
         first, last = self._folds.get(start), self._folds.get(end)
         return None if first is None or last is None else (first, last)
 
     @cached_property
     def _folds(self) -> dict[int, int]:
-        """Offsets in ``text`` by the offset in ``folded`` where the character begins; the ends as well."""
+        """Offsets in ``text`` by offset in ``folded`` of each character, and of the end."""
         places: dict[int, int] = {}
         at = 0
         for index, character in enumerate(self.text):
@@ -157,15 +157,15 @@ class Scan:
 
     @cached_property
     def words(self) -> list[tuple[str, int, int]]:
-        """Every word: folded, with start and end in ``text``; without underscores around it.
+        """Every word, folded, without surrounding underscores, with start and end in ``text``.
 
-        Where a script without spaces meets another, a word ends: ``用python写`` has three.
+        A word ends where a script without spaces meets another: ``用python写`` has three.
         """
         return split(self.text)
 
     @cached_property
     def addresses(self) -> list[tuple[int, int]]:
-        """Where links and e-mail addresses stand, roughly, in order."""
+        """The approximate spans of links and e-mail addresses, in order."""
         text = self.text
         found = [match.span() for match in compiled(_URL).finditer(text)] if _may_link(text) else []
         found += [match.span() for match in compiled(_EMAIL).finditer(text)] if "@" in text else []
@@ -181,9 +181,9 @@ class Scan:
 
     @cached_property
     def fences(self) -> list[tuple[str, int, int]]:
-        """Fenced code blocks: what stands behind the opening fence, start and end of the code in ``text``.
+        """Fenced code blocks: the text after the opening fence, start and end of the code in ``text``.
 
-        A fence that is never closed reaches to the end.
+        An unclosed fence extends to the end.
         """
         blocks: list[tuple[str, int, int]] = []
         if "```" not in self.text and "~~~" not in self.text:
@@ -210,13 +210,13 @@ class Scan:
         return compiled(_URL).sub(_blank, text) if _may_link(text) else text
 
     def _composed(self, text: str) -> str:
-        """Composes ``text`` cluster by cluster and notes where each one came from."""
+        """Composes ``text`` cluster by cluster and records the original offsets."""
         out: list[str] = []
         self._starts, self._begins, self._ends = [0], [0], [0]
         length = at = 0
         while at < len(text):
             end = at + 1
-            # Besides combining marks, the vowels and finals of decomposed Hangul join what precedes them.
+            # Combining marks, and vowels and finals of decomposed Hangul, join the preceding character.
             while end < len(text) and (unicodedata.combining(text[end]) or "ᅠ" <= text[end] <= "ᇿ"):
                 end += 1
             cluster = text[at:end]
@@ -234,7 +234,7 @@ class Scan:
 
 
 def _shortened(text: str, end: int) -> int:
-    """The last white space at or before ``end``, so that no word is cut; ``end`` where there is none near."""
+    """The last white space at or before ``end``, so that no word is cut; ``end`` if there is none nearby."""
     for index in range(end, max(end - 200, 0), -1):
         if text[index].isspace():
             return index

@@ -1,7 +1,7 @@
-"""What the local gate looks at: eight numbers about one topic and one message.
+"""The features of the local gate: eight numbers about one topic and one message.
 
-They are computed where a decision is made and stored with it in the decision log, so that learning from the
-log later needs neither the topic files nor the whole message.
+They are stored with each decision in the log, so that learning from it later needs neither the topic files
+nor the whole message.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 
 
 class Signals(NamedTuple):
-    """The evidence for one topic; everything is 0 where there is none."""
+    """The evidence for one topic; 0 where there is none."""
 
-    word: float = 0.0  # 1 when the strongest hit is a word or phrase (``pattern``, ``keywords``)
-    mark: float = 0.0  # 1 when it is something written on purpose (``mention``, ``code``)
+    word: float = 0.0  # 1 if the strongest hit is a word or phrase (``pattern``, ``keywords``)
+    mark: float = 0.0  # 1 if it is written deliberately (``mention``, ``code``)
     whole: float = 0.0
-    """1 when it tells of the message as a whole (``language``, ``sentiment``, ``url``, ``glob``), or when a
-    trigger made for the agent's output fired on it. Of these three at most one is 1."""
-    more: float = 0.0  # further different texts that matched, at most 2
+    """1 if it is about the message as a whole (``language``, ``sentiment``, ``url``, ``glob``), or if a
+    trigger for the agent's output fired on output. At most one of these three is 1."""
+    more: float = 0.0  # number of further distinct matches, at most 2
     similar: float = 0.0
-    """Tier-2 score divided by the topic's threshold, at most 3, as far as content words carry it: in full
-    when half of them occur in the topic's profile, in proportion when fewer do. TF-IDF over few topics rates
-    words such as ``the`` highly. 0 where the score is a probability: see ``logit``."""
-    share: float = 0.0  # part of the message's content words that the topic's profile contains, 0 to 1
-    density: float = 0.0  # part of the message's content words that the hits cover, 0 to 1
+    """Tier-2 score divided by the topic's threshold, at most 3; reduced in proportion if fewer than half of
+    the message's content words occur in the topic's profile, since TF-IDF over few topics rates words such as
+    ``the`` highly. 0 if the score is a probability: see ``logit``."""
+    share: float = 0.0  # share of the message's content words that are in the topic's profile, 0 to 1
+    density: float = 0.0  # share of the message's content words that the hits cover, 0 to 1
     logit: float = 0.0
-    """Log-odds of the calibrated probability that the topic applies, −6 to 6; 0 where tier 2 gives none. It
-    includes the hits."""
+    """Log-odds of the calibrated probability that the topic applies, hits included, −6 to 6; 0 if tier 2
+    gives none."""
 
 
 NO_SIGNALS = Signals()
 
 CALIBRATED = "probability"
-"""The deciding score where tier 2 is calibrated (``Trace.deciding``)."""
+"""Name of the deciding score if tier 2 is calibrated (``Trace.deciding``)."""
 
 LOGIT_LIMIT = 6.0
-"""Beyond this a probability is as good as certain, and further log-odds would outweigh everything else."""
+"""Beyond this a probability is practically certain, and more log-odds would outweigh everything else."""
 
 _WHOLE = frozenset({"language", "sentiment", "url", "glob", "webhook", "cron"})
 _MARK = frozenset({"mention", "code"})
 _WORDS_READ = 20_000
-_LEAST_THRESHOLD = 0.01
+_MIN_THRESHOLD = 0.01
 
 _TOKEN = re.compile(r"\w\w+")
 _ENGLISH = (
@@ -66,10 +66,10 @@ _FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The different words of a text that carry meaning, lower-case, plural s removed.
+    """The distinct content words in the first 20,000 characters of a text, in lower case without plural s.
 
-    Function words are known for English only; in other languages they count as content, which makes the
-    shares smaller and the local gate more careful. Read are the first 20,000 characters.
+    Function words are only known for English; in other languages they count as content words, which makes
+    shares smaller and the local gate more cautious.
     """
     words = set(_TOKEN.findall(text[:_WORDS_READ].lower())) - _FUNCTION_WORDS
     return frozenset(
@@ -103,7 +103,7 @@ def measure(
     covered = frozenset[str]().union(*(content_words(text) for text in texts)) & message_words
     total = len(message_words)
     share = len(message_words & profile_words) / total if total else 0.0
-    carried = min(3.0, score / max(threshold, _LEAST_THRESHOLD)) * min(1.0, 2 * share)
+    carried = min(3.0, score / max(threshold, _MIN_THRESHOLD)) * min(1.0, 2 * share)
     return Signals(
         word=float(strongest == "word"),
         mark=float(strongest == "mark"),
@@ -123,7 +123,7 @@ def _logit(probability: float) -> float:
 
 
 def kind_of(topic: Topic, hit: TriggerHit, direction: Direction) -> str:
-    """How strong a hit is: ``whole``, ``mark`` or ``word``; see ``Signals``."""
+    """The kind of a hit: ``whole``, ``mark`` or ``word``; see ``Signals``."""
     made_for_output = (
         direction == "output"
         and 0 <= hit.trigger < len(topic.triggers)

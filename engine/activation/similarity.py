@@ -1,7 +1,6 @@
-"""Tier 2: how much a message is like a topic, without asking anybody (spec 4.2, design 4).
+"""Tier 2: the local similarity of a message to topics (spec 4.2, design 4).
 
-Everything about the topics is prepared when they change; scoring a message only walks the postings of the
-words it contains.
+Everything about topics is prepared when they change; scoring a message only reads the postings of its words.
 """
 
 from __future__ import annotations
@@ -20,67 +19,62 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 Hits = Mapping[str, Sequence[TriggerHit]]
-"""The tier-1 hits of a message by topic name; topics without one are left out."""
+"""The tier-1 hits of a message by topic; topics without one are left out."""
 
 MAX_FEATURES = 5000
-"""Size of the vocabulary the specification fixes: the most frequent terms over all topics."""
+"""Size of the vocabulary in the specification: the most frequent terms of all topics."""
 
 SCORED_CHARS = 200_000
-"""Characters of a message that tier 2 reads; of a longer one the first and the last half of that."""
+"""Characters of a message that tier 2 reads: half from its start and half from its end if it is longer."""
 
 _TOKEN = re.compile(r"\b\w\w+\b")
 _NO_HITS: Hits = {}
 UNGUARDED: AbstractContextManager[object] = nullcontext()
-"""For ``Scorer.relearn`` where one thread does everything."""
+"""For ``Scorer.relearn`` with a single thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What made a topic's deciding score: see ``TopicTrace.contributions`` and ``TopicTrace.words``."""
+    """Explains a topic's deciding score: see ``TopicTrace.contributions`` and ``TopicTrace.words``."""
 
     contributions: tuple[Contribution, ...] = ()
     words: tuple[Span, ...] = ()
 
 
 class Scorer(Protocol):
-    """A way to score messages against topics."""
+    """Scores messages against topics."""
 
     @property
     def deciding(self) -> str:
-        """Name of the signal that the policy uses."""
+        """Name of the deciding signal."""
         ...
 
     def update(self, topics: Sequence[Topic]) -> None:
-        """Prepare for these topics; cheap where little changed. Safe while another thread scores."""
+        """Prepares for these topics; cheap if little has changed. Safe while another thread scores."""
         ...
 
     def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
-        """Takes over what people have said of decisions since ``update``; whether scores change by it.
+        """Learns from labels given since ``update``; returns whether scores change.
 
-        Others may score and ``update`` meanwhile; what ``update`` brings is never lost. What is said during
-        the call may be left to the next one.
+        Other threads may score and ``update`` meanwhile, and no update is lost. Labels given during the call
+        may be left to the next one.
 
         Args:
-            guard: Entered for the moment in which what was learned replaces what was known, so that a holder
-                never sees both.
+            guard: Held while the new state replaces the old one, so that a holder never sees both.
         """
         ...
 
     def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
-        """Every signal of every topic by topic name, each 0 to 1, always in the same order.
-
-        Args:
-            hits: Its tier-1 hits, for a scorer that weighs them.
-        """
+        """Every signal of every topic by topic name, each 0 to 1, always in the same order."""
         ...
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
-        """What made the deciding scores of some topics; those it can say nothing about are left out."""
+        """Explanations of the deciding scores of some topics, where possible."""
         ...
 
 
 def deciding_value(scores: Sequence[Score], name: str) -> float:
-    """The value of one signal, 0 where it is missing."""
+    """The value of one signal, 0 if it is missing."""
     if scores and scores[0].name == name:
         return scores[0].value
     return next((score.value for score in scores if score.name == name), 0.0)
@@ -95,8 +89,8 @@ def scored_part(text: str) -> str:
 
 
 def readable(explained: Mapping[str, Explanation], scored: str) -> Mapping[str, Explanation]:
-    """Explanations of what was scored without words whose places need not be those in the message: behind the
-    first half of what is read of a long one.
+    """Explanations without words whose offsets may differ from the message: those after the first half of
+    what is read of a long one.
     """
     end = SCORED_CHARS // 2
     if len(scored) <= end:
@@ -109,7 +103,7 @@ def readable(explained: Mapping[str, Explanation], scored: str) -> Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """What is known of one set of topics: per term its idf, the topics it occurs in and its weight there."""
+    """A fitted set of topics: for each term its idf and its weight in the topics it occurs in."""
 
     names: tuple[str, ...]
     texts: tuple[str, ...]
@@ -119,13 +113,13 @@ class _Fit:
 class TfidfScorer:
     """The specification's tier 2: cosine of TF-IDF vectors over the topics' instructions.
 
-    The values are those of scikit-learn's ``TfidfVectorizer(max_features=5000)``, fitted on the instructions
-    of all topics in order, with ``cosine_similarity``; scikit-learn itself, which takes a second to import,
-    is not needed. Three corners:
+    The values are those of scikit-learn's ``TfidfVectorizer(max_features=5000)``, fitted to the instructions
+    of all topics in order, with ``cosine_similarity``, without importing scikit-learn, which takes a second.
+    Edge cases:
 
-    - Where the vocabulary is cut, terms of equal frequency at the cut are chosen by numpy's default sort, as
-      scikit-learn does, so the choice is that of the numpy at hand. Numpy is imported in that case only.
-    - Topics without a single word of two letters make scikit-learn refuse; here every score is 0.
+    - If the vocabulary is cut, terms of equal frequency at the cut are chosen by numpy's default sort, as in
+      scikit-learn. Only then is numpy imported.
+    - Topics without any word of two letters, which scikit-learn refuses, all score 0.
     - A topic or a message without known words scores 0.
     """
 
@@ -138,10 +132,7 @@ class TfidfScorer:
         self.update(topics)
 
     def update(self, topics: Sequence[Topic]) -> None:
-        """Fit the vocabulary and weights to these topics.
-
-        Only changed instructions are read again; nothing happens when names and instructions are the same.
-        """
+        """Fits the vocabulary and weights to these topics; only changed instructions are read again."""
         names = tuple(topic.name for topic in topics)
         texts = tuple(topic.instructions for topic in topics)
         if (names, texts) == (self._fit.names, self._fit.texts):
@@ -152,11 +143,11 @@ class TfidfScorer:
         self._fit = _Fit(names, texts, postings)
 
     def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
-        """Nothing: the specification's tier 2 does not learn."""
+        """Does nothing: the specification's tier 2 does not learn."""
         return False
 
     def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, tuple[Score, ...]]:
-        """The cosine of every topic with the message, under the name ``tfidf``; hits play no part in it."""
+        """The cosine of every topic with the message, as ``tfidf``; hits are ignored."""
         fit = self._fit
         sums: dict[int, float] = {}
         squares = 0.0
@@ -177,7 +168,7 @@ class TfidfScorer:
         return scores
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
-        """The words of the message that the topics' instructions hold, by their part in the cosine."""
+        """The words of the message that are in topics' instructions, weighted by their part in the cosine."""
         fit = self._fit
         wanted = {index: name for index, name in enumerate(fit.names) if name in set(names)}
         found: dict[str, list[tuple[int, int, float]]] = {name: [] for name in wanted.values()}
@@ -190,7 +181,7 @@ class TfidfScorer:
 
 
 def spans(parts: Sequence[tuple[int, int, float]]) -> tuple[Span, ...]:
-    """Words, given by start, end and weight in order, as spans of which the strongest has weight 1."""
+    """Words given by start, end and weight as spans, scaled so that the strongest has weight 1."""
     strongest = max((weight for *_, weight in parts), default=0.0)
     if strongest <= 0:
         return ()
@@ -230,9 +221,9 @@ def _postings(
 
 
 def _most_frequent(totals: Mapping[str, int], limit: int) -> frozenset[str]:
-    import numpy as np  # noqa: PLC0415 — 100 ms that only vocabularies beyond the limit pay for
+    import numpy as np  # noqa: PLC0415 — 100 ms, only for vocabularies beyond the limit
 
     terms = sorted(totals)
-    # The element type decides which of several equal terms the sort leaves in front, so it is scikit-learn's.
+    # The element type affects the order of equal terms, so it is the one scikit-learn uses.
     frequencies = np.array([totals[term] for term in terms], dtype=np.float64)
     return frozenset(terms[index] for index in (-frequencies).argsort()[:limit].tolist())

@@ -1,7 +1,7 @@
-"""The values of activation: a message in, a trace out (spec 4 and 5, design 1 and 4).
+"""The data of activation: a message in, a trace out (spec 4 and 5, design 1 and 4).
 
-A trace explains itself: every topic considered has a row with what hit, what was scored, which rule
-applied, what the gate said, and what would have changed the outcome.
+A trace explains itself: every topic considered has a row with its hits, its scores, the rule that applied,
+the gate's answer, and what would have changed the outcome.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GateAnswer = Literal["yes", "no", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a webhook or a clock brought, for ``webhook`` and ``cron`` triggers."""
+    """An event from a webhook or a schedule, for ``webhook`` and ``cron`` triggers."""
 
     source: str
     event: str
@@ -29,13 +29,13 @@ class Message:
 
     text: str
     direction: Direction = "input"
-    """``input`` for what reaches the agent, ``output`` for what the agent wrote."""
+    """``input`` to the agent, or its ``output``."""
     session_id: str = ""  # empty for a message tried by hand
     at: datetime = field(default_factory=lambda: datetime.now(UTC))  # UTC
-    paths: tuple[str, ...] = ()  # file paths that tool calls of the turn named, for ``glob`` triggers
+    paths: tuple[str, ...] = ()  # file paths in the turn's tool calls, for ``glob`` triggers
     event: Event | None = None  # set when the message comes from a webhook or a schedule
     calls: tuple[str, ...] = ()
-    """What the tool calls of an agent's turn did, a line each, such as the command that was run."""
+    """One line for each tool call of an agent's turn, such as the command it ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class TriggerHit:
     type: str
     matched: str  # the text that matched, at most 80 characters
     start: int = -1
-    """Offset of the match in ``Message.text`` in characters; -1 when it is not in the text (a path, an event,
-    the language as a whole)."""
+    """Character offset of the match in ``Message.text``; -1 if it is not in the text (a path, an event, the
+    language)."""
     end: int = -1  # end offset, exclusive; -1 likewise
 
 
@@ -61,40 +61,39 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one signal did to a topic's probability (design 4)."""
+    """The effect of one signal on a topic's probability (design 4)."""
 
     signal: str  # the signal's name, as in ``Score``; ``trigger`` for the tier-1 hits
     weight: float
-    """By how much it moved the log-odds, in nats, compared with what a topic that has nothing to do with the
-    message would show; positive speaks for the topic."""
+    """Change in log-odds, in nats, relative to a topic unrelated to the message; positive is in favour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of the message that tier 2 took as speaking for a topic."""
+    """Words of the message that tier 2 counted in favour of a topic."""
 
     start: int  # offset of the first character in ``Message.text``
-    end: int  # offset behind the last
-    weight: float  # how much, 0 to 1; the strongest span of a row has 1
+    end: int  # end offset, exclusive
+    weight: float  # 0 to 1; the strongest span of a row has 1
 
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """What tier 3 said about one topic."""
+    """The answer of tier 3 about one topic."""
 
-    answer: GateAnswer  # ``yes``, ``no``, or ``failed`` when no answer was had
+    answer: GateAnswer  # ``failed`` without an answer
     provider: str  # ``local``, ``ask``, ``anthropic``, ``openai`` …
     model: str = ""
-    cached: bool = False  # the answer was remembered from an earlier, equal question
-    probability: float | None = None  # the provider's own confidence that the topic applies, where it has one
-    reason: str = ""  # one sentence: why yes, why no, or how it failed
-    latency_ms: float = 0.0  # wall-clock time of the question
+    cached: bool = False  # the answer to an earlier, equal question
+    probability: float | None = None  # the provider's confidence that the topic applies, if any
+    reason: str = ""  # one sentence: why it answered so, or how it failed
+    latency_ms: float = 0.0  # wall-clock time
     cost_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TopicTrace:
-    """One topic considered for one message."""
+    """One topic, considered for one message."""
 
     topic: str
     priority: str
@@ -107,18 +106,17 @@ class TopicTrace:
     """The score from which the policy row activates without the gate; ``None``: never."""
     gate_at: float | None  # the score from which the policy row asks the gate; ``None``: never
     rule: str  # the policy row that applied, as text, e.g. ``high <.30``
-    gate: GateOutcome | None  # tier 3; ``None`` when it was not asked
+    gate: GateOutcome | None  # tier 3; ``None`` if not asked
     verdict: Verdict
-    """``active``; ``dropped`` (by tiers 1 and 2), ``rejected`` (the gate said no), ``failed`` (the gate
-    failed and ``gate.on_failure`` skips), ``manual`` (only a person activates it), ``off`` (a person switched
-    it off)."""
+    """``active``, ``dropped`` by tiers 1 and 2, ``rejected`` by the gate, ``failed`` (the gate failed and
+    ``gate.on_failure`` skips), ``manual`` (only a person activates it) or ``off`` (switched off by hand)."""
     why: str  # one sentence
-    flip: str = ""  # one sentence: what would have changed the verdict; may be empty
+    flip: str = ""  # what would have changed the verdict, one sentence; may be empty
     contributions: tuple[Contribution, ...] = ()
-    """What each signal did to ``score``, strongest first; empty where ``score`` is one raw signal (the
-    ``spec`` preset) and for topics far from the message."""
+    """The effect of each signal on ``score``, strongest first; empty if ``score`` is one raw signal (the
+    ``spec`` preset), and for topics far from the message."""
     words: tuple[Span, ...] = ()
-    """The words that tier 2 took as speaking for the topic, in order, not overlapping."""
+    """The words that tier 2 counted in favour of the topic, in order, not overlapping."""
 
     @property
     def active(self) -> bool:
@@ -128,7 +126,7 @@ class TopicTrace:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What an output watcher tells the agent before its next turn (spec 4.3)."""
+    """A hint from an output watcher to the agent, given before its next turn (spec 4.3)."""
 
     topic: str
     hint: str
@@ -137,10 +135,8 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """How many topics were left after each step.
-
-    ``topics`` known, ``tier1`` with a trigger hit, ``tier2`` at or above their threshold or hit, ``asked``
-    of the gate, ``active`` at the end.
+    """Number of topics at each step: ``topics`` in all, ``tier1`` with a trigger hit, ``tier2`` with a hit or
+    a score at or above their threshold, ``asked`` about at the gate, and ``active``.
     """
 
     topics: int
@@ -154,9 +150,8 @@ class Funnel:
 class Trace:
     """Everything that activation did with one message.
 
-    ``rows`` are ordered: active first, then by score, then by name. Times are milliseconds. ``deciding`` is
-    the signal that ``TopicTrace.score`` is: ``probability`` where tier 2 is calibrated, ``tfidf`` with the
-    specification's preset.
+    ``rows`` are sorted: active first, then by score and name. ``deciding`` is the signal behind
+    ``TopicTrace.score``: ``probability`` with the ``calibrated`` preset, ``tfidf`` with ``spec``.
     """
 
     message: Message
@@ -176,5 +171,5 @@ class Trace:
         return tuple(row.topic for row in self.rows if row.active)
 
     def row(self, topic: str) -> TopicTrace | None:
-        """The row of a topic, or ``None`` when it was not considered."""
+        """The row of a topic, or ``None`` if it was not considered."""
         return next((row for row in self.rows if row.topic == topic), None)

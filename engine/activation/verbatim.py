@@ -1,8 +1,8 @@
-"""Patterns that list texts, matched without a regular expression (design 4).
+"""Matches patterns that list texts without a regular expression (design 4).
 
-Compiling a regular expression takes longer than anything else that happens to a message, and in a process for
-one message the package for it has to be imported first. A pattern such as ``\\b(invoice|receipt)s?\\b`` is
-decided by where its texts stand and what is around them. What only the expression can decide is left to it.
+Compiling a regular expression takes longer than anything else done with a message, and a process for one
+message has to import the package first. A pattern such as ``\\b(invoice|receipt)s?\\b`` is decided by where
+its texts occur and what surrounds them. Unclear cases are left to the regular expression.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from heapq import heapify, heappop, heappush
 from engine.activation.literals import EDGE
 from engine.activation.scan import Scan
 
-_MOST_LOOKED_AT = 1_000
+_MAX_LOOKED_AT = 1_000
 _APART = frozenset({"Po", "Pd", "Ps", "Pe", "Pi", "Pf", "Zs", "Zl", "Zp", "Sm", "Sc"})
 
 
-def verbatim_spans(texts: Sequence[str], scan: Scan, most: int) -> list[tuple[int, int]] | None:
-    """Where one of the texts stands, as a search for the pattern that lists them would find them.
+def verbatim_spans(texts: Sequence[str], scan: Scan, limit: int) -> list[tuple[int, int]] | None:
+    """The spans that a search for the pattern that lists some texts would find, in order, not overlapping.
 
     Args:
         texts: ``Needs.texts`` of the pattern.
-        most: The number of places after which it stops.
+        limit: Maximum number of spans.
 
     Returns:
-        Spans in ``scan.text``, in order and not overlapping, or ``None`` when the pattern itself has to be
-        asked: where case is not as simple as a lower-case letter for each, or where word edges are disputed.
+        Spans in ``scan.text``; ``None`` if only the regular expression can decide, because letter case is not
+        one to one or word edges are unclear.
     """
     folded = scan.folded
     bare = [text.replace(EDGE, "") for text in texts]
@@ -35,8 +35,8 @@ def verbatim_spans(texts: Sequence[str], scan: Scan, most: int) -> list[tuple[in
     heapify(places)
     spans: list[tuple[int, int]] = []
     taken = 0
-    for _ in range(_MOST_LOOKED_AT):
-        if not places or len(spans) == most:
+    for _ in range(_MAX_LOOKED_AT):
+        if not places or len(spans) == limit:
             return spans
         at, rank = heappop(places)
         end = at + len(bare[rank])
@@ -55,7 +55,7 @@ def verbatim_spans(texts: Sequence[str], scan: Scan, most: int) -> list[tuple[in
 
 
 def _fits(text: str, span: tuple[int, int], wanted: str, bare: str) -> bool | None:
-    """Whether the wanted text with its edges stands at a span; ``None`` when it is not that simple."""
+    """Whether the wanted text with its edges is at a span; ``None`` if unclear."""
     start, end = span
     original = text[start:end]
     if not original.isascii() and original.lower() != bare:
@@ -74,10 +74,7 @@ def _fits(text: str, span: tuple[int, int], wanted: str, bare: str) -> bool | No
 
 
 def is_word(character: str) -> bool | None:
-    """Whether a character is part of words; ``None`` for marks and for signs that are no punctuation.
-
-    Where there is an answer, it is that of ``\\w``.
-    """
+    """Whether a character matches ``\\w``; ``None`` if unclear (marks, signs other than punctuation)."""
     if character.isalpha() or character.isdecimal() or character == "_":
         return True
     if character.isascii() or unicodedata.category(character) in _APART:

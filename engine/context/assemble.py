@@ -1,4 +1,4 @@
-"""Puts the pieces of a compile in order and measures the result (design 5)."""
+"""Joins the pieces of a compile in order and measures the result (design 5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRIORITIES: dict[SlotName, int] = {
     "history": 4,
     "message": 0,
 }
-"""The slots in the order of the budget table (spec 6.2), with the priority of what fills them."""
+"""The slots in the order of the budget table (spec 6.2), with the priority of their contents."""
 
 _BREAKPOINT_LAYERS = (5, 6, 7)
 HISTORY_LAYER = 11
@@ -41,7 +41,7 @@ class Assembled:
 
 
 def assemble(pieces: Iterable[Piece]) -> Assembled:
-    """Join pieces by layer, and within a layer by their order; their tokens add up (``delimiters.GAP``)."""
+    """Joins pieces by layer and order; their tokens add up (``delimiters.GAP``)."""
     ordered = sorted(pieces, key=lambda piece: (piece.section.layer, piece.order))
     ends: dict[int, int] = {}
     offset = 0
@@ -69,14 +69,13 @@ def assemble(pieces: Iterable[Piece]) -> Assembled:
 def slots(
     pieces: Iterable[Piece], caps: Mapping[SlotName, Sequence[Cap]], available: int, *, without: Set[SlotName]
 ) -> tuple[Slot, ...]:
-    """Use against cap, in tokens.
+    """Used tokens, including markers, and caps of the slots.
 
     Args:
-        pieces: What is in the prompt; a slot is charged for its markers as well.
-        caps: By slot; slots without a cap take what remains. One in KiB is shown in the tokens that so many
-            bytes of the slot's own text make, so that ``used`` exceeds it when the bytes do.
-        available: Tokens of the whole prompt: no cap is shown larger.
-        without: Slots that are shown only when they are used.
+        caps: By slot. A cap in KiB is converted at the slot's own ratio of tokens to bytes, so that ``used``
+            exceeds it when the bytes do.
+        available: Tokens of the whole prompt, the upper limit of every cap.
+        without: Slots that are only listed if used.
     """
     used = dict.fromkeys(PRIORITIES, 0)
     size = dict.fromkeys(PRIORITIES, 0)

@@ -1,8 +1,8 @@
-"""Who gets how many tokens: placing candidates into room, cutting them where a reader would pause.
+"""Places candidates in the token budget, cutting them where a reader would pause.
 
-Two kinds of limits meet here. Caps are what the settings or a topic's header allow (``caps``); room is the
-tokens that are left of the prompt. A text over a cap is cut; a text that does not fit the room is cut when a
-useful part of it fits and left out otherwise. Whatever does not get in is noted with its size and the reason.
+There are two kinds of limits: caps are set by the settings or a topic's header (``caps``); room is the number
+of tokens left in the prompt. A text over a cap is cut; a text that does not fit the room is cut if a useful
+part of it fits, and left out otherwise. Everything left out is recorded with its size and the reason.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ Count = Callable[[str], int]
 _NO_LIMIT: Limit = ""
 
 WHOLE = 1 << 62
-"""The last line of a file that is included to its end."""
+"""Stands for the last line of a file."""
 
 _NOTE_TOKENS = 20
 _NOTE_BYTES = 48
 USEFUL_TOKENS = 256
-"""A cut piece this large is worth having however little of the whole it is."""
+"""A cut piece this large is useful, however small a part of the whole it is."""
 
 _LAST_HEADING = re.compile(r"(?:\n\s*#{1,6} [^\n]*)+\s*\Z")
-"""A heading that a cut has parted from what stood below it."""
+"""Headings at the end of a cut text, without their contents."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that asks to be in the prompt."""
+    """Something that could be part of the prompt."""
 
     label: str
     layer: int
@@ -46,48 +46,47 @@ class Candidate:
     why: str
     source: str = ""
     score: float | None = None
-    order: tuple[int, ...] = ()  # where it stands among the sections of its layer
-    first_line: int = 0  # 1-based line of ``source`` on which ``text`` starts; 0 where lines mean nothing
-    lines: str = ""  # the lines of ``source``, where ``text`` is an excerpt; empty for a whole file
-    wrap: tuple[str, str] = ("", "")  # what stands before and after the text, also when it is cut
-    mark: str = ""  # the marker's label where it is not ``label``
+    order: tuple[int, ...] = ()  # sort key within its layer
+    first_line: int = 0  # 1-based line of ``source`` on which ``text`` starts; 0 if not applicable
+    lines: str = ""  # lines of ``source`` if ``text`` is an excerpt; empty for a whole file
+    wrap: tuple[str, str] = ("", "")  # texts before and after, also if it is cut
+    mark: str = ""  # the marker's label if it is not ``label``
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A section with what surrounds it; the prompt is the pieces in order, joined without a separator."""
+    """A section with its surroundings; the prompt is the concatenation of all pieces in order."""
 
     section: Section
-    order: tuple[int, ...]  # where it stands among the sections of its layer
-    head: str  # its marker line, and the opening of a block where one begins
-    tail: str  # the gap after it, and the end of a block where one ends
+    order: tuple[int, ...]  # sort key within its layer
+    head: str  # its marker line, and the opening of a block that starts here
+    tail: str  # the gap after it, and the end of a block that ends here
     tokens: int  # of ``rendered``
 
     @property
     def rendered(self) -> str:
-        """The piece as it stands in the prompt."""
         return f"{self.head}{self.section.text}{self.tail}"
 
 
 @dataclass(slots=True)
 class Placement:
-    """The pieces of one compile as they find their place."""
+    """The pieces placed so far in one compile."""
 
     count: Count
-    pieces: list[Piece] = field(default_factory=list)  # in the order in which they got room
+    pieces: list[Piece] = field(default_factory=list)  # in the order of placement
     left_out: list[LeftOut] = field(default_factory=list)
     included: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
-    """By path, the label and the lines (inclusive) under which a file is in the prompt."""
+    """By path, the labels and (inclusive) lines of a file that are in the prompt."""
 
     def piece(self, candidate: Candidate) -> Piece:
-        """The candidate as a piece, whole."""
+        """The whole candidate as a piece."""
         section = self.section(candidate)
         mark = candidate.mark or candidate.label
         head = marker(f"{mark} · {OF_OTHERS}" if is_shared(candidate.source) else mark) + "\n"
         return Piece(section, candidate.order, head, GAP, self.count(f"{head}{section.text}{GAP}"))
 
     def section(self, candidate: Candidate) -> Section:
-        """The candidate as a section, whole, without what surrounds it."""
+        """The whole candidate as a section, without its surroundings."""
         before, after = candidate.wrap
         text = f"{before}{candidate.text}{after}"
         return Section(
@@ -104,7 +103,7 @@ class Placement:
         )
 
     def add(self, piece: Piece, first: int = 1, last: int = WHOLE) -> int:
-        """Take a piece in; lines ``first`` to ``last`` of its source count as included. Gives its tokens."""
+        """Adds a piece with lines ``first`` to ``last`` of its source; returns its tokens."""
         self.pieces.append(piece)
         section = piece.section
         if section.source:
@@ -112,7 +111,7 @@ class Placement:
         return piece.tokens
 
     def remove(self, piece: Piece, reason: str) -> None:
-        """Take a piece out again, for lack of room."""
+        """Removes a piece again, for lack of room."""
         self.pieces.remove(piece)
         section = piece.section
         spans = [each for each in self.included.pop(section.source, ()) if each[0] != section.label]
@@ -121,18 +120,18 @@ class Placement:
         self.left_out.append(missing(section, section.lines, section.tokens, reason, "room"))
 
     def omit(self, candidate: Candidate, reason: str, limit: Limit = "") -> None:
-        """Note that a candidate is left out as a whole."""
+        """Records that a whole candidate is left out."""
         self.left_out.append(missing(candidate, candidate.lines, self.count(candidate.text), reason, limit))
 
     def place(self, candidate: Candidate, room: int, caps: Sequence[Cap] = ()) -> int:
-        """Give a candidate room.
+        """Places a candidate, cut if necessary.
 
         Args:
-            room: Tokens it may take with its marker.
-            caps: Limits that it is charged to; the tightest binds.
+            room: Tokens available, including the marker.
+            caps: Caps that it is charged to.
 
         Returns:
-            Tokens it took; 0 when it was left out.
+            Tokens used; 0 if it was left out.
         """
         whole = self.piece(candidate)
         if whole.tokens <= room and not _exceeded(caps, candidate.text, whole.tokens):
@@ -157,7 +156,7 @@ class Placement:
         return self._take_part(candidate, kept, room, caps, reason, limit)
 
     def _shortened(self, kept: str, text: str, cap: Cap, frame: int) -> str:
-        """What of a text a cap lets in; nothing when that would be a scrap of the text and of the cap."""
+        """The part of a text that a cap allows; empty if that is little of both the text and the cap."""
         if cap.unit == "bytes":
             kept = _fit_bytes(kept, cap.left - _NOTE_BYTES)
             got, size = _bytes(kept), _bytes(text)
@@ -174,7 +173,7 @@ class Placement:
             self.omit(candidate, reason, limit)
             return 0
         got = self.count(kept)
-        # In the stable prefix nothing may speak of what was cut off: an edit there would change the prefix.
+        # The stable prefix must not depend on the part that was cut off, so its size is not mentioned there.
         size = "tokens; the text goes on" if candidate.layer <= LAST_STABLE_LAYER else f"of {total:,} tokens"
         text = f"{kept}{open_fence(kept)}\n[cut: {got:,} {size}]"
         ends_line = candidate.text.startswith("\n", len(kept))
@@ -195,23 +194,21 @@ class Placement:
         start, end = _span(candidate)
         rest_last = end if end < WHOLE else first + candidate.text.count("\n")
         lines = f"{rest_first}-{rest_last}" if first else ""
-        self.left_out.append(
-            missing(candidate, lines, max(1, total - got), f"the rest of it: {reason}", limit)
-        )
+        self.left_out.append(missing(candidate, lines, max(1, total - got), f"the rest: {reason}", limit))
         return self.add(piece, start, rest_first - 1 if first else WHOLE)
 
     def within(self, caps: Sequence[Cap], room: int, place: Callable[[int], int]) -> int:
-        """Let a part of the prompt that knows nothing of caps fill the room, and no more of its caps.
+        """Places a part of the prompt that does not handle caps itself, within room and caps.
 
-        How many bytes its tokens make is only known when they are placed, so under a cap in KiB it is placed
-        again with less until it fits.
+        The number of bytes is only known after placing, so with a cap in KiB this repeats with fewer tokens
+        until it fits.
 
         Args:
-            room: Tokens it may take.
-            place: Places it within so many tokens, and gives the tokens taken.
+            room: Tokens available.
+            place: Places the part within the given number of tokens, and returns the tokens used.
 
         Returns:
-            Tokens it took.
+            Tokens used.
         """
         bound = min((cap for cap in caps if cap.unit == "tokens"), key=lambda cap: cap.left, default=None)
         if bound is not None and bound.left >= room:
@@ -233,17 +230,17 @@ class Placement:
             for index in range(len(before.left_out), len(self.left_out)):
                 left = self.left_out[index]
                 if left.limit == "room":
-                    reason = f"{left.reason}; {bound} lets no more in"
+                    reason = f"{left.reason}; limited by {bound}"
                     self.left_out[index] = replace(left, reason=reason, limit="cap")
         return spent
 
     def mark(self) -> Placement:
-        """What is in now, for ``restore``."""
+        """The current state, for ``restore``."""
         included = {path: list(spans) for path, spans in self.included.items()}
         return Placement(self.count, list(self.pieces), list(self.left_out), included)
 
     def restore(self, mark: Placement) -> None:
-        """Take out again whatever came in since a mark, without a word."""
+        """Restores the state of a mark."""
         self.pieces[:] = mark.pieces
         self.left_out[:] = mark.left_out
         self.included.clear()
@@ -251,13 +248,13 @@ class Placement:
 
 
 def _span(candidate: Candidate) -> tuple[int, int]:
-    """The lines of its source that a candidate holds, whole."""
+    """The lines of its source that a whole candidate covers."""
     first, _, last = candidate.lines.partition("-")
     return (int(first), int(last or first)) if first else (1, WHOLE)
 
 
 def missing(of: Candidate | Section, lines: str, tokens: int, reason: str, limit: Limit) -> LeftOut:
-    """What is left out of something that asked to be in the prompt."""
+    """The record of a candidate or section, or of part of it, that is left out."""
     return LeftOut(
         label=of.label,
         priority=of.priority,
@@ -276,7 +273,7 @@ def _over(cap: Cap, text: str, tokens: int) -> bool:
 
 
 def _exceeded(caps: Sequence[Cap], text: str, tokens: int) -> list[Cap]:
-    """The caps that a text would exceed, those with the least left first, bytes before tokens."""
+    """The caps that a text would exceed: bytes before tokens, the tightest first."""
     over = [cap for cap in caps if _over(cap, text, tokens)]
     return sorted(over, key=lambda cap: (cap.unit, cap.left))
 
@@ -291,7 +288,7 @@ def _bytes(text: str) -> int:
 
 
 def _fit_bytes(text: str, limit: int) -> str:
-    """The beginning of a text up to a line end (or, in one long line, a word end) within ``limit`` bytes."""
+    """The beginning of a text up to a line end (or in a long line a word end) within ``limit`` bytes."""
     if limit <= 0:
         return ""
     data = text.encode("utf-8")
@@ -306,7 +303,7 @@ def _fit_bytes(text: str, limit: int) -> str:
 
 
 def open_fence(text: str) -> str:
-    """What closes a code block that the cut left open, so that it does not swallow the sections below."""
+    """The closing fence of a code block left open by a cut, so that it does not swallow the next sections."""
     fence = ""
     for match in _FENCE.finditer(text):
         found = match.group(1)

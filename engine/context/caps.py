@@ -1,4 +1,4 @@
-"""The caps of the slots (spec 6.2): what the settings allow each part of a prompt, in KiB or in tokens."""
+"""The caps of the slots (spec 6.2): limits of the parts of a prompt, in KiB or tokens."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _BYTES_PER_TOKEN = 4
 class Cap:
     """A limit that several pieces may share."""
 
-    name: str  # the setting, as a person would look for it
-    unit: Literal["bytes", "tokens"]  # bytes of a section's text, or tokens of it with its marker
+    name: str  # the setting
+    unit: Literal["bytes", "tokens"]  # bytes of the text, or tokens including the marker
     total: int
     left: int
 
     @staticmethod
     def of(name: str, kib: float) -> Cap:
-        """A cap of so many KiB of UTF-8, unused."""
+        """An unused cap in KiB of UTF-8."""
         return Cap(name, "bytes", int(kib * 1024), int(kib * 1024))
 
     def size(self, text: str, tokens: int) -> int:
-        """What a text is charged that takes so many tokens with its marker."""
+        """The charge for a text with so many tokens, including its marker."""
         return tokens if self.unit == "tokens" else len(text.encode("utf-8"))
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Cap:
 
 
 def caps_of(settings: CompilerSettings, slot: SlotName) -> tuple[Cap, ...]:
-    """The caps of a slot, unused: none, one, or one in each unit."""
+    """The unused caps of a slot: at most one in each unit."""
     if slot == "message":
         return ()
     part = "topic" if slot == "topics" else slot
@@ -47,7 +47,7 @@ def caps_of(settings: CompilerSettings, slot: SlotName) -> tuple[Cap, ...]:
 
 
 def within(caps: Iterable[Cap], tokens: int, size: int) -> int:
-    """How many of so many tokens the caps let in, when their text has ``size`` bytes."""
+    """The number of tokens that the caps allow, of a text with so many ``tokens`` and ``size`` bytes."""
     for cap in caps:
         wanted = tokens if cap.unit == "tokens" else size
         if wanted > cap.left:
@@ -56,19 +56,19 @@ def within(caps: Iterable[Cap], tokens: int, size: int) -> int:
 
 
 def about_tokens(caps: Sequence[Cap], wanted: int) -> int:
-    """How many of so many tokens the caps let in, roughly: the text is not known yet."""
+    """An estimate of the number of tokens that the caps allow, for a text that is not known yet."""
     rooms = (cap.left if cap.unit == "tokens" else cap.left // _BYTES_PER_TOKEN for cap in caps)
     return max(0, min((wanted, *rooms)))
 
 
-def shown_tokens(caps: Sequence[Cap], used: int, size: int, most: int) -> int | None:
-    """The tightest cap in tokens, for a person to compare with ``used``; ``None`` without a cap.
+def shown_tokens(caps: Sequence[Cap], used: int, size: int, limit: int) -> int | None:
+    """The tightest cap in tokens, comparable with ``used``; ``None`` without a cap.
 
     Args:
-        used: Tokens that the slot takes.
-        size: Bytes of its text: what a KiB makes in tokens of this text.
-        most: Tokens of the whole prompt: no cap is shown larger.
+        used: Tokens of the slot.
+        size: Bytes of its text, to convert KiB to tokens.
+        limit: Tokens of the whole prompt, the upper limit.
     """
     ratio = used / size if size else 1 / _BYTES_PER_TOKEN
     limits = [cap.total if cap.unit == "tokens" else round(cap.total * ratio) for cap in caps]
-    return min(*limits, most) if limits else None
+    return min(*limits, limit) if limits else None

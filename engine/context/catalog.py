@@ -1,7 +1,7 @@
-"""The catalogs of knowledge entries and skills (``knowledge-entries.md``): name, description and place.
+"""The catalogs of knowledge entries and skills (``knowledge-entries.md``): name, description and path.
 
-The body of an entry stays on disk until it is read; the prompt only says that it exists. An entry may be an
-index over entries nested below it; those are left to the index.
+The body of an entry stays on disk until it is read; the prompt only says that it exists. Entries nested below
+another one are left to that entry, their index.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _DESCRIPTION_CHARACTERS = 240
 
 
 def catalogs(reader: Reader, *, can_read: bool = True) -> Iterator[list[Candidate]]:
-    """The catalogs of private knowledge entries and of skills, layer 7; each none where there is nothing.
+    """The catalogs of private knowledge entries and of skills, layer 7; either may be empty.
 
-    ``can_read``: whether the model that gets the prompt can read files.
+    ``can_read``: whether the model can read files.
     """
     how = "read the file named when one applies"
     if not can_read:
@@ -42,13 +42,10 @@ def catalogs(reader: Reader, *, can_read: bool = True) -> Iterator[list[Candidat
 
 
 def catalog_line(name: str, description: str, place: str) -> str:
-    """One entry as a catalog names it.
-
-    Text of the program may follow the path in ``place``.
-    """
+    """The line of one entry; ``place`` is its path, possibly followed by a note."""
     entry = f"{one_line(name, _NAME_CHARACTERS)}: {one_line(description, _DESCRIPTION_CHARACTERS)}"
     place = f"{place}; {OF_OTHERS}" if is_shared(place) else place
-    # In a line of a list, a comment might pass for the marker of a section although it begins none.
+    # A comment in a list line might be mistaken for the marker of a section.
     return f"- {outside(entry)} ({outside(place)})".replace("<!--", "<\\!--")
 
 

@@ -1,4 +1,4 @@
-"""The values of a compile (spec 6, design 5): sections in order, what was left out, and the text."""
+"""The result of a compile (spec 6, design 5): sections in order, what was left out, and the text."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ class Section:
     """One piece of the prompt."""
 
     label: str
-    """What it is, e.g. ``identity:SOUL.md`` or ``topic:email-triage``."""
-    layer: int  # 1 to 12: where it stands
-    priority: int  # 0 to 4: who got budget first
+    """E.g. ``identity:SOUL.md`` or ``topic:email-triage``."""
+    layer: int  # 1 to 12
+    priority: int  # 0 to 4, in the order of budgeting
     slot: SlotName
-    source: str  # workspace-relative path; empty when it comes from no file
+    source: str  # workspace-relative path; empty if it is not from a file
     lines: str  # ``"12-40"``, 1-based and inclusive; empty for the whole file
-    tokens: int  # of its text, without the marker above it; of a search result with the line above it
-    score: float | None  # relevance; ``None`` where it was not ranked
+    tokens: int  # of its text without the marker; of a search result including the line above it
+    score: float | None  # relevance, if ranked
     why: str  # one sentence
     text: str  # without the marker
 
 
 Limit = Literal["", "room", "cap"]
-"""What kept something out: the token budget, a cap, or neither."""
+"""Why something was left out: the token budget, a cap, or neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that did not get into the prompt, and why; the other fields are as in ``Section``."""
+    """Something that was left out of the prompt, and why; other fields are as in ``Section``."""
 
     label: str
     priority: int
@@ -72,13 +72,13 @@ class LeftOut:
     score: float | None = None
     reason: str = ""  # one clause
     limit: Limit = ""
-    """``room``: a larger token budget would have let it in; ``cap``: a larger cap would; empty: it was
-    refused, or the prompt says it already."""
+    """``room``: it needed a larger token budget; ``cap``: it needed a larger cap; empty: it was refused, or
+    the prompt already has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One line of the budget: tokens used and the cap, both in tokens; ``None``: what remains."""
+    """One line of the budget: used tokens and the cap in tokens; ``None`` for the remainder."""
 
     name: SlotName
     priority: int
@@ -94,22 +94,21 @@ class Compiled:
     tokens: int  # exact o200k tokens of ``text``; never more than ``budget`` less ``reply_reserve``
     budget: int
     reply_reserve: int  # tokens
-    sections: tuple[Section, ...]  # in the order in which they stand in ``text``
-    left_out: tuple[LeftOut, ...]  # what did not fit or was refused, largest priority first
+    sections: tuple[Section, ...]  # in the order of ``text``
+    left_out: tuple[LeftOut, ...]  # what did not fit or was refused, by priority
     slots: tuple[Slot, ...]
     stable_prefix_length: int  # characters of ``text`` before the first volatile layer
     boundaries: tuple[int, ...]
-    """Up to three character offsets at which a provider may place a cache breakpoint."""
-    active_topics: tuple[str, ...]  # in the order in which they were given budget
+    """Up to three character offsets for a provider's cache breakpoints."""
+    active_topics: tuple[str, ...]  # in the order of budgeting
     dropped_turns: int
-    problems: tuple[str, ...] = ()  # one line each: what could not be read, and so is missing
+    problems: tuple[str, ...] = ()  # one line each, about what is missing from the prompt
     next_kb: tuple[LeftOut, ...] = ()
-    """What 1 KiB more of token budget would have brought, in the order of its getting in; of the last one
-    perhaps only a part."""
-    model: str = ""  # empty where the settings name none
-    window: int | None = None  # tokens that model takes; ``None`` where it is not known
-    history_room: int = 0  # tokens that the history's turns could have taken
+    """What 1 KiB more token budget would have added, in order; the last one possibly in part."""
+    model: str = ""  # empty if the settings name none
+    window: int | None = None  # the model's context window in tokens, if known
+    history_room: int = 0  # tokens available to the history's turns
     flushed_turns: tuple[tuple[int, int], ...] = ()
-    """Which of the dropped turns were flushed first (spec 6.4): first and last number of each run, as in the
-    label ``history:3-8``."""
-    unflushed_turns: int = 0  # how many of the dropped turns were not, and so stand in the transcript alone
+    """Dropped turns that were flushed (spec 6.4): first and last number of each run, as in the label
+    ``history:3-8``."""
+    unflushed_turns: int = 0  # number of dropped turns that are only in the transcript

@@ -1,22 +1,22 @@
 """The context compiler (spec 6): the densest prompt that fits a token budget.
 
-Who gets room, in this order. ``available`` is the budget less the reply reserve.
+Room is given in this order; ``available`` is the budget minus the reply reserve.
 
-1. The message, the system prompt and the identity files (P0) get what they need, or ``BudgetError`` says why
-   they cannot.
-2. A third of ``available`` is kept for layers 8 to 12 whatever the message is; what is left beside P0 goes to
-   projects, MEMORY.md, catalogs and digest, in this order. So the stable prefix depends on the files and the
-   budget alone. (Only a message that overflows the kept third takes room back, by removing stable sections
-   whole from the end: what remains is still a beginning of the usual prefix.)
-3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is
-   kept for the last turns of the conversation, up to a quarter for topics, and up to a twelfth each for
-   presets and search results, as far as they ask.
-4. Journals (P1), then presets, topics and subscriptions (P2): each up to its cap and down to the parts kept
-   for those that follow.
-5. Search results (P3) get what is left beside the last turns, or less of it the less surely they have to do
-   with the message; history (P4) gets everything that is left, both up to their caps where they have any.
-6. Where something is free then although a journal, preset or topic was cut for lack of room, 4 and 5 are done
-   again with no more kept than was used.
+1. The message, the system prompt and the identity files (P0) get what they need, or a ``BudgetError`` is
+raised.
+2. A third of ``available`` is reserved for layers 8 to 12, independent of the message; the rest after P0 goes
+   to projects, MEMORY.md, catalogs and digest, in this order. So the stable prefix depends only on the files
+   and the budget. (A message that exceeds the reserved third removes whole stable sections from the end; the
+   remainder is still a beginning of the usual prefix.)
+3. The rest is volatile room. Discussion and corrections come first. Of the remainder, up to half is reserved
+   for the last turns of the conversation, up to a quarter for topics, and up to a twelfth each for presets
+   and search results, according to their demand.
+4. Journals (P1), then presets, topics and subscriptions (P2), each up to its cap and without using the
+   reserves of those that follow.
+5. Search results (P3) get the rest except for the last turns, or less if they are less relevant; history (P4)
+   gets everything that is left. Both respect their caps.
+6. If room is left although a journal, preset or topic was cut for lack of room, steps 4 and 5 are repeated
+   with reserves of the size actually used.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
 from engine.context.budget import WHOLE, Candidate, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
 from engine.context.compiled import Compiled, LeftOut
-from engine.context.curation import Curation, active_presets
+from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import next_kb, tokens_of_kib
 from engine.context.overflow import refuse_overflow, reserve_of
-from engine.context.relevance import others, query, relevant, share_of_room, unsure
+from engine.context.relevance import mark_irrelevant, query, relevant, share_of_room, without_history
 from engine.context.request import TOLD_BEFORE, CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rules import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
-from engine.context.subscriptions import Playbooks, ordered, steering
-from engine.context.tools import offered
+from engine.context.subscriptions import TopicSections, ordered, steering
+from engine.context.tools import tool_candidates
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
 from engine.search.worth import Room, chosen
@@ -49,12 +49,12 @@ from engine.settings.model import CompilerSettings
 __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 
 _VOLATILE_PART = 3
-"""One part in so many is kept for the volatile layers."""
+"""The volatile layers get 1/3 of the room; the other constants are fractions likewise."""
 
 _LATELY_PART = 5
-"""Likewise for journals and presets, of what an agent is told once a session."""
+"""For journals and presets, of what an agent is told once per session."""
 _OWN_PART = 2
-"""And for the person and the project that is worked on, of what is left then."""
+"""For the person and the current project, of the remainder."""
 
 _RULES_PART = 3
 _CALLED_PART = 8
@@ -64,11 +64,11 @@ _PRESETS_PART = 12
 _FILE_NOTES_PART = 8
 _RESULTS_PART = 12
 _WORTH_ANOTHER_ROUND = 32
-"""Tokens left unused from which the volatile layers are laid out again."""
+"""Number of unused tokens from which the volatile layers are laid out again."""
 
 
 class ContextCompiler:
-    """Compiles prompts from one source of files: the workspace, or a revision of it."""
+    """Compiles prompts from a source of files: the workspace, or a revision of it."""
 
     def __init__(self, source: Source, settings: CompilerSettings) -> None:
         self._source = source
@@ -86,7 +86,7 @@ class ContextCompiler:
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """Tokens of the volatile room: kept for a part before it is its turn, or taken by it."""
+    """Tokens of the volatile room that are reserved for, or used by, each part."""
 
     presets: int
     topics: int
@@ -115,7 +115,7 @@ class _Compile:
         budget = within_window(asked, settings.model, self.window, self.notes)
         self.budget = budget
         self.is_whole = request.part == "whole"
-        self.is_beside = request.part in ("message", "asked")
+        self.is_injection = request.part in ("message", "asked")
         self.reserve = reserve_of(budget, settings.reply_reserve_tokens) * self.is_whole
         self.available = budget - self.reserve
         self.knowledge_caps = caps_of(settings, "knowledge")
@@ -130,15 +130,17 @@ class _Compile:
         if self.is_whole:
             message = self._message()
             self._stable()
-            self._make_way(message)
+            self._make_room(message)
             self.placement.add(message)
         else:
             self._stable()
         topics = ordered(self.request.topics)
         main_session = self.request.main_session
-        active = () if self.is_beside else active_presets(self.reader)
-        presets = Curation(active, self.reader, main_session=main_session)
-        self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
+        active = () if self.is_injection else active_presets(self.reader)
+        presets = PresetSections(active, self.reader, main_session=main_session)
+        self._volatile(
+            presets, TopicSections(topics, self.reader, self.request.trace, main_session=main_session)
+        )
         assembled = assemble(self.placement.pieces)
         free = self.available - assembled.tokens
         more = tokens_of_kib(assembled.text, assembled.tokens)
@@ -178,8 +180,8 @@ class _Compile:
         return sum(piece.tokens for piece in self.placement.pieces)
 
     def _message(self) -> Piece:
-        """P0: the fixed files and the message, checked against the budget before anything else is read."""
-        tools = offered(self.request.tools or ())
+        """P0: the fixed files and the message, checked against the budget before reading anything else."""
+        tools = tool_candidates(self.request.tools or ())
         for candidates in (tools, fixed.system_prompt(self.reader), fixed.identity(self.reader)):
             pieces = [self.placement.piece(candidate) for candidate in candidates]
             for piece in pieces:
@@ -200,14 +202,14 @@ class _Compile:
         return piece
 
     def _stable(self) -> None:
-        """P1 of layers 6 and 7, from files and budget alone; an agent is told them once a session."""
+        """P1 of layers 6 and 7, from files and budget alone; an agent is told them once per session."""
         request = self.request
-        if self.is_beside:
+        if self.is_injection:
             self._rules(0)
             return
-        catalog_cap = f"the catalog's {catalog.CATALOG_KIB:g} KiB"
+        catalog_cap = "the catalog limit"
         can_read = self.request.tools is None or bool(self.request.tools)
-        digest_cap = f"the digest's {fixed.DIGEST_KIB:g} KiB"
+        digest_cap = "the digest limit"
         rows: list[tuple[list[Candidate], tuple[Cap, ...]]] = [
             (fixed.projects(self.reader), caps_of(self.settings, "projects")),
             (
@@ -224,7 +226,7 @@ class _Compile:
         room = self.available - self.available // volatile - self.spent
         room -= self._rules(min(room, self.available // _RULES_PART))
         own_room = 0 if self.is_whole else room // _OWN_PART
-        for candidate in fixed.of_project(self.reader, request.project) if own_room else ():
+        for candidate in fixed.project_context(self.reader, request.project) if own_room else ():
             taken = self.placement.place(candidate, own_room)
             own_room, room = own_room - taken, room - taken
         for candidates, caps in rows:
@@ -232,30 +234,30 @@ class _Compile:
                 room -= self.placement.place(candidate, room, caps)
         self.stable_free = max(0, room)
         for path in self.reader.untouched:
-            why = "still as a new workspace has it; write something into it"
+            why = "unchanged from the starter file; write something into it"
             self.placement.left_out.append(LeftOut(path, 1, "memory", path, reason=why))
 
     def _rules(self, room: int) -> int:
-        """The rules that hold here; those that the message calls for are placed with the volatile layers."""
+        """Places the rules that apply; those relevant to the message come with the volatile layers."""
         request, placement = self.request, self.placement
         caps = caps_of(self.settings, "rules")
         chosen = rules_for(
             self.reader, request.message, request.history, request.project, request.agent, room, caps
         )
         self.called = chosen.called
-        placement.left_out.extend(() if self.is_beside else chosen.left_out)
+        placement.left_out.extend(() if self.is_injection else chosen.left_out)
         return placement.place(chosen.standing, room) if chosen.standing is not None else 0
 
-    def _make_way(self, message: Piece) -> None:
-        """Remove stable sections from the end until an overlong message fits."""
+    def _make_room(self, message: Piece) -> None:
+        """Removes stable sections from the end until a long message fits."""
         while self.spent + message.tokens > self.available:
             last = max(
                 (piece for piece in self.placement.pieces if piece.section.priority),
                 key=lambda piece: (piece.section.layer, piece.order),
             )
-            self.placement.remove(last, "gave way to the message, which overflows the room kept for it")
+            self.placement.remove(last, "removed to make room for a long message")
 
-    def _volatile(self, presets: Curation, playbooks: Playbooks) -> None:
+    def _volatile(self, presets: PresetSections, playbooks: TopicSections) -> None:
         request, placement = self.request, self.placement
         room = self.available - self.spent
         if self.called is not None:
@@ -264,7 +266,7 @@ class _Compile:
         for candidate in (*discussion * self.is_whole, *steering(request.corrections)):
             room -= placement.place(candidate, room)
         notes_caps = (
-            Cap.of(f"the {fixed.FILE_NOTES_KIB:g} KiB of file notes", fixed.FILE_NOTES_KIB),
+            Cap.of("the limit of file notes", fixed.FILE_NOTES_KIB),
             *self.knowledge_caps,
         )
         notes_room = room // _FILE_NOTES_PART
@@ -299,17 +301,17 @@ class _Compile:
 
     def _fill(
         self,
-        presets: Curation,
-        playbooks: Playbooks,
+        presets: PresetSections,
+        playbooks: TopicSections,
         retrieved: Retrieved | None,
         history: History,
         keep: _Shares,
         room: int,
     ) -> _Shares:
-        """Give journals, presets, topics, search results and history their room; gives what each took."""
+        """Places journals, presets, topics, search results and history; returns the tokens used by each."""
         placement, settings = self.placement, self.settings
         journal_caps = caps_of(settings, "journal")
-        for candidate in () if self.is_beside else fixed.journals(self.reader, self.request.today):
+        for candidate in () if self.is_injection else fixed.journals(self.reader, self.request.today):
             free = room - keep.history - keep.results - keep.topics - keep.presets
             room -= placement.place(candidate, free, journal_caps)
         free = room - keep.history - keep.results - keep.topics
@@ -331,7 +333,7 @@ class _Compile:
                 lambda free: retrieved.place(placement, free),
             )
             if self.share < 1:
-                unsure(placement.left_out, before)
+                mark_irrelevant(placement.left_out, before)
             room -= for_results
             found = placement.included.get(self.request.conversation, ())
             elsewhere = history.numbers((first, last) for _, first, last in found)
@@ -344,7 +346,7 @@ class _Compile:
         return spent
 
     def _history_caps(self) -> tuple[Cap, ...]:
-        """The caps of the history, less what the line about the day and the session takes of them."""
+        """The caps of the history, after charging the line with date and session."""
         caps = caps_of(self.settings, "history")
         for piece in self.placement.pieces:
             if piece.section.slot == "history" and piece.section.layer != HISTORY_LAYER:
@@ -368,7 +370,7 @@ class _Compile:
         results = chosen(request.results or (), wanted, every=True)
         if request.results is None and request.retrieve is not None and limit:
             if room < LEAST_ROOM or asked is None:
-                why = f"{room:,} tokens left" if asked else "the message asks for nothing"
+                why = f"{room:,} tokens left" if asked else "the message asks nothing"
                 self.placement.left_out.append(
                     LeftOut("knowledge", 3, "knowledge", reason=f"not searched: {why}")
                 )
@@ -376,8 +378,8 @@ class _Compile:
             try:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
-                self.notes.append(f"search failed, so nothing was retrieved: {error}")
-        results = others(results, request.conversation, history_line, self.placement.left_out)
+                self.notes.append(f"search failed, nothing was retrieved: {error}")
+        results = without_history(results, request.conversation, history_line, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(
             results, request.message, self.placement.left_out, request.part, anything=bool(self.share)

@@ -1,4 +1,4 @@
-"""The active presets of one compile (P2, layer 9): what a person has put together, before the topics."""
+"""The active presets of one compile (P2, layer 9), placed before the topics."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from engine.store.paths import shown
 _BEFORE_TOPICS = -1
 
 
-class Curation:
-    """What presets put into one prompt.
+class PresetSections:
+    """Places presets in one prompt.
 
     Args:
-        presets: Those first that get room first.
-        main_session: Whether a preset may show MEMORY.md.
+        presets: In the order of budgeting.
+        main_session: Whether MEMORY.md may be included.
 
-    ``problems`` says what of the lists cannot be had as it is asked for.
+    ``problems`` are those of the listed files.
     """
 
     def __init__(self, presets: Sequence[Preset], reader: Reader, *, main_session: bool) -> None:
@@ -34,11 +34,10 @@ class Curation:
         self.problems: list[Problem] = []
 
     def __bool__(self) -> bool:
-        """Whether there is a preset."""
         return bool(self._presets)
 
     def demand(self, placement: Placement, caps: Sequence[Cap]) -> int:
-        """Tokens that the presets would take, as far as the caps allow."""
+        """Tokens that the presets would use, within the caps."""
         tokens = size = 0
         for candidate in self._wanted(placement, []):
             tokens += placement.piece(candidate).tokens
@@ -46,14 +45,14 @@ class Curation:
         return within(caps, tokens, size)
 
     def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
-        """Give the presets room, in order; gives the tokens taken, at most ``room``."""
+        """Places the presets in order; returns the tokens used, at most ``room``."""
         spent = 0
         for candidate in self._wanted(placement, placement.left_out):
             spent += placement.place(candidate, room - spent, caps)
         return spent
 
     def _wanted(self, placement: Placement, left_out: list[LeftOut]) -> Iterator[Candidate]:
-        """What the presets ask for and the prompt does not hold yet, one piece after another."""
+        """The pieces of the presets that are not in the prompt yet."""
         for number, preset in enumerate(self._presets):
             if preset.notes:
                 yield Candidate(
@@ -73,14 +72,14 @@ class Curation:
                     yield from self._pieces(placement, preset, listed, loaded, number, left_out)
 
     def _loaded(self, preset: Preset, listed: PresetFile, left_out: list[LeftOut]) -> Loaded | None:
-        """A listed file with text; what is wrong with another is noted."""
+        """A listed file if it has text; otherwise the problem is recorded."""
         path = listed.path
-        loaded, why_not = self._reader.usable(path, main_session=self._main_session)
-        if why_not:
-            left_out.append(_left(preset, listed, why_not))
-        if why_not == NO_SUCH_FILE:
-            hint = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
-            self._say(preset, listed, f"lists {shown(path)}, which does not exist", hint)
+        loaded, reason = self._reader.usable(path, main_session=self._main_session)
+        if reason:
+            left_out.append(_left(preset, listed, reason))
+        if reason == NO_SUCH_FILE:
+            hint = f"fix the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
+            self._report(preset, listed, f"lists {shown(path)}, which does not exist", hint)
         return loaded
 
     def _pieces(
@@ -92,7 +91,7 @@ class Curation:
         number: int,
         left_out: list[LeftOut],
     ) -> Iterator[Candidate]:
-        """The parts of a file that are asked for, each once."""
+        """The requested parts of a file, each once."""
         lines = loaded.text.split("\n")
         first, last = loaded.first_line, loaded.first_line + len(lines) - 1
         note = f"Note: {outside(listed.note)}\n\n" if listed.note else ""
@@ -134,24 +133,24 @@ class Curation:
                 note = ""
 
     def _within(self, preset: Preset, listed: PresetFile, asked: Span, there: Span) -> Span | None:
-        """The lines of a slice that the file's text has; a slice outside it is reported."""
+        """The part of a span that is in the file's text; problems are reported."""
         first, last = there
-        name, hint = shown(listed.path), "correct the lines"
+        name, hint = shown(listed.path), "fix the lines"
         if asked[1] < first:
-            self._say(preset, listed, f"lines {shown_spans([asked])} of {name} are in its header", hint)
+            self._report(preset, listed, f"lines {shown_spans([asked])} of {name} are in its header", hint)
         elif asked[1] > last:
-            what = f"asks for lines {shown_spans([asked])} of {name}, whose text ends on line {last}"
-            self._say(preset, listed, what, hint)
+            what = f"asks for lines {shown_spans([asked])} of {name}, but its text ends on line {last}"
+            self._report(preset, listed, what, hint)
         return (max(asked[0], first), min(asked[1], last)) if asked[0] <= last and asked[1] >= first else None
 
-    def _say(self, preset: Preset, listed: PresetFile, what: str, hint: str) -> None:
+    def _report(self, preset: Preset, listed: PresetFile, what: str, hint: str) -> None:
         problem = Problem(preset.path, listed.line, what, hint)
         self.problems.append(problem)
         self._reader.problems.append(str(problem))
 
 
 def active_presets(reader: Reader) -> tuple[Preset, ...]:
-    """The presets that ``presets/active`` names, in its order; what is wrong there and in them is noted."""
+    """The presets in ``presets/active``, in its order; their problems are recorded."""
     listed = reader.load(ACTIVE)
     if listed is None:
         return ()
@@ -169,7 +168,7 @@ def active_presets(reader: Reader) -> tuple[Preset, ...]:
 
 
 def load_preset(name: str, reader: Reader) -> Preset | None:
-    """A preset; ``None`` when there is none. What is wrong with it is noted."""
+    """A preset if it exists; its problems are recorded."""
     loaded = reader.load(path_of(name))
     if loaded is None:
         return None

@@ -1,7 +1,6 @@
-"""What differs between two compiled prompts, section by section, and why (design 5).
+"""Compares two compiled prompts section by section, with reasons (design 5).
 
-Pure: two ``Compiled`` in, one value out, the same for the same two. Where they come from does not matter: two
-revisions of the workspace, a prompt and the one of the turn before, two budgets.
+The prompts may come from two revisions of the workspace, two turns, or two budgets.
 """
 
 from __future__ import annotations
@@ -24,44 +23,44 @@ _NOT_THERE = {
     "topic": "the topic was not active",
     "subscription": "no active topic subscribed to it",
     "steering": "no output watcher had fired",
-    "history": "the conversation had no such turn in reach",
+    "history": "the conversation had no such turn within the window",
 }
 _NOT_FOUND = "the search did not return it"
-_NO_FILE = "there was no such file, or nothing in it"
+_NO_FILE = "the file did not exist or was empty"
 _RETRIEVED_LAYER = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A section as it is on one side, or what is known of it where it is not in the prompt."""
+    """A section on one side, or what is known about it if it is not in that prompt."""
 
-    place: int  # its number among the sections of the prompt, from 1; 0 where it is not in there
-    source: str  # workspace-relative path; empty when it comes from no file
+    place: int  # its number among the sections of the prompt, from 1; 0 if it is absent
+    source: str  # workspace-relative path; empty if it is not from a file
     lines: str  # ``"12-40"``, 1-based and inclusive; empty for the whole file
-    tokens: int  # of its text; where it was left out, of what was left out
-    score: float | None  # ``None`` where it was not ranked
-    why: str  # why it is there, or why it is not
+    tokens: int  # of its text, or of what was left out
+    score: float | None  # relevance, if ranked
+    why: str  # why it is in the prompt, or why not
 
 
 @dataclass(frozen=True, slots=True)
 class SectionChange:
-    """A section that is not the same on both sides."""
+    """A section that differs between the two sides."""
 
     kind: ChangeKind
-    """``changed``: its text is another; ``moved``: the same text at another place, or from another source."""
-    label: str  # on the side on which it is, the later one first
+    """``changed``: another text; ``moved``: the same text at another place, or from another source."""
+    label: str  # of the later side that has it
     layer: int
     priority: int
     slot: SlotName
     before: Side
     after: Side
-    moved: bool  # whether its place in the order of what both sides have is another
-    diff: tuple[str, ...]  # unified, without file names; empty when the text is the same
+    moved: bool  # whether its order among the common sections differs
+    diff: tuple[str, ...]  # unified, without file names; empty if the text is the same
 
 
 @dataclass(frozen=True, slots=True)
 class SlotChange:
-    """One line of the budget on both sides, in tokens; a cap of ``None`` is what remains."""
+    """One line of the budget on both sides, in tokens; a cap of ``None`` is the remainder."""
 
     name: SlotName
     priority: int
@@ -78,11 +77,11 @@ class PrefixChange:
     equal: bool
     before: int  # characters
     after: int
-    layer: int = 0  # the first layer that differs; 0 when none does, as in what follows
-    label: str = ""  # the section in which it begins to differ, on the side on which it stands first
+    layer: int = 0  # the first layer that differs; this and the following are empty if equal
+    label: str = ""  # the section of the first difference, from the side where it comes first
     source: str = ""
     byte: int = 0  # offset of the first byte of the prompt's UTF-8 that differs
-    line: int = 0  # the line of the prompt it is on, 1-based
+    line: int = 0  # its line in the prompt, 1-based
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +98,13 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two prompts."""
+    """The differences between two prompts."""
 
-    equal: bool  # to the byte
+    equal: bool  # byte-identical
     before: Totals
     after: Totals
     sections: tuple[SectionChange, ...]  # in the order of the prompt
-    unchanged: int  # sections that are the same, at the same place
+    unchanged: int  # number of unchanged sections
     topics_came: tuple[str, ...]
     topics_went: tuple[str, ...]
     slots: tuple[SlotChange, ...]
@@ -113,10 +112,7 @@ class Difference:
 
 
 def compare(before: Compiled, after: Compiled, names: tuple[str, str] = ("before", "after")) -> Difference:
-    """What differs between two prompts.
-
-    ``names`` are what a reader is to call them.
-    """
+    """The differences between two prompts, which are called ``names``."""
     pairs = _pairs(before.sections, after.sections)
     moved = _moved([pair for pair in pairs if pair[0] is not None and pair[1] is not None])
     changes: list[tuple[tuple[int, int, int], SectionChange]] = []
@@ -126,7 +122,7 @@ def compare(before: Compiled, after: Compiled, names: tuple[str, str] = ("before
         if change is None:
             unchanged += 1
         else:
-            # What went is listed by the place it had.
+            # Removed sections are listed at their former place.
             place = change.after.place or change.before.place
             changes.append(((change.layer, place, change.after.place), change))
     changes.sort(key=lambda entry: entry[0])
@@ -148,10 +144,9 @@ _Pair = tuple[_Place, _Place]
 
 
 def _pairs(before: Sequence[Section], after: Sequence[Section]) -> list[_Pair]:
-    """Which section is which, as indexes: the same text first, then the same lines, then one after another.
+    """Pairs of indexes of corresponding sections: by text first, then by lines, then in order.
 
-    A section of one text that has another name is the same section when its layer is the same: its file was
-    renamed.
+    Sections of one layer with the same text but different names correspond: the file was renamed.
     """
     rounds: tuple[Callable[[Section], object], ...] = (
         lambda section: (section.layer, section.label, section.source, section.lines, section.text),
@@ -163,11 +158,11 @@ def _pairs(before: Sequence[Section], after: Sequence[Section]) -> list[_Pair]:
     left, right = dict(enumerate(before)), dict(enumerate(after))
     pairs: list[_Pair] = []
     for key in rounds:
-        waiting: defaultdict[object, list[int]] = defaultdict(list)
+        by_key: defaultdict[object, list[int]] = defaultdict(list)
         for index, section in right.items():
-            waiting[key(section)].append(index)
+            by_key[key(section)].append(index)
         for index, section in list(left.items()):
-            same = waiting.get(key(section), [])
+            same = by_key.get(key(section), [])
             found = next((other for other in same if _may_be(section, after[other])), None)
             if found is not None:
                 same.remove(found)
@@ -177,7 +172,7 @@ def _pairs(before: Sequence[Section], after: Sequence[Section]) -> list[_Pair]:
 
 
 def _may_be(earlier: Section, later: Section) -> bool:
-    """Whether two sections of one name can be one: two excerpts of a file are, where they overlap."""
+    """Whether two sections of one name may correspond; excerpts of a file do if they overlap."""
     if earlier.layer != _RETRIEVED_LAYER or earlier.text == later.text:
         return True
     first, last = _span(earlier)
@@ -191,7 +186,7 @@ def _span(section: Section) -> tuple[int, int]:
 
 
 def _moved(pairs: Iterable[_Pair]) -> set[_Pair]:
-    """The fewest pairs that have to move for the rest to be in the same order on both sides."""
+    """The smallest set of pairs without which the rest is in the same order on both sides."""
     ordered = sorted(pairs)
     ends: list[int] = []
     last: list[int] = []
@@ -248,11 +243,11 @@ def _side(place: _Place, compiled: Compiled, section: Section) -> Side:
     left = _left_out(compiled.left_out, section)
     if left is not None:
         return Side(0, left.source, left.lines, left.tokens, left.score, f"left out: {left.reason}")
-    return Side(0, "", "", 0, None, f"not there: {_absence(section)}")
+    return Side(0, "", "", 0, None, f"absent: {_absence(section)}")
 
 
 def _left_out(left_out: Iterable[LeftOut], section: Section) -> LeftOut | None:
-    """What was left out and is this section: with the same lines if there is one, else the first."""
+    """The record of this section among those left out, preferably with the same lines."""
     same = [left for left in left_out if (left.label, left.source) == (section.label, section.source)]
     return next((left for left in same if left.lines == section.lines), same[0] if same else None)
 
@@ -296,7 +291,7 @@ def _prefix(before: Compiled, after: Compiled) -> PrefixChange:
         return PrefixChange(True, len(one), len(other))
     data = encoded(one)
     byte = first_difference(data, encoded(other))
-    # Two characters may begin with the same bytes: the broken one is not counted.
+    # Two characters may start with the same bytes; the incomplete one is not counted.
     same = len(data[:byte].decode("utf-8", "ignore"))
     at = [found for found in (_section_at(before, same), _section_at(after, same)) if found is not None]
     first = min(at, key=lambda section: section.layer) if at else None
@@ -313,6 +308,6 @@ def _prefix(before: Compiled, after: Compiled) -> PrefixChange:
 
 
 def _section_at(compiled: Compiled, offset: int) -> Section | None:
-    """The stable section to which a character of the prompt belongs, its marker included."""
+    """The stable section, including its marker, that contains a character of the prompt."""
     ends = zip(compiled.sections, section_ends(compiled), strict=False)
     return next((section for section, end in ends if offset < end), None)

@@ -28,13 +28,10 @@ _HISTORY_LAYER = 11
 
 
 def difference_text(difference: Difference, *, width: int = 80) -> str:
-    """What came, went, changed and moved by layer, with the why of both sides, then the budget by slot.
+    """The changed sections by layer, with the reasons of both sides, then the budget by slot.
 
-    ``width``: columns to fill, 60 or more.
-
-    Returns:
-        Lines without colour or control characters; names and text from files are made printable. Of a long
-        diff the first 40 lines, and how many there are.
+    ``width``: columns to fill, 60 or more. Control characters are escaped. Of a long diff only the first 40
+    lines are shown.
     """
     width = max(60, width)
     lines = _summary(difference, width)
@@ -53,7 +50,7 @@ def difference_text(difference: Difference, *, width: int = 80) -> str:
 def _summary(difference: Difference, width: int) -> list[str]:
     rows = [("before", _total(difference, 0)), ("after", _total(difference, 1))]
     if difference.equal:
-        rows.append(("same", "the two prompts are the same, to the byte"))
+        rows.append(("same", "the two prompts are byte-identical"))
     else:
         rows += [("topics", _topics(difference)), ("prefix", _prefix(difference.prefix))]
         rows.append(("sections", _counts(difference)))
@@ -73,16 +70,16 @@ def _total(difference: Difference, number: int) -> str:
 def _topics(difference: Difference) -> str:
     came, went = difference.topics_came, difference.topics_went
     parts = [f"+ {printable(name)}" for name in came] + [f"- {printable(name)}" for name in went]
-    return "  ".join(parts) or "the same topics are active"
+    return "  ".join(parts) or "same topics active"
 
 
 def _prefix(prefix: PrefixChange) -> str:
     if prefix.equal:
-        return f"the same {prefix.before:,} characters, to the byte"
+        return f"byte-identical, {prefix.before:,} characters"
     place = f"layer {prefix.layer} ({LAYERS[prefix.layer]})"
     place += f", {printable(prefix.label)}" if prefix.label else ""
     return (
-        f"differs from {place} on: byte {prefix.byte:,}, line {prefix.line:,} of the prompt;"
+        f"first difference in {place}: byte {prefix.byte:,}, line {prefix.line:,} of the prompt;"
         f" {prefix.before:,} → {prefix.after:,} characters"
     )
 
@@ -90,11 +87,11 @@ def _prefix(prefix: PrefixChange) -> str:
 def _counts(difference: Difference) -> str:
     counts = Counter(change.kind for change in difference.sections)
     parts = [f"{counts[kind]:,} {kind}" for kind in _MARKS if counts[kind]]
-    return ", ".join((*parts, f"{difference.unchanged:,} as they were"))
+    return ", ".join((*parts, f"{difference.unchanged:,} unchanged"))
 
 
 def _folded(changes: list[SectionChange]) -> Iterator[list[SectionChange]]:
-    """One change at a time, but turns of a conversation that came or went in a row together."""
+    """Single changes, but consecutive turns of a conversation that came or went as one group."""
     for _, group in groupby(changes, key=lambda change: change.kind):
         row = list(group)
         if row[0].layer == _HISTORY_LAYER and not row[0].diff and len(row) > _TURNS_SHOWN:
@@ -111,7 +108,7 @@ def _turns(changes: Sequence[SectionChange], width: int) -> list[str]:
 
 
 def _own(change: SectionChange) -> Side:
-    """The side on which a section is, the later one first."""
+    """The later side that has a section."""
     return change.after if change.after.place else change.before
 
 
@@ -134,9 +131,7 @@ def _change(change: SectionChange, difference: Difference, width: int) -> list[s
         lines += _diff_line(printable(line), width)
     rest = len(change.diff) - _DIFF_LINES
     if rest > 0:
-        lines.append(
-            f"{_INDENT}… {rest:,} of {len(change.diff):,} lines of this diff are not shown; see --json"
-        )
+        lines.append(f"{_INDENT}… {rest:,} of {len(change.diff):,} lines of this diff not shown; see --json")
     return lines
 
 
@@ -145,7 +140,7 @@ def _notes(change: SectionChange, difference: Difference) -> Iterator[str]:
     names = printable(difference.before.name), printable(difference.after.name)
     if before.place and after.place:
         if before.source != after.source:
-            yield f"from {printable(before.source)}: its file has another name"
+            yield f"renamed from {printable(before.source)}"
         elif change.moved:
             yield f"section {before.place} → {after.place}"
         if before.why == after.why:
@@ -156,7 +151,7 @@ def _notes(change: SectionChange, difference: Difference) -> Iterator[str]:
 
 
 def _diff_line(line: str, width: int) -> list[str]:
-    """A line of a diff; where it is too long it goes on below, indented."""
+    """A line of a diff, wrapped if it is too long."""
     first = f"{_INDENT}{line}"
     if len(first) <= width:
         return [first]

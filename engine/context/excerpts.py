@@ -1,8 +1,8 @@
-"""Excerpts of files as they stand in ``{rag-context}``: where each is from, and who says it (spec 6.3).
+"""Formats excerpts in ``{rag-context}`` with their source and speaker (spec 6.3).
 
-One line names the file, and the day where the path does not; below it each excerpt has a ``§``, its line
-where there is room for that, and who speaks or what it is about. What is known from the excerpt above is
-not said again. A transcript is named by the day and time of its beginning, which lead to it.
+One line names the file, and its date if the path does not; below it each excerpt has a ``§``, its line number
+if there is room, and the speaker or heading. Nothing is repeated from the excerpt above. A transcript is
+named by the date and time of its beginning.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ _LINE_MARK = re.compile(
     r"[\s\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*)§",
     re.MULTILINE,
 )
-"""A ``§`` at what looks like the beginning of a line, whatever invisible characters precede it."""
+"""A ``§`` at the visible beginning of a line, possibly after invisible characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What is shown of a search result."""
+    """The part of a search result that is shown."""
 
     result: SearchResult
-    text: str  # safe, without blank lines around it
+    text: str  # safe, without surrounding blank lines
     first: int  # 1-based line of the file
     last: int  # inclusive
-    is_cut: bool  # only the best lines between these are shown, on one line
+    is_cut: bool  # whether only the best part is shown, on one line
 
 
 def safe(text: str) -> str:
-    """Text from outside that cannot end the block, nor pass for a line of another source."""
+    """Text from outside that can neither end the block nor imitate the line of another source."""
     text = outside(text)
     return _LINE_MARK.sub(r"\1\\§", text) if "§" in text else text
 
 
-def is_beside(found: Excerpt, result: SearchResult) -> bool:
-    """Whether a result is another part of the same lines: a long line, or a turn of a log, has several."""
+def is_other_part(found: Excerpt, result: SearchResult) -> bool:
+    """Whether a result is another part of the same lines, since long lines and turns have several."""
     same = (found.result.start_line, found.result.end_line) == (result.start_line, result.end_line)
     return same and normal(result.text) not in normal(found.result.text)
 
 
 def grouped(chosen: Sequence[Excerpt]) -> list[Excerpt]:
-    """Files in the order of their best excerpt, excerpts of a file in the order of its lines."""
+    """Excerpts by file and line, files in the order of their best excerpts."""
     rank: dict[str, int] = {}
     for found in chosen:
         rank.setdefault(found.result.path, len(rank))
@@ -61,7 +61,6 @@ def grouped(chosen: Sequence[Excerpt]) -> list[Excerpt]:
 
 
 def order(found: Excerpt) -> tuple[int, int]:
-    """Where an excerpt stands in its file."""
     return found.first, found.last
 
 
@@ -69,12 +68,12 @@ def order(found: Excerpt) -> tuple[int, int]:
 class Style:
     """How excerpts are introduced."""
 
-    numbered: bool = True  # whether each has its line, and each transcript what it is about
-    conversation: str = ""  # the transcript of the conversation itself; empty without one
+    numbered: bool = True  # whether excerpts have line numbers, and transcripts their subject
+    conversation: str = ""  # the transcript of the current conversation, if any
 
 
 def head(found: Excerpt, style: Style, *, above: Excerpt | None) -> str:
-    """What stands before an excerpt: the line that names file and day, and a label, unless known already."""
+    """The text before an excerpt: the source line and a label, unless known from the one above."""
     source = _source(found, style)
     if above is None or (above.result.path, _source(above, style)) != (found.result.path, source):
         return f"{source}\n{_label(found, style)}"
@@ -82,13 +81,13 @@ def head(found: Excerpt, style: Style, *, above: Excerpt | None) -> str:
 
 
 def _follows(found: Excerpt, above: Excerpt) -> bool:
-    """Whether a whole piece goes on with a turn or a section where the one above ends."""
+    """Whether an excerpt directly continues the turn or section of the one above."""
     same = (found.result.heading, found.result.speaker) == (above.result.heading, above.result.speaker)
     return same and above.last + 1 == found.first and not (found.is_cut or above.is_cut)
 
 
 def _source(found: Excerpt, style: Style) -> str:
-    """The line that names the file, and the day where the path does not."""
+    """The line that names the file, and its date if the path does not."""
     result = found.result
     return _source_line(result.path, result.date, result.path == style.conversation, style.numbered)
 
@@ -102,23 +101,23 @@ def _source_line(path: str, day: str, is_own: bool, in_full: bool) -> str:
 
 
 def _name(path: str, in_full: bool) -> str:
-    """A path as it is shown; of a transcript day and time, in full with what it is about or its session."""
+    """The shown path; for a transcript its date and time, in full also its subject or session."""
     match = _TRANSCRIPT.fullmatch(path)
     if match is None:
         return path
     year, month, day, clock, session, about = match.groups()
-    moment = f"{year}-{month}-{day} {clock}"
-    return f"{moment} {about or session}" if in_full else moment
+    time = f"{year}-{month}-{day} {clock}"
+    return f"{time} {about or session}" if in_full else time
 
 
 def _label(found: Excerpt, style: Style) -> str:
-    """Where the excerpt stands, and who says it or what it is about."""
+    """The line number, and the speaker or heading."""
     result = found.result
     first = str(found.first) if style.numbered else ""
     if result.speaker:
         role, _, name = result.speaker.partition(" ")
-        said = "" if name and found.text.lstrip().startswith(f"{name}:") else f"{role}: "
-        return f"§{first} {said}"
+        speaker = "" if name and found.text.lstrip().startswith(f"{name}:") else f"{role}: "
+        return f"§{first} {speaker}"
     last = f"-{found.last}" if first and found.last > found.first else ""
     heading = one_line(result.heading, _HEADING_CHARACTERS)
     about = "" if not heading or heading.rpartition(" › ")[2] in found.text else f" {heading}"
@@ -127,5 +126,5 @@ def _label(found: Excerpt, style: Style) -> str:
 
 @lru_cache(maxsize=512)
 def normal(text: str) -> str:
-    """A text whose line ends and spaces do not count."""
+    """A text with white space normalized."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""A compiled prompt explained in plain text: what is in it, why, what it cost, and what did not get in."""
+"""Explains a compiled prompt in plain text: its sections, reasons and costs, and what was left out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut
 from engine.context.plain import printable, wrapped
 
 _PLACE_MARGIN = 36
-"""Columns of a row that no path takes from what stands beside it; a longer path loses its middle."""
+"""Columns of a row not available to the path; a longer path is shortened in the middle."""
 
 _REASON = 22
-"""Columns that most paths leave for the reason; a longer path sends the reason to the next line."""
+"""Columns usually left for the reason; after a longer path it moves to the next line."""
 
 _BAR = 24
 _HISTORY_LAYER = 11
@@ -23,12 +23,9 @@ _RESULTS_SHOWN = 8
 
 
 def outline(compiled: Compiled, *, width: int = 100) -> str:
-    """The sections by layer with the end of the stable prefix marked, then the budget and what was left out.
+    """The sections by layer with the end of the stable prefix marked, the budget, and what was left out.
 
-    ``width``: columns to fill, 80 or more.
-
-    Returns:
-        Lines without colour or control characters; names and reasons from files are made printable.
+    ``width``: columns to fill, 80 or more. Control characters are escaped.
     """
     width = max(80, width)
     lines = [*_summary(compiled, width), ""]
@@ -71,23 +68,23 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
 
 
 def window_share(compiled: Compiled) -> str:
-    """``3.5 % of the 200,000 tokens that claude-haiku-4-5 takes``; empty when no window is known."""
+    """``3.5 % of the 200,000-token window of claude-haiku-4-5``; empty if the window is unknown."""
     if not compiled.window:
         return ""
     percent = 100 * compiled.tokens / compiled.window
     name = printable(compiled.model) or "the model"
-    return f"{percent:.{0 if percent >= 10 else 1}f} % of the {compiled.window:,} tokens that {name} takes"
+    return f"{percent:.{0 if percent >= 10 else 1}f} % of the {compiled.window:,}-token window of {name}"
 
 
 def next_line(next_kb: Sequence[LeftOut]) -> str:
-    """``1 KiB more would bring: deploy.md:12-40 (180), history 3-9 (60)``; empty when it would bring none."""
+    """``1 KiB more would add: deploy.md:12-40 (180), history 3-9 (60)``; empty if it would add nothing."""
     named: list[str] = []
     for missing in next_kb:
         kind, _, name = missing.label.partition(":")
         place = missing.source or (f"{kind} {name}" if name else kind)
         lines = f":{missing.lines}" if missing.source and missing.lines else ""
         named.append(f"{printable(place)}{lines} ({missing.tokens:,})")
-    return f"1 KiB more would bring: {', '.join(named)}" if named else ""
+    return f"1 KiB more would add: {', '.join(named)}" if named else ""
 
 
 def _sections(compiled: Compiled, width: int) -> list[str]:
@@ -147,7 +144,7 @@ def _turns(sections: Sequence[Section]) -> _Row:
 
 
 def _table(entries: Sequence[_Row | str], width: int) -> list[str]:
-    """Rows in columns as wide as they need; a reason that does not fit beside its row stands below it."""
+    """Rows in columns as wide as needed; a reason that does not fit beside its row goes below it."""
     rows = [entry for entry in entries if isinstance(entry, _Row)]
     kinds = max((len(row.kind) for row in rows), default=0)
     places = min(max((len(row.place) for row in rows), default=0), width - _PLACE_MARGIN - _REASON)

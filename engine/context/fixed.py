@@ -1,4 +1,4 @@
-"""What every prompt holds: system prompt and identity (P0), memory, projects, digest and journals (P1)."""
+"""Fixed parts of a prompt: system prompt and identity (P0), memory, projects, digest and journals (P1)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ JOURNAL = "knowledge/journal"
 
 DIGEST_MAX_BYTES = 4096
 DIGEST_KIB = DIGEST_MAX_BYTES / 1024
-"""The digest is bounded when it is made; a hand-edited one is cut here (``knowledge-curation.md`` 3)."""
+"""The digest is bounded when it is written; a hand-edited one is cut here (``knowledge-curation.md`` 3)."""
 
 FILE_NOTES_KIB = 2.0
-"""Cap of the notes of files in one prompt."""
+"""Cap of all file notes in one prompt."""
 
 _STARTER = ("starter", "workspace")
 _IDENTITY_ORDER = ("SOUL.md", "USER.md", "AGENTS.md", "TOOLS.md")
@@ -37,7 +37,7 @@ def system_prompt(reader: Reader) -> list[Candidate]:
 
 
 def identity(reader: Reader) -> list[Candidate]:
-    """The persona, layer 5: SOUL, USER, AGENTS, TOOLS, then whatever else is there by name."""
+    """The persona, layer 5: SOUL, USER, AGENTS, TOOLS, then other files by name."""
     paths = [path for path in reader.list(IDENTITY) if path.count("/") == 2 and path.lower().endswith(".md")]
     rank = {f"{IDENTITY}/{name}": number for number, name in enumerate(_IDENTITY_ORDER)}
     paths.sort(key=lambda path: (rank.get(path, len(rank)), path))
@@ -48,7 +48,7 @@ def identity(reader: Reader) -> list[Candidate]:
 
 
 def over_size(pieces: Sequence[Piece], caps: Iterable[Cap]) -> list[str]:
-    """The lines that say that texts which are never cut are larger than they were meant to be."""
+    """Problems of texts that exceed their caps but are never cut."""
     size = sum(len(piece.section.text.encode("utf-8")) for piece in pieces)
     tokens = sum(piece.tokens for piece in pieces)
     names = ", ".join(piece.section.source or piece.section.label for piece in pieces)
@@ -57,23 +57,23 @@ def over_size(pieces: Sequence[Piece], caps: Iterable[Cap]) -> list[str]:
         is_over = (tokens if cap.unit == "tokens" else size) > cap.total
         shown = f"{tokens:,} tokens" if cap.unit == "tokens" else f"{size / 1024:.1f} KiB"
         if is_over:
-            found.append(f"{names}: {shown}, over {cap}; shorten, or raise it")
+            found.append(f"{names}: {shown}, over {cap}; shorten them or raise the cap")
     return found
 
 
 def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
-    """MEMORY.md, layer 6; in the main session only, because it is private."""
+    """MEMORY.md, layer 6; only in the main session, because it is private."""
     if not main_session:
         return []
     return _file(reader, MEMORY, "memory", 6, 1, "memory", "always in a main session")
 
 
-def of_project(reader: Reader, project: str) -> list[Candidate]:
-    """Who the person is, and what is known of the project, layer 6: for an agent with a prompt of its own."""
-    found = _file(reader, f"{IDENTITY}/USER.md", "identity", 6, 1, "projects", "who the person is")
+def project_context(reader: Reader, project: str) -> list[Candidate]:
+    """USER.md and the context of the project, layer 6, for an agent with its own prompt."""
+    found = _file(reader, f"{IDENTITY}/USER.md", "identity", 6, 1, "projects", "about the person")
     if project:
         path = f"{_PROJECTS}/{project}/context.md"
-        found += _file(reader, path, "project", 6, 1, "projects", "the project that is worked on", (1, 0))
+        found += _file(reader, path, "project", 6, 1, "projects", "the current project", (1, 0))
     return found
 
 
@@ -83,31 +83,26 @@ def projects(reader: Reader) -> list[Candidate]:
 
 
 def digest(reader: Reader) -> list[Candidate]:
-    """The knowledge digest as ``{knowledge}`` block, layer 7. No file, no block: the file is the switch."""
-    why = "its file exists, so it is on"
+    """The knowledge digest as a ``{knowledge}`` block, layer 7, if its file exists."""
+    why = "on, because its file exists"
     return _file(reader, DIGEST, "knowledge", 7, 1, "knowledge", why, (2,), KNOWLEDGE)
 
 
 def file_notes(reader: Reader, paths: Sequence[str]) -> list[Candidate]:
-    """The notes of the files that the conversation works on as ``{file-knowledge}`` blocks, layer 10.
+    """The notes of files used in the conversation as ``{file-knowledge}`` blocks, layer 10.
 
-    Which files these are changes in the course of a conversation: in the stable prefix, every file that is
-    worked on for the first time would cost the cache of all of layer 7, and a cache with a name altogether.
+    These files change during a conversation, so in the stable prefix every new one would invalidate the
+    cache.
     """
     found: list[Candidate] = []
-    why = "the conversation works on its file"
+    why = "the conversation uses this file"
     for place, path in enumerate(paths):
         found += _file(reader, path, "file-knowledge", 10, 3, "knowledge", why, (-1, place), FILE_NOTES)
     return found
 
 
 def discussion(today: date, session_id: str, turn: int) -> Candidate:
-    """The day and the session, layer 8.
-
-    Args:
-        session_id: Empty for a message tried by hand.
-        turn: The message's place in it, from 1.
-    """
+    """The date, and the session with the number of the turn from 1 if it is known, layer 8."""
     session = one_line(session_id, 80)
     text = f"Today is {today.isoformat()}."
     if session:
@@ -118,14 +113,14 @@ def discussion(today: date, session_id: str, turn: int) -> Candidate:
         priority=1,
         slot="history",
         text=outside(text),
-        why="the day and the session",
-        # Below the journals: the number of the turn changes every time, and a cache ends where it stands.
+        why="date and session",
+        # After the journals, since the turn number always changes and ends what can be cached.
         order=(3,),
     )
 
 
 def journals(reader: Reader, today: date) -> list[Candidate]:
-    """The journals of today and yesterday, layer 8; today first, because it gets room first."""
+    """The journals of today and yesterday, layer 8; today's gets room first."""
     found: list[Candidate] = []
     for back, name in enumerate(("today", "yesterday")):
         path = f"{JOURNAL}/{(today - timedelta(days=back)).isoformat()}.md"
@@ -144,7 +139,7 @@ def _file(
     order: tuple[int, ...] = (0,),
     wrap: tuple[str, str] = ("", ""),
 ) -> list[Candidate]:
-    """A file as it asks to be in the prompt; nothing where there is none, or where it is as it was made."""
+    """A file as a candidate; none if it is missing, empty or unchanged from the starter workspace."""
     loaded = reader.load(path)
     if loaded is None or not loaded.text:
         return []
@@ -169,10 +164,7 @@ def _file(
 
 @lru_cache(maxsize=64)
 def starter_text(path: str) -> str | None:
-    """The text that a file of a workspace begins with; ``None`` where the program makes no such file.
-
-    Unchanged it says nothing, and stays out of prompts.
-    """
+    """The starter text of a workspace file, if it has one; unchanged it stays out of prompts."""
     try:
         data = resources.files("engine").joinpath(*_STARTER, *path.split("/")).read_bytes()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The record of a flush as a value, and as a line of a log that anything may have happened to (spec 6.4)."""
+"""The record of a flush, and how it is read from a log that may be damaged (spec 6.4)."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ Status = Literal["flushed", "nothing", "unflushed", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class WrittenNote:
-    """A note that stands in a file."""
+    """A note written to a file."""
 
-    id: str  # a digest of its place and its line
+    id: str  # a digest of its place and text
     path: str
-    line: int  # 1-based, when it was written; 0 when a person had already removed it
+    line: int  # 1-based, at the time of writing; 0 if a person had already removed it
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class HeldNote:
-    """A note that was not written."""
+    """A note that was queued for review instead of being written."""
 
-    to: str  # where the model wanted it
+    to: str  # the place chosen by the model
     text: str
-    reason: str  # why it waits for a person
-    read: tuple[str, ...] = ()  # what the agent had read from outside, where that is why
-    id: str = ""  # under which it was put up for review; empty in records of earlier versions
+    reason: str  # why it needs review
+    read: tuple[str, ...] = ()  # what the agent had read from outside, if that is the reason
+    id: str = ""  # its id in the review queue; empty in records of earlier versions
 
 
 @dataclass(frozen=True, slots=True)
 class FlushRecord:
-    """What became of turns that left the window or were about to."""
+    """The result of flushing turns that left the window or were about to."""
 
     id: str  # a digest of the conversation and its turns
     at: str  # ISO 8601, UTC
@@ -43,26 +43,26 @@ class FlushRecord:
     path: str  # the conversation, workspace-relative
     first: int  # number of the first turn, from 1
     last: int
-    turns: Mapping[int, str]  # by number, the digest of every turn that is meant; empty turns have none
+    turns: Mapping[int, str]  # the digest of every turn by number, except empty ones
     status: Status
-    """``flushed``: notes were written. ``nothing``: the model was shown the turns, and nothing was written.
-    ``unflushed``: no model was asked. ``failed``: one was asked, and nothing was written."""
+    """``flushed``: notes were written; ``nothing``: the model had nothing to write; ``unflushed``: no model
+    was asked; ``failed``: the model failed."""
     items: tuple[WrittenNote, ...] = ()
-    held: tuple[HeldNote, ...] = ()  # what waits for a person
-    in_part: tuple[int, ...] = ()  # turns that were too long to be shown whole
-    redacted: int = 0  # places in which a secret was taken out of the turns before they were sent
+    held: tuple[HeldNote, ...] = ()  # pending in the review queue
+    in_part: tuple[int, ...] = ()  # turns that were too long to be shown in full
+    redacted: int = 0  # number of secrets redacted from the turns before sending
     provider: str = ""
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = None  # ``None`` when it is not known
+    cost_usd: float | None = None  # ``None`` if unknown
     error: str = ""  # why no model was asked, or what failed, in one line
-    commit: str = ""  # the commit that holds what was written; empty where none was made
-    uncommitted: str = ""  # why none was made of what was written
+    commit: str = ""  # the commit of what was written, if any
+    uncommitted: str = ""  # why there is none
 
 
 def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
-    """A line of the log as a record; ``None`` when it is not one."""
+    """The record in a line of the log; ``None`` if it is invalid."""
     try:
         found = typed(FlushRecord, tree)
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""The session so far as a sliding window (P4, layer 11; spec 6.4): the oldest turns are the first to go."""
+"""The session as a sliding window (P4, layer 11; spec 6.4); the oldest turns are dropped first."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from engine.context.tokens import count, fit, fit_end
 from engine.transcripts.turn import MEMORY, Attachment, KnowledgeChange, Text, ToolCall, Turn
 
 RECENT = 10
-"""Turns that are there before anything else: of long ones their beginning and end, if not all fit whole."""
+"""Number of turns that come first; if they do not all fit, long ones are reduced to their beginning and
+end."""
 
 LEAST_TURN = 128
-"""Tokens below which a turn is not shortened: rather the oldest of the recent ones go."""
+"""Minimum tokens of a shortened turn; below that, the oldest recent turns are dropped instead."""
 
 _NEWEST = 2
-"""Of the recent turns, so many may be twice as long as the others: the message is mostly about them."""
+"""Number of recent turns that may be twice as long as the others, since the message is mostly about them."""
 
 CURRENT_TOOLS = 8
-"""Tool calls since a person last spoke that may stand longer than the others, the newest ones."""
+"""Number of the newest tool calls since the person's last message that may be longer than others."""
 
 _NOTE_TOKENS = 24
 _TOOL_CHARACTERS = 200
@@ -31,10 +32,9 @@ _CURRENT_TOOL_CHARACTERS = 1_000
 
 
 def render(turn: Turn, current_tools: int = 0) -> str:
-    """A past turn as text: prose as written, every tool call, attachment and memory operation on one line.
+    """A past turn as text: prose as written; tool calls, attachments and memory operations on one line each.
 
-    The last ``current_tools`` tool calls belong to the turn being answered: their lines have up to 1,000
-    characters, all others 200.
+    The lines of the last ``current_tools`` tool calls have up to 1,000 characters, others 200.
     """
     parts: list[str] = []
     previous_is_line = False
@@ -68,11 +68,7 @@ def _line(block: ToolCall | Attachment | KnowledgeChange, limit: int) -> str:
 
 
 def sizes(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, int]]:
-    """What turns take in the window once they are older than the current one.
-
-    Returns:
-        The number and the tokens, marker included, of every turn with something in it, in the order given.
-    """
+    """The numbers and tokens, including markers, of past turns that are not empty, in the given order."""
     sized = ((number, _size_of(turn)) for number, turn in turns)
     return [(number, tokens) for number, tokens in sized if tokens]
 
@@ -82,7 +78,7 @@ class History:
 
     Args:
         turns: Oldest first; the first is number 1.
-        flushed: Numbers of the turns of which notes were taken (spec 6.4).
+        flushed: Numbers of the turns that were flushed (spec 6.4).
     """
 
     def __init__(self, turns: tuple[Turn, ...], flushed: Collection[int] = ()) -> None:
@@ -91,12 +87,11 @@ class History:
         self._flushed = frozenset(flushed)
 
     def window(self, placement: Placement, room: int, elsewhere: Collection[int] = ()) -> list[Piece]:
-        """The turns that stand in a window of so many tokens, newest first; nothing is placed.
+        """The turns in a window of ``room`` tokens, newest first, without placing them.
 
-        The last ten turns come first, whole where all of them fit; where they do not, the longest give way by
-        their middle. Then older ones come, whole, until one does not fit: a window has no holes.
-        ``elsewhere`` are numbers of turns of which something stands in the prompt already; an older one of
-        them ends the window.
+        The last ten turns come first; if they do not all fit, the longest lose their middle. Then whole older
+        turns follow until one does not fit, so the window has no gaps. An older turn in ``elsewhere``, which
+        is partly in the prompt already, also ends the window.
         """
         recent, older = self._turns[-RECENT:], self._turns[:-RECENT]
         whole = [placement.piece(self._candidate(number, turn)) for number, turn in recent]
@@ -117,14 +112,14 @@ class History:
         return pieces
 
     def first_line(self, window: Sequence[Piece]) -> int | None:
-        """The transcript line on which a window begins; ``None`` when it is not known."""
+        """The transcript line on which a window begins, if known."""
         if not window:
             return None
         first = window[-1].order[0]
         return next((turn.line for number, turn in self._turns if number == first), 0) or None
 
     def numbers(self, spans: Iterable[tuple[int, int]]) -> frozenset[int]:
-        """The numbers of the turns on some lines of the transcript, first and last line each."""
+        """The numbers of the turns on some spans of transcript lines."""
         lines = [turn.line for _, turn in self._turns]
         found: set[int] = set()
         for first, last in spans:
@@ -133,11 +128,7 @@ class History:
         return frozenset(found)
 
     def place(self, placement: Placement, room: int, elsewhere: Collection[int] = ()) -> tuple[int, int]:
-        """Fill the room with the window of that size; arguments as of ``window``.
-
-        Returns:
-            Tokens taken, and the number of turns that were dropped.
-        """
+        """Places the ``window``; returns the tokens used and the number of dropped turns."""
         window = self.window(placement, room, elsewhere)
         for piece in window:
             placement.add(piece)
@@ -145,7 +136,7 @@ class History:
             at = bisect_left(self._turns, piece.order[0], key=lambda each: each[0])
             gone = placement.section(self._candidate(*self._turns[at])).tokens - section.tokens
             if gone > 0:
-                why = "the middle of it: the last turns share the room"
+                why = "its middle: the last turns share the room"
                 placement.left_out.append(missing(section, "", gone, why, "room"))
         dropped = self._turns[: len(self._turns) - len(window)]
         if dropped:
@@ -153,11 +144,11 @@ class History:
         return sum(piece.tokens for piece in window), len(dropped)
 
     def flushed(self, dropped: int) -> tuple[tuple[int, int], ...]:
-        """Which of the turns that were dropped have been flushed: the first and last number of each run."""
+        """The first and last number of each run of dropped turns that were flushed."""
         return spans([number for number, _ in self._turns[:dropped] if number in self._flushed])
 
     def unflushed(self, dropped: int) -> int:
-        """How many of the turns that were dropped have not been flushed."""
+        """The number of dropped turns that were not flushed."""
         return sum(number not in self._flushed for number, _ in self._turns[:dropped])
 
     def _candidate(self, number: int, turn: Turn) -> Candidate:
@@ -177,13 +168,13 @@ class History:
             priority=4,
             slot="history",
             tokens=sum(_tokens_of(turn) for _, turn in turns),
-            reason=f"older than the window, which has {max(0, room):,} tokens; {state}",
+            reason=f"older than the window of {max(0, room):,} tokens; {state}",
             limit="room",
         )
 
 
 def spans(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Ascending numbers as runs without a gap, each by its first and last."""
+    """The first and last number of each run of consecutive numbers."""
     found: list[tuple[int, int]] = []
     for number in numbers:
         if found and number == found[-1][1] + 1:
@@ -194,7 +185,7 @@ def spans(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 
 def _current_tools(turns: Sequence[Turn]) -> dict[int, int]:
-    """By number, how many of a turn's tool calls may stand longer: those since a person last spoke."""
+    """By turn, the number of tool calls that may be longer: those since the person's last message."""
     found: dict[int, int] = {}
     left = CURRENT_TOOLS
     for number in range(len(turns), 0, -1):
@@ -222,20 +213,20 @@ def _candidate(number: int, turn: Turn, text: str) -> Candidate:
 
 
 def _shared(room: int, sizes: Sequence[int]) -> list[int]:
-    """How many tokens each of some turns may take, oldest first: its size, less, or 0 for the oldest ones."""
+    """The tokens that each turn may use, oldest first: its size, less, or 0 for the oldest ones."""
     if sum(sizes) <= room:
         return list(sizes)
     for start in range(len(sizes)):
         level = _level(room, sizes[start:])
         if level >= LEAST_TURN or start == len(sizes) - 1:
             newest = len(sizes) - _NEWEST
-            most = [level * (2 if place >= newest else 1) for place in range(start, len(sizes))]
-            return [0] * start + list(map(min, sizes[start:], most))
+            limits = [level * (2 if place >= newest else 1) for place in range(start, len(sizes))]
+            return [0] * start + list(map(min, sizes[start:], limits))
     return []
 
 
 def _level(room: int, sizes: Sequence[int]) -> int:
-    """The most that each of some turns may take, so that together they fit; the newest count twice."""
+    """The limit for each turn with which all fit; the newest ones may use twice as much."""
     weights = [1] * max(0, len(sizes) - _NEWEST) + [2] * min(_NEWEST, len(sizes))
     left, weight = room, sum(weights)
     for size, own in sorted(zip(sizes, weights, strict=True), key=lambda each: each[0] / each[1]):
@@ -246,7 +237,7 @@ def _level(room: int, sizes: Sequence[int]) -> int:
 
 
 def _shortened(placement: Placement, piece: Piece, limit: int) -> Piece | None:
-    """A turn without its middle, within so many tokens; ``None`` where not even that makes sense."""
+    """A turn without its middle, within ``limit`` tokens, if that is possible."""
     section = piece.section
     room = limit - (piece.tokens - section.tokens) - _NOTE_TOKENS
     beginning = fit(section.text, room * 2 // 3)
@@ -255,7 +246,7 @@ def _shortened(placement: Placement, piece: Piece, limit: int) -> Piece | None:
         return None
     opened = open_fence(section.text[: len(section.text) - len(end)]).strip()
     if opened and end.lstrip("\n").startswith(opened):
-        # What is left of the code would be its last line alone.
+        # Only the closing line of the code block would be left.
         opened, end = "", end.lstrip("\n").partition("\n")[2]
     note = f"[cut: {placement.count(beginning + end):,} of {section.tokens:,} tokens]"
     parts = (beginning.rstrip() + open_fence(beginning), note, opened, end.strip("\n"))

@@ -1,4 +1,4 @@
-"""A compiled prompt kept as a file, where memory cannot learn from it (design 3.13)."""
+"""Saves a compiled prompt to a file where memory cannot learn from it (design 3.13)."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from engine.store.files import Files
 from engine.store.paths import shown, split_relative
 
 FOLDER = "scratch"
-"""Where prompts may be kept: git ignores it, and neither search nor harvest nor a compile reads it."""
+"""Where prompts may be saved: ignored by git, search, harvest and compiles."""
 
 SUFFIXES = (".md", ".txt")
-"""How their names end; the caches that lie in the same folder have other names."""
+"""File name endings of prompts; caches in the same folder have others."""
 
 
 def keep_prompt(files: Files, path: str, text: str, *, replace: bool = False) -> bool:
-    """Writes a prompt into a file, complete or not at all.
-
-    ``path`` is below ``scratch/``. Lone surrogates, which no provider takes either, become ``?``.
+    """Writes a prompt to a file under ``scratch/``; lone surrogates become ``?``.
 
     Returns:
-        ``False`` when the name is taken and ``replace`` is off; nothing is changed then.
+        ``False`` if the file exists and ``replace`` is off; nothing is changed then.
 
     Raises:
-        PathRefused: The path leads elsewhere, to a hidden file, or to one that is not text.
+        PathRefused: The path is not under ``scratch/``, is hidden, or is not a text file.
         ReadOnly, WriteFailed: As ``Files.replace``.
     """
     parts = split_relative(path)
     if parts[0] != FOLDER or len(parts) < 2 or any(part.startswith(".") for part in parts):
         raise PathRefused(
-            "a prompt is kept below scratch/ only, because memory would learn from it anywhere else",
+            "prompts can only be saved under scratch/; anywhere else memory would learn from them",
             where=shown(path),
-            hint=f"name it {FOLDER}/prompt.md, or redirect the output of autopoiesis compile",
+            hint=f"use {FOLDER}/prompt.md, or redirect the output of autopoiesis compile",
         )
     if not parts[-1].endswith(SUFFIXES):
         raise PathRefused(
-            "a prompt is text", where=shown(path), hint=f"end its name in {' or '.join(SUFFIXES)}"
+            "prompts are saved as text",
+            where=shown(path),
+            hint=f"use a name ending in {' or '.join(SUFFIXES)}",
         )
     data = text.encode("utf-8", "replace")
     if replace:

@@ -1,4 +1,4 @@
-"""On which lines of its file a section stands, so that a face can show them and open an editor there."""
+"""Finds the lines of a section in its file, to show them and to open an editor there."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from engine.errors import AutopoiesisError
 from engine.store.files import Files
 
 READ_LIMIT = 16 * 1024 * 1024
-"""Bytes of a file up to which it is read for this."""
+"""Maximum size of a file, in bytes."""
 
 
 def source_lines(section: Section, files: Files) -> tuple[int, ...]:
-    """The line of its source for every line of a section's text.
-
-    Files are read as they are now, which may no longer be as they were compiled.
+    """The line in the current source file for every line of a section's text.
 
     Returns:
-        1-based line numbers in ascending order, 0 for a line that does not stand in the file; empty where
-        there is no file to look at.
+        1-based line numbers in ascending order, 0 for a line that is not in the file; empty without a file.
     """
     if not section.source:
         return ()
@@ -30,18 +27,17 @@ def source_lines(section: Section, files: Files) -> tuple[int, ...]:
     except (AutopoiesisError, OSError):
         return ()
     first, _, _ = section.lines.partition("-")
-    return numbered(section.text, data.decode("utf-8", "replace"), int(first) if first.isdecimal() else 1)
+    return line_numbers(section.text, data.decode("utf-8", "replace"), int(first) if first.isdecimal() else 1)
 
 
-def numbered(text: str, file: str, first: int = 1) -> tuple[int, ...]:
-    """The lines of ``file`` on which the lines of ``text`` stand.
+def line_numbers(text: str, file: str, first: int = 1) -> tuple[int, ...]:
+    """The line numbers in ``file`` of the lines of ``text``, as in ``source_lines``.
+
+    Blank lines only have a number after a line that has one.
 
     Args:
-        text: Text of a section: lines of the file in their order, perhaps with others between them.
-        first: 1-based line of the file before which none of them stands.
-
-    Returns:
-        As ``source_lines``. Blank lines have a number only where they follow a line that has one.
+        text: Lines of the file in order, possibly with others between them.
+        first: 1-based line of the file to start from.
     """
     lines = outside(file).split("\n")
     places: defaultdict[str, list[int]] = defaultdict(list)

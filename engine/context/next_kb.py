@@ -1,4 +1,4 @@
-"""What one more KiB of token budget would have brought (spec 6.2: what a larger budget is worth)."""
+"""What one more KiB of token budget would have added to a prompt (spec 6.2)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _KIB = 1024
 _BYTES_PER_TOKEN = 4
 _MARKER_TOKENS = 12
 _PARTED_SLOTS = frozenset({"history"})
-"""Slots whose left-out entry stands for many pieces."""
+"""Slots whose left-out entries stand for many pieces."""
 
 
 def tokens_of_kib(text: str, tokens: int) -> int:
-    """How many tokens a KiB of a text makes that takes so many."""
+    """Tokens per KiB of a text with so many ``tokens``."""
     size = len(text.encode("utf-8"))
     return round(_KIB * tokens / size) if size else _KIB // _BYTES_PER_TOKEN
 
@@ -24,19 +24,16 @@ def tokens_of_kib(text: str, tokens: int) -> int:
 def next_kb(
     left_out: Iterable[LeftOut], stable: int, whole: int, labels: frozenset[str]
 ) -> tuple[LeftOut, ...]:
-    """The pieces that would have got in.
+    """The pieces that would have been added, in order, with the tokens that would have been added of each.
 
-    An estimate from their sizes, made without compiling again: a piece is charged as it is, and one that does
-    not fit whole comes in part where a part of it is worth a section.
+    An estimate from their sizes, without compiling again; a piece that does not fit is added in part if that
+    is worth a section.
 
     Args:
-        left_out: In the order in which they asked for room.
-        stable: Tokens that there would be for layers 6 and 7, which get two thirds of a budget.
-        whole: Tokens that there would be for the prompt.
-        labels: Sections in the prompt: what is left out under such a label is the rest of one that was cut.
-
-    Returns:
-        In the order in which they would have got in; ``tokens`` is what would have got in of each.
+        left_out: In the order of placement.
+        stable: Tokens that would be available to layers 6 and 7, which get two thirds of a budget.
+        whole: Tokens that would be available to the prompt.
+        labels: Labels of sections in the prompt; something left out under one of them is the rest of it.
     """
     found: list[LeftOut] = []
     for missing in left_out:

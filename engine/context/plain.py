@@ -1,4 +1,4 @@
-"""Lines of plain text for a terminal or a pipe: wrapped, and nothing in them that a terminal obeys."""
+"""Plain text for a terminal or a pipe: wrapped, with control characters escaped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 
 
 def wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
-    """A text in lines of at most ``width`` columns, behind ``first`` and further down behind ``rest``."""
+    """Wraps a text to ``width`` columns; ``first`` precedes the first line and ``rest`` the others."""
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     ) or [first.rstrip()]

@@ -1,8 +1,7 @@
-"""Presets: named sets of files that a person puts into the prompt (``cache-friendly-context.md`` 6).
+"""Presets: named sets of files for the prompt (``cache-friendly-context.md`` 6).
 
-A preset is ``presets/<name>.md``. Its header lists files, each with the lines that matter and a note; its
-body, if there is one, goes in with them. Which presets are active stands in ``presets/active``, one name a
-line.
+A preset is ``presets/<name>.md``. Its header lists files, optionally with lines and a note; its body is
+included too. The active presets are listed in ``presets/active``, one name per line.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ NOTE_CHARACTERS = 400
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _KEYS = ("type", "title", "description", "tags", "updated", "files")
 _FILE_KEYS = ("path", "lines", "note")
-_MEANT = {"name": "title", "file": "files", "paths": "files"}
-_FILE_MEANT = {"file": "path", "line": "lines", "range": "lines", "slice": "lines", "comment": "note"}
+_KEY_SYNONYMS = {"name": "title", "file": "files", "paths": "files"}
+_FILE_KEY_SYNONYMS = {"file": "path", "line": "lines", "range": "lines", "slice": "lines", "comment": "note"}
 
 
 @dataclass(frozen=True, slots=True)
 class PresetFile:
     """One file of a preset."""
 
-    path: str  # workspace-relative, in its shortest spelling
+    path: str  # workspace-relative, normalized
     spans: tuple[Span, ...]  # the lines that are shown; empty for the whole file
-    note: str  # what the reader should know about it; may be empty
-    index: int  # its place in the header's list
-    line: int  # the line of the preset's file on which it is listed
+    note: str  # may be empty
+    index: int  # its index in the header's list
+    line: int  # its line in the preset's file
 
     def __str__(self) -> str:
         """``path:3-9, 20-31``."""
@@ -47,15 +46,15 @@ class PresetFile:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A preset as its file says it."""
+    """A preset, as in its file."""
 
     name: str  # its file's stem
     path: str
-    title: str  # its name where the header has none
-    files: tuple[PresetFile, ...]  # in order; what is wrong with others stands in ``problems``
-    notes: str  # the body, safe text without blank lines around it
-    notes_line: int  # the line of its file on which the body starts
-    problems: tuple[Problem, ...]  # what is wrong with the header
+    title: str  # its name if the header has none
+    files: tuple[PresetFile, ...]  # the valid ones, in order
+    notes: str  # the body, safe, without surrounding blank lines
+    notes_line: int  # the line on which the body starts
+    problems: tuple[Problem, ...]  # of the header
 
 
 def path_of(name: str) -> str:
@@ -64,33 +63,32 @@ def path_of(name: str) -> str:
 
 
 def valid_name(name: str) -> bool:
-    """Whether a name is fit to be a preset's: letters, digits, ``.``, ``_`` and ``-``, at most 64 of them."""
+    """Whether a name is valid: at most 64 letters, digits, ``.``, ``_`` and ``-``."""
     return _NAME.fullmatch(name) is not None and ".." not in name
 
 
 def read_preset(name: str, header: Mapping, notes: str, notes_line: int) -> Preset:
-    """Reads a preset; what is wrong with it is said and left out, never fatal."""
+    """Reads a preset; invalid parts are skipped and reported."""
     path, problems = path_of(name), list[Problem]()
     fields = Fields(header, path, problems)
     kind = header.get("type", "")
     if kind != KIND and (kind or "files" in header):
         what = f"type is {quoted(kind)}" if kind else "the header has no 'type'"
-        fields.say(fields.line("type") or 1, what, f"write type: {KIND}", "warning")
-    fields.unknown(_KEYS, _MEANT, only_near=True)
+        fields.report(fields.line("type") or 1, what, f"write type: {KIND}", "warning")
+    fields.unknown(_KEYS, _KEY_SYNONYMS, only_near=True)
     title = fields.text("title")
     files = tuple(_files(header, fields))
     if not header:
         problems.append(
-            Problem(path, 1, "has no header, so it lists no files", f"begin it with a header: type: {KIND}")
+            Problem(path, 1, "has no header, so it lists no files", f"start it with a header: type: {KIND}")
         )
         notes = ""
     return Preset(name, path, title or name, files, notes, notes_line, tuple(problems))
 
 
 def read_active(text: str, first_line: int = 1) -> tuple[tuple[tuple[str, int], ...], tuple[Problem, ...]]:
-    """The names in ``presets/active``, each with its line, and what is wrong there.
-
-    Blank lines and lines that begin with ``#`` mean nothing.
+    """The names in ``presets/active`` with their lines, and the problems; blank lines and comments are
+    ignored.
     """
     names: dict[str, int] = {}
     problems: list[Problem] = []
@@ -102,7 +100,7 @@ def read_active(text: str, first_line: int = 1) -> tuple[tuple[tuple[str, int], 
             what = f"{quoted(name)} is not a valid preset name"
             problems.append(Problem(ACTIVE, line, what, "write one name on each line, without .md"))
         elif name in names:
-            problems.append(Problem(ACTIVE, line, f"{name} is named again", "remove the line", "warning"))
+            problems.append(Problem(ACTIVE, line, f"{name} is listed twice", "remove the line", "warning"))
         else:
             names[name] = line
     return tuple(names.items()), tuple(problems)
@@ -113,7 +111,7 @@ def _files(header: Mapping, fields: Fields) -> list[PresetFile]:
     if value == "":
         return []
     if not isinstance(value, Sequence):
-        fields.say(
+        fields.report(
             fields.line("files"), f"files must be a list, not {quoted(value)}", "write - path: knowledge/…"
         )
         return []
@@ -125,15 +123,15 @@ def _files(header: Mapping, fields: Fields) -> list[PresetFile]:
             entry.add("path", item, line)
             item = entry
         if not isinstance(item, Mapping):
-            fields.say(line, f"an item of files is {quoted(item)}", "write - path: knowledge/…")
+            fields.report(line, f"an item of files is {quoted(item)}", "write - path: knowledge/…")
             continue
         listed = _file(item, index, line, fields)
         if listed is None:
             continue
         again = next((each for each in found if (each.path, each.spans) == (listed.path, listed.spans)), None)
         if again is not None:
-            fields.say(
-                line, f"lists {listed} again, as on line {again.line}", "remove one of them", "warning"
+            fields.report(
+                line, f"{listed} is already listed on line {again.line}", "remove one of them", "warning"
             )
             continue
         found.append(listed)
@@ -143,18 +141,18 @@ def _files(header: Mapping, fields: Fields) -> list[PresetFile]:
 def _file(item: Mapping, index: int, line: int, above: Fields) -> PresetFile | None:
     problems: list[Problem] = []
     fields = Fields(item, above.path, problems)
-    fields.unknown(_FILE_KEYS, _FILE_MEANT)
+    fields.unknown(_FILE_KEYS, _FILE_KEY_SYNONYMS)
     path, note = fields.text("path"), " ".join(fields.text("note").split())
     spans: tuple[Span, ...] | None = ()
     if not path:
         if not problems:
-            fields.say(line, "an item of files has no path", "write path: knowledge/…")
+            fields.report(line, "an item of files has no path", "write path: knowledge/…")
     else:
         try:
             path = "/".join(split_relative(path))
         except PathRefused as error:
-            hint = error.hint or "name a file of the workspace by its relative path"
-            fields.say(item.line_of("path", line), f"path {quoted(path)} is refused: {error.what}", hint)
+            hint = error.hint or "use a path relative to the workspace"
+            fields.report(item.line_of("path", line), f"path {quoted(path)} is refused: {error.what}", hint)
             path = ""
     lines = fields.text("lines")
     if lines:
@@ -162,14 +160,14 @@ def _file(item: Mapping, index: int, line: int, above: Fields) -> PresetFile | N
             spans = parse_spans(lines)
         except ValueError as error:
             what = f"lines of {shown(path) or 'an item'}: {error}"
-            fields.say(item.line_of("lines", line), what, 'write lines: "10-40" or "3-9, 20-31"')
+            fields.report(item.line_of("lines", line), what, 'write lines: "10-40" or "3-9, 20-31"')
             spans = None
     elif isinstance(item.get("lines", ""), Sequence | Mapping):
         spans = None
     if len(note) > NOTE_CHARACTERS:
-        what = f"note has {len(note)} characters, of which {NOTE_CHARACTERS} are used"
-        fields.say(item.line_of("note", line), what, "move what is longer into the body", "warning")
+        what = f"note has {len(note)} characters, only {NOTE_CHARACTERS} are used"
+        fields.report(item.line_of("note", line), what, "move the rest to the body", "warning")
         note = note[: NOTE_CHARACTERS - 1].rstrip() + "…"
     for problem in problems:
-        above.say(problem.line, problem.what, problem.hint, problem.severity)
+        above.report(problem.line, problem.what, problem.hint, problem.severity)
     return PresetFile(path, spans, note, index, line) if path and spans is not None else None

@@ -1,4 +1,4 @@
-"""Everything wrong with the presets of a workspace, before a prompt finds out."""
+"""Finds all problems of a workspace's presets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from engine.context.budget import Placement
-from engine.context.curation import Curation
+from engine.context.curation import PresetSections
 from engine.context.preset import Preset, PresetFile, path_of, read_preset
 from engine.context.sources import NOT_HERE, ParsedFiles, Reader, WorkspaceSource
 from engine.errors import Problem
@@ -23,13 +23,12 @@ _EVERYTHING = 1 << 40
 def check_presets(
     presets: Presets, files: Files, *, only: Collection[str] | None = None
 ) -> tuple[Problem, ...]:
-    """Reads presets, and all that they list.
+    """Reads presets and the files they list, and returns the problems by file and line.
 
-    Of files in ``presets/`` only those of ``only`` are looked at, where it is given.
+    Problems of headers, missing and empty files, missing lines, ``presets/active``, and invalid file names.
 
-    Returns:
-        Problems by file and line: headers, files that are not there or bring nothing, lines that their files
-        do not have, ``presets/active``, and files that cannot be presets.
+    Args:
+        only: Paths in ``presets/`` to check; all if omitted.
     """
     found = {problem for problem in presets.problems() if only is None or problem.path in only}
     source, parsed = WorkspaceSource(files), ParsedFiles()
@@ -41,9 +40,9 @@ def check_presets(
             continue  # among the problems above, if it is still there
         document = parse(source.read(path_of(name)), path_of(name))
         preset = read_preset(name, document.header, document.body, document.body_line)
-        curation = Curation((preset,), reader, main_session=True)
-        curation.place(Placement(len), _EVERYTHING, ())
-        found.update((*document.problems, *preset.problems, *curation.problems))
+        preset_sections = PresetSections((preset,), reader, main_session=True)
+        preset_sections.place(Placement(len), _EVERYTHING, ())
+        found.update((*document.problems, *preset.problems, *preset_sections.problems))
         for listed in preset.files:
             found.update(_unusable(preset, listed, reader))
     return tuple(
@@ -52,7 +51,7 @@ def check_presets(
 
 
 def _unusable(preset: Preset, listed: PresetFile, reader: Reader) -> Iterator[Problem]:
-    """Why a file that is there brings nothing into a prompt."""
+    """Why an existing file adds nothing to a prompt."""
     loaded, name = reader.load(listed.path), shown(listed.path)
     hint = f"run: autopoiesis preset remove {preset.name} {name}"
     if reader.refused.get(listed.path, NOT_HERE) != NOT_HERE:

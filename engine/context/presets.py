@@ -1,6 +1,6 @@
-"""Presets for a face: which there are, which are active, and changes (``cache-friendly-context.md`` 6).
+"""Presets for the user interfaces: listing, activating and changing (``cache-friendly-context.md`` 6).
 
-A change is written through the workspace's write path and committed like other edits that commands make.
+Changes are committed like other edits by commands.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engine.context import tokens
 from engine.context.budget import Placement
 from engine.context.compiled import LeftOut, Section
-from engine.context.curation import Curation, load_preset
+from engine.context.curation import PresetSections, load_preset
 from engine.context.preset import (
     ACTIVE,
     FOLDER,
@@ -47,34 +47,34 @@ _EVERYTHING = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class PresetView:
-    """A preset with what it would bring into a prompt."""
+    """A preset with its contents in a prompt."""
 
     name: str
     path: str
     title: str
     files: tuple[PresetFile, ...]
     notes: str
-    active: bool  # whether every prompt shows it
+    active: bool  # whether it is in every prompt
     tokens: int  # of all of it, before any cap
     sections: tuple[Section, ...]
-    left_out: tuple[LeftOut, ...]  # what it lists and cannot bring, or brings once already
+    left_out: tuple[LeftOut, ...]  # unusable and repeated files
     problems: tuple[str, ...]  # one line each
 
 
 @dataclass(frozen=True, slots=True)
 class PresetChange:
-    """A change that was made."""
+    """A completed change."""
 
     path: str
-    preset: str  # empty where only the active ones were changed
+    preset: str  # empty if only the active ones were changed
     files: tuple[str, ...]  # those added or removed
     active: tuple[str, ...]  # the presets that are active now
-    commit: str  # object name; empty where none was made
-    why: str = ""  # why none was made
+    commit: str  # empty if none was made
+    why: str = ""  # why there is no commit
 
 
 class Presets:
-    """Presets as a face uses them. Safe to use from several threads."""
+    """Presets for the user interfaces. Thread-safe."""
 
     def __init__(
         self, files: Files, repository: Callable[[], Repository], config: Callable[[], Config]
@@ -87,17 +87,17 @@ class Presets:
         self._guard = threading.RLock()
 
     def names(self) -> tuple[str, ...]:
-        """The presets there are, sorted."""
+        """The names of all presets, sorted."""
         paths = [path for path in self._source.list(FOLDER) if path.count("/") == 1 and path.endswith(".md")]
         names = (path.partition("/")[2].removesuffix(".md") for path in paths)
         return tuple(name for name in names if valid_name(name))
 
     def active(self) -> tuple[str, ...]:
-        """The names in ``presets/active``, also of presets that are gone."""
+        """The names in ``presets/active``, including those of missing presets."""
         return tuple(name for name, _ in self._active()[0])
 
     def list(self) -> tuple[PresetView, ...]:
-        """Every preset that can be read, sorted by name; the others are among the ``problems``."""
+        """Every readable preset, sorted by name; see ``problems`` for the others."""
         found: list[PresetView] = []
         for name in self.names():
             with contextlib.suppress(DocumentError):
@@ -105,7 +105,7 @@ class Presets:
         return tuple(found)
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with ``presets/active``, and files that cannot be presets by their name or bytes."""
+        """Problems of ``presets/active``, and of files with invalid names or contents."""
         names, problems = self._active()
         known = set(self.names())
         gone = [
@@ -114,28 +114,28 @@ class Presets:
             if name not in known
         ]
         odd = [
-            Problem(path, 0, "its name is not valid for a preset", "use letters, digits, '.', '_' and '-'")
+            Problem(path, 0, "invalid preset name", "use letters, digits, '.', '_' and '-'")
             for path in self._source.list(FOLDER)
             if path.endswith(".md") and path.removeprefix(f"{FOLDER}/").removesuffix(".md") not in known
         ]
         reader = Reader(self._source, self._parsed)
         for name in sorted(known):
             reader.load(path_of(name))
-        refused = [Problem(path, 0, why) for path, why in reader.refused.items()]
+        refused = [Problem(path, 0, reason) for path, reason in reader.refused.items()]
         return (*problems, *gone, *odd, *refused)
 
     def show(self, name: str) -> PresetView:
         """A preset.
 
         Raises:
-            AutopoiesisError: There is none of that name, or its file cannot be read.
+            AutopoiesisError: There is no such preset, or it cannot be read.
         """
         reader = Reader(self._source, self._parsed)
         preset = load_preset(name, reader) if valid_name(name) else None
         if preset is None:
             raise self._unknown(name, reader)
         placement = Placement(tokens.count)
-        Curation((preset,), reader, main_session=True).place(placement, _EVERYTHING, ())
+        PresetSections((preset,), reader, main_session=True).place(placement, _EVERYTHING, ())
         return PresetView(
             preset.name,
             preset.path,
@@ -150,15 +150,14 @@ class Presets:
         )
 
     def use(self, names: Sequence[str], *, also: bool = False) -> PresetChange:
-        """Makes presets the active ones.
+        """Makes presets the active ones, or (``also``) adds them.
 
         Args:
-            names: Those first that get room first.
-            also: Leave those that are active already.
+            names: In the order of budgeting.
 
         Raises:
             AutopoiesisError: There is no such preset.
-            WriteFailed, ReadOnly: The active ones are as they were.
+            WriteFailed, ReadOnly: Nothing was changed.
         """
         for name in names:
             if name not in self.names():
@@ -169,11 +168,11 @@ class Presets:
         return self._done(ACTIVE, "", (), active, f"preset use {' '.join(names)}")
 
     def off(self, names: Sequence[str] = ()) -> PresetChange:
-        """Switches presets off, all of them when none is named.
+        """Switches presets off; all of them without names.
 
         Raises:
             AutopoiesisError: One of them is not active.
-            WriteFailed, ReadOnly: The active ones are as they were.
+            WriteFailed, ReadOnly: Nothing was changed.
         """
         with self._guard, self._files.lock():
             before = self.active()
@@ -185,27 +184,26 @@ class Presets:
         return self._done(ACTIVE, "", (), active, f"preset off {' '.join(names or before)}".strip())
 
     def add(self, name: str, path: str, lines: str = "", note: str = "", title: str = "") -> PresetChange:
-        """Adds a file to a preset, which is made when there is none of that name.
+        """Adds a file to a preset, which is created if necessary.
 
         Args:
             lines: As ``10-40`` or ``3-9, 20-31``; empty for the whole file.
-            note: What to know about it, one line.
-            title: Empty leaves it as it is.
+            note: A comment in one line.
+            title: New title of the preset; empty for no change.
 
         Raises:
-            AutopoiesisError: The name is not valid, the note is too long, or the lines are not there.
+            AutopoiesisError: The name or the lines are invalid, or the note is too long.
             PathRefused: The path leaves the workspace.
-            DocumentError: There is no such text file, the preset lists it already, or its header cannot be
-                edited.
-            WriteFailed, ReadOnly: The preset is as it was.
+            DocumentError: There is no such text file, it is already listed, or the header cannot be edited.
+            WriteFailed, ReadOnly: Nothing was changed.
         """
         if not valid_name(name):
             hint = "use letters, digits, '.', '_' and '-'"
             raise AutopoiesisError(f"'{shown(name)}' is not a valid preset name", hint=hint)
         note, path = " ".join(note.split()), "/".join(split_relative(path))
         if len(note) > NOTE_CHARACTERS:
-            what = f"the note has {len(note)} characters, and {NOTE_CHARACTERS} are allowed"
-            raise AutopoiesisError(what, hint="put what is longer into the preset's body")
+            what = f"the note has {len(note)} characters; at most {NOTE_CHARACTERS} are allowed"
+            raise AutopoiesisError(what, hint="move the rest to the preset's body")
         listed = PresetFile(path, self._spans(path, lines), note, 0, 0)
         self._files.update(path_of(name), lambda data: _with_file(data, name, listed, title.strip()))
         return self._done(
@@ -213,16 +211,16 @@ class Presets:
         )
 
     def remove(self, name: str, path: str, lines: str = "") -> PresetChange:
-        """Takes a file out of a preset.
+        """Removes a file from a preset.
 
         Args:
-            path: As the preset lists it.
+            path: As listed in the preset.
             lines: Only the entry with these lines; empty for every entry of the file.
 
         Raises:
             AutopoiesisError: There is no such preset.
-            DocumentError: It lists no such file, or its header cannot be edited.
-            WriteFailed, ReadOnly: The preset is as it was.
+            DocumentError: It does not list the file, or its header cannot be edited.
+            WriteFailed, ReadOnly: Nothing was changed.
         """
         if name not in self.names():
             raise self._unknown(name, Reader(self._source, self._parsed))
@@ -251,20 +249,19 @@ class Presets:
         return wanted
 
     def _spans(self, path: str, lines: str) -> tuple[Span, ...]:
-        """Lines of a file that are there."""
         spans = _parsed_spans(lines) if lines.strip() else ()
         loaded = self._text(path)
         first, last = loaded.first_line, loaded.first_line + loaded.text.count("\n")
         for span in spans:
             if span[0] > last or span[1] < first or span[1] > last:
-                what = f"has no lines {shown_spans([span])}: its text stands on lines {first} to {last}"
-                raise DocumentError(what, where=shown(path), hint="name lines that are there")
+                what = f"has no lines {shown_spans([span])}: its text is on lines {first} to {last}"
+                raise DocumentError(what, where=shown(path), hint="use existing lines")
         return spans
 
     def _text(self, path: str) -> Loaded:
-        loaded, why = Reader(self._source, self._parsed).usable(path, main_session=True)
+        loaded, reason = Reader(self._source, self._parsed).usable(path, main_session=True)
         if loaded is None:
-            raise DocumentError("is empty" if why == EMPTY else why, where=shown(path))
+            raise DocumentError("is empty" if reason == EMPTY else reason, where=shown(path))
         return loaded
 
     def _unknown(self, name: str, reader: Reader) -> AutopoiesisError:
@@ -278,9 +275,8 @@ class Presets:
     def _done(
         self, path: str, preset: str, files: tuple[str, ...], active: tuple[str, ...], message: str
     ) -> PresetChange:
-        """Commits the file that was changed, and says what was done."""
-        said, wanted = commit_message("maintenance", message), self._config().git.auto_commit
-        done = commit_change(self._repository, [path], said, wanted=wanted)
+        text, wanted = commit_message("maintenance", message), self._config().git.auto_commit
+        done = commit_change(self._repository, [path], text, wanted=wanted)
         return PresetChange(path, preset, files, active, done.revision, done.why)
 
 
@@ -292,7 +288,7 @@ def _parsed_spans(lines: str) -> tuple[Span, ...]:
 
 
 def _active_file(data: bytes | None, names: tuple[str, ...]) -> bytes | None:
-    """``presets/active`` with other names; comments stay, and nothing at all is no file."""
+    """``presets/active`` with other names and its comments; ``None`` if it would be empty."""
     text = (data or b"").decode("utf-8", "replace")
     comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
     lines = (*comments, *names)
@@ -300,10 +296,10 @@ def _active_file(data: bytes | None, names: tuple[str, ...]) -> bytes | None:
 
 
 def _preset_in(data: bytes, name: str) -> Preset:
-    """A preset as its bytes say it.
+    """The preset in a file's bytes.
 
     Raises:
-        DocumentError: Its header cannot be read, or it is another kind of file.
+        DocumentError: Its header cannot be read, or has another type.
     """
     document = parse(data, path_of(name))
     broken = [problem for problem in document.problems if problem.severity == "error"]
@@ -312,7 +308,7 @@ def _preset_in(data: bytes, name: str) -> Preset:
         raise DocumentError(broken[0].what, where=where, hint=broken[0].hint)
     if document.header.get("type", KIND) != KIND:
         raise DocumentError(
-            "is not a preset: its header names another type",
+            "is not a preset: its header has another type",
             where=path_of(name),
             hint="use another name for the preset",
         )
@@ -320,7 +316,7 @@ def _preset_in(data: bytes, name: str) -> Preset:
 
 
 def _with_file(data: bytes | None, name: str, listed: PresetFile, title: str) -> bytes:
-    """A preset with one file more."""
+    """A preset with a file added."""
     item: dict[str, object] = {"path": listed.path}
     if listed.spans:
         item["lines"] = shown_spans(listed.spans)
@@ -331,7 +327,7 @@ def _with_file(data: bytes | None, name: str, listed: PresetFile, title: str) ->
         return edit_header(b"", {"type": KIND, "title": title or name, "files": [item]}, path)
     for each in _preset_in(data, name).files:
         if each.path == listed.path and (not each.spans or each.spans == listed.spans):
-            raise DocumentError(f"lists {each} already", where=f"{path}:{each.line}")
+            raise DocumentError(f"already lists {each}", where=f"{path}:{each.line}")
     items = parse(data, path).header.get("files", "")
     count = len(items) if isinstance(items, Items) else 0
     changes: dict[str, object] = {f"files.{count}": item} if count else {"files": [item]}
@@ -357,7 +353,6 @@ def _matching(data: bytes, name: str, path: str, spans: tuple[Span, ...] | None)
 
 
 def _without_files(data: bytes, name: str, files: Sequence[PresetFile]) -> bytes:
-    """A preset without some of its files."""
     items = parse(data, path_of(name)).header.get("files", "")
     if isinstance(items, Items) and len(items) == len(files):
         return edit_header(data, {"files": None}, path_of(name))

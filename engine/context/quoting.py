@@ -1,4 +1,4 @@
-"""Turns as a record in a prompt: told apart by who spoke, and unable to end the record they stand in."""
+"""Formats turns as a record in a prompt, with speakers, and escaped so that they cannot end the record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.transcripts.turn import Text, Turn
 
 
 def bare(turn: Turn) -> Turn:
-    """A turn without what was injected into it, so that memory never learns from itself (design 3.13)."""
+    """A turn without injected text, so that memory never learns from itself (design 3.13)."""
     blocks = tuple(
         Text(strip_injected(block.text)) if isinstance(block, Text) else block for block in turn.blocks
     )
@@ -18,17 +18,17 @@ def bare(turn: Turn) -> Turn:
 
 
 def fenced(text: str) -> str:
-    """A text that can neither close nor open a part of the prompt, and can be sent as UTF-8."""
+    """A text that can neither open nor close a part of a prompt, and is valid UTF-8."""
     return _TAG.sub("‹", text).encode("utf-8", "replace").decode("utf-8")
 
 
-def attribute(text: str, most: int = 20) -> str:
-    """A text as the value of an attribute: what could end it is left out, and so is what is too long."""
-    return "".join(character for character in text if character.isalnum() or character in ":.- ")[:most]
+def attribute(text: str, limit: int = 20) -> str:
+    """A text as the value of an attribute, without unsafe characters and at most ``limit`` long."""
+    return "".join(character for character in text if character.isalnum() or character in ":.- ")[:limit]
 
 
 def speaker(turn: Turn) -> str:
-    """Who speaks in a turn, as a prompt says it."""
+    """The speaker of a turn, as named in prompts."""
     return "person" if turn.role == "user" else turn.role
 
 

@@ -1,4 +1,4 @@
-"""What a message asks of the memory, and whether what was found has anything to do with it (spec 6.3)."""
+"""The search query of a message, and the relevance of search results to it (spec 6.3)."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from engine.topics.model import Topic
 from engine.transcripts.turn import Turn
 
 FLOOR = 0.28
-"""Relevance of the best result below which nothing is brought."""
+"""Relevance of the best result below which no results are included."""
 ENOUGH = 0.36
-"""Relevance from which results may fill their room; in between, a part of it."""
+"""Relevance of the best result from which results may fill their room; in between, part of it."""
 LEAST_SHARE = 0.2
 BESIDE_SAID = 0.5
 BESIDE_KNOWN = 0.42
-"""Relevance from which something that was said, or stands in a file of knowledge, is told to an agent beside
-a message. It has files and a conversation of its own: what only may be of use would be in its way."""
+"""Relevance from which conversations, or knowledge files, are injected beside an agent's message. An agent
+has its own files and conversation, so results that might be useful would only be in its way."""
 _ECHO = 0.7
-"""Share of their words that a message and a result have in common, from which it is the message again."""
+"""Share of common words from which a result repeats the message."""
 BESIDE_SHARE = 0.4
 LEAST_SCORE = 0.2
-"""Share of the best score below which a result is a crumb."""
+"""Share of the best score below which a result is dropped."""
 
 _EXCHANGE_TURNS = 2
 _CONTEXT_CHARACTERS = 800
 _QUERY_CHARACTERS = 4000
 _QUERY_KEYWORDS = 16
 _SHORT = 60
-"""Characters of a turn below which it may say no more than "yes, go on"."""
+"""Characters of a turn below which it may say as little as "yes, go on"."""
 
 
 def query(
@@ -45,11 +45,11 @@ def query(
     room: Room,
     exclude: frozenset[str],
 ) -> Query | None:
-    """What to search for; ``None`` where the message asks for nothing: "hello", "ok, do it", "continue".
+    """The search query; ``None`` if the message asks nothing: "hello", "ok, do it", "continue".
 
     Args:
-        history: The turns before it, oldest first. What they last spoke of is the context.
-        topics: The active topics, whose keywords are context as well (spec 6.3).
+        history: Earlier turns, oldest first; the last ones are context.
+        topics: The active topics, whose keywords are context too (spec 6.3).
     """
     text = message[:_QUERY_CHARACTERS]
     if not telling(literal_terms(text)):
@@ -61,32 +61,32 @@ def query(
         if trigger.type == "keywords"
         for word in trigger.words
     )
-    said = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
-    ends = [each[-_CONTEXT_CHARACTERS:] for each in said]
+    texts = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
+    ends = [each[-_CONTEXT_CHARACTERS:] for each in texts]
     return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, room, exclude)
 
 
-def others(
+def without_history(
     results: Sequence[SearchResult], conversation: str, history_line: int | None, left_out: list[LeftOut]
 ) -> list[SearchResult]:
-    """The results beside what the history holds and the message itself, which answers itself best.
+    """The results without turns of this conversation that are in the history, including the message itself.
 
     Args:
-        conversation: Empty without one.
-        history_line: The first line of it that the history holds; ``None`` for all of it.
+        conversation: The transcript, if any.
+        history_line: Its first line in the history; ``None`` for all of it.
     """
     kept: list[SearchResult] = []
     for result in results:
         is_own = bool(conversation) and result.path == conversation
         if is_own and (history_line is None or result.end_line >= history_line):
-            omit(left_out, result, "a turn of this conversation that the history holds")
+            omit(left_out, result, "a turn of this conversation that is in the history")
         else:
             kept.append(result)
     return kept
 
 
 def share_of_room(results: Sequence[SearchResult], part: Part) -> float:
-    """Which part of its room the best results have earned: 0 where nothing has to do with the message."""
+    """The share of their room that results get: 0 if none is relevant."""
     best = max(map(_relevance, results), default=0.0)
     if part == "message":
         return BESIDE_SHARE if any(map(_is_sure, results)) else 0.0
@@ -104,50 +104,50 @@ def _is_sure(result: SearchResult) -> bool:
 
 
 def _echoes(text: str, message: str) -> bool:
-    said, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
-    return bool(said) and len(said & asked) >= _ECHO * len(said | asked)
+    words, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
+    return bool(words) and len(words & asked) >= _ECHO * len(words | asked)
 
 
 def relevant(
     results: Sequence[SearchResult], message: str, left_out: list[LeftOut], part: Part, *, anything: bool
 ) -> list[SearchResult]:
-    """The results that may come in; why the others may not is noted.
+    """The results to include; the reasons against others are recorded.
 
-    ``anything``: whether any of the results has enough to do with the message.
+    ``anything``: whether any result is relevant enough.
     """
     best = max((each.score for each in results), default=0.0)
     kept: list[SearchResult] = []
     for result in results:
         if result.category == "topic" or result.path.startswith("archive/topics/"):
-            why_not = "a topic comes in by a trigger, its score or a person, not by being found"
+            reason = "topics are activated by triggers, scores or by hand, not by search"
         elif not anything:
-            why_not = f"not enough to do with the message: {result.relevance or 0.0:.2f}; {FLOOR} is needed"
+            reason = f"not relevant enough: {result.relevance or 0.0:.2f}, at least {FLOOR} needed"
         elif part == "message" and not _is_sure(result):
-            why_not = f"not sure enough to be told beside a message: {result.relevance or 0.0:.2f}"
+            reason = f"not relevant enough to be added to a message: {result.relevance or 0.0:.2f}"
         elif part == "message" and _echoes(result.text, message):
-            why_not = "it says no more than the message"
+            reason = "it repeats the message"
         elif result.score < LEAST_SCORE * best:
-            why_not = f"a crumb: its score is below {LEAST_SCORE} of the best one's"
+            reason = f"its score is below {LEAST_SCORE} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
-            why_not = "a crumb: it says nothing by itself"
+            reason = "it says too little by itself"
         else:
             kept.append(result)
             continue
-        omit(left_out, result, why_not)
+        omit(left_out, result, reason)
     return kept
 
 
-def unsure(left_out: list[LeftOut], since: int) -> None:
-    """Say of what found no room since then that a larger prompt would not hold it: nothing answers surely."""
+def mark_irrelevant(left_out: list[LeftOut], since: int) -> None:
+    """Records that results left out since then would not be included by a larger budget either."""
     for index in range(since, len(left_out)):
         missing = left_out[index]
         if missing.limit == "room":
-            reason = f"{missing.reason}: what was found has little to do with the message"
+            reason = f"{missing.reason}: the results are not relevant enough for more"
             left_out[index] = replace(missing, reason=reason, limit="")
 
 
 def omit(left_out: list[LeftOut], result: SearchResult, reason: str, limit: Limit = "") -> None:
-    """Note that a result is left out."""
+    """Records that a result is left out."""
     left_out.append(
         LeftOut(
             label=f"knowledge:{result.path}",

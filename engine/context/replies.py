@@ -1,7 +1,7 @@
-"""How a model's reply that is to become memory is read: whole or not at all (robustness M1, M2, M4).
+"""Parses a model's reply that is to become memory, completely or not at all (robustness M1, M2, M4).
 
-A reply is untrusted twice over: a model wrote it, about turns that may hold text from outside. The work on it
-is bounded: its length is checked before anything else.
+A reply is doubly untrusted: it comes from a model, about turns that may contain text from outside. Its length
+is checked first, to bound the work.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from engine.context.delimiters import one_line
 
 
 class BadReply(Exception):
-    """A reply that cannot be used; the message is one clause."""
+    """An unusable reply; the message is one clause."""
 
 
-def without_thoughts(text: str, most: int) -> str:
-    """A reply without what the model thought aloud before it.
-
-    No more than ``most`` characters are read.
+def without_thoughts(text: str, limit: int) -> str:
+    """A reply without the thinking before it.
 
     Raises:
-        BadReply: It is longer, or nothing is left of it.
+        BadReply: It has more than ``limit`` characters, or nothing is left.
     """
-    if len(text) > most:
-        raise BadReply(f"the reply has {len(text):,} characters, more than {most:,}")
+    if len(text) > limit:
+        raise BadReply(f"the reply has {len(text):,} characters, more than {limit:,}")
     plain = _AFTER_THOUGHT.split(text)[-1].strip()
     if not plain:
         raise BadReply("the reply is empty")
@@ -35,7 +33,7 @@ def without_thoughts(text: str, most: int) -> str:
 
 
 def fenced_blocks(text: str) -> list[str]:
-    """What stands in the code blocks of a reply. One pass: a reply of nothing but fences costs no more."""
+    """The contents of the code blocks of a reply, in a single pass."""
     blocks: list[str] = []
     inside: list[str] | None = None
     for line in text.split("\n"):
@@ -51,53 +49,53 @@ def fenced_blocks(text: str) -> list[str]:
 
 
 def tree_of(text: str) -> Any:
-    """Strict JSON as a value.
+    """Parses strict JSON.
 
     Raises:
-        BadReply: It is not JSON, is nested too deeply, says a field twice, or has a NaN or an Infinity in it.
+        BadReply: It is not valid JSON, too deeply nested, has a duplicate field, or NaN or Infinity.
     """
     try:
         return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        raise BadReply(f"the reply is no JSON: “{quoted(text)}”") from None
+        raise BadReply(f"the reply is not valid JSON: “{quoted(text)}”") from None
 
 
-def quoted(text: str, most: int = 60) -> str:
-    """The beginning of a text as an error may quote it: one line, and nothing that a terminal obeys."""
-    line = one_line(text[: 8 * most], most)
+def quoted(text: str, limit: int = 60) -> str:
+    """The beginning of a text on one line, without control characters, to quote in an error."""
+    line = one_line(text[: 8 * limit], limit)
     return "".join("\ufffd" if is_control(character) else character for character in line)
 
 
-def why_no_line(text: str, most: int) -> str:
-    """Why a text cannot stand as one line among others; empty when it can."""
+def why_no_line(text: str, limit: int) -> str:
+    """Why a text cannot be a line of its own; empty if it can."""
     if not text:
         return "is empty"
-    if len(text) > most:
-        return f"has {len(text):,} characters, more than {most}"
+    if len(text) > limit:
+        return f"has {len(text):,} characters, more than {limit}"
     if any(map(is_control, text)):
-        return "has a line break or a control character in it"
+        return "contains a line break or a control character"
     if _HEADING.match(text):
-        return "begins like a heading, a list, a quotation or a fence"
+        return "starts like a heading, a list, a quotation or a code fence"
     if _MARKER.search(text):
-        return "has a marker of memory or of a prompt in it"
+        return "contains a marker of memory or of a prompt"
     return ""
 
 
 def is_control(character: str) -> bool:
-    """Whether a character ends a line, steers a terminal or is there to hide something."""
-    # Joiners are part of words and of emoji; every other invisible character is there to hide something.
+    """Whether a character ends a line, controls a terminal or is invisible."""
+    # Joiners are part of words and emoji; other invisible characters only hide something.
     kind = unicodedata.category(character)
     return kind in ("Cc", "Cs", "Co", "Zl", "Zp") or (kind == "Cf" and character not in "\u200c\u200d\u00ad")
 
 
 def _refuse(constant: str) -> object:
-    raise BadReply(f"the reply has a {constant} in it")
+    raise BadReply(f"the reply contains {constant}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise BadReply("the reply says a field twice")
+        raise BadReply("the reply has a duplicate field")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a compile is asked (spec 6.1): everything that decides about the prompt, and no clock behind it."""
+"""The inputs of a compile (spec 6.1), which fully determine the prompt."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from engine.transcripts.turn import Turn
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a prompt asks of the memory."""
+    """A search of the memory for a prompt."""
 
     text: str
-    context: str  # the exchange before it, and the words that the active topics watch for
-    limit: int  # results looked at
+    context: str  # the exchange before it, and keywords of the active topics
+    limit: int  # maximum number of results
     room: Room
-    exclude: frozenset[str]  # workspace-relative paths of files left out
+    exclude: frozenset[str]  # workspace-relative paths to leave out
 
 
 Part = Literal["whole", "standing", "message", "asked"]
-"""What a prompt is for: ``whole`` for a model that is sent nothing else; for an agent with a prompt and a
-history of its own ``standing``, said once a session, ``message``, said beside each message, and ``asked``,
-the same where the agent asks for it: then it need not be as sure to be of use."""
+"""The part of a prompt to compile: ``whole`` for a model that gets nothing else; for an agent with its own
+prompt and history ``standing``, injected once per session, ``message``, injected beside each message, and
+``asked``, requested by the agent, so that it may be less relevant."""
 
 TOLD_BEFORE = "what was told before"
-"""The label of what an agent was told already, where it keeps the same from being told again."""
+"""The label of what was injected before and is not injected again."""
 
 Retrieve = Callable[[Query], list[SearchResult]]
-"""Searches; gives the results in the order in which they are worth the room."""
+"""Searches; returns the results in the order of budgeting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +46,28 @@ class CompileRequest:
     today: date  # for the journals; the only notion of time in a compile
     topics: tuple[Topic, ...] = ()
     trace: Trace | None = None
-    """The trace that made them active; only explains them (``Section.why``, ``Section.score``)."""
-    history: tuple[Turn, ...] = ()  # earlier turns, oldest first, without the message itself
+    """The trace that made them active, for ``Section.why`` and ``Section.score``."""
+    history: tuple[Turn, ...] = ()  # earlier turns, oldest first, without the message
     results: tuple[SearchResult, ...] | None = None
-    """Already fetched, best first; ``None`` to use ``retrieve``."""
+    """Results, best first; ``None`` to use ``retrieve``."""
     retrieve: Retrieve | None = None
-    """Searches when there is room for results; ``None`` for no retrieved part."""
+    """Searches if there is room for results; ``None`` for no search."""
     budget: int | None = None
     """Tokens for prompt and reply reserve together; ``None`` for the workspace's setting."""
     session_id: str = ""  # empty for a message tried by hand
-    conversation: str = ""  # its transcript: what it says further up can be found again
-    project: str = ""  # slug of the project that the session belongs to; empty where it is not known
-    agent: str = ""  # the agent that is told; empty where it is not known
+    conversation: str = ""  # its transcript, whose earlier turns can be found by search
+    project: str = ""  # slug of the session's project, if known
+    agent: str = ""  # the agent that gets the prompt, if known
     main_session: bool = True
-    """Whether MEMORY.md may be seen. It is private: in other sessions neither a subscription nor a search
-    result brings it in."""
-    corrections: tuple[Correction, ...] = ()  # what output watchers want the agent to correct (spec 4.3)
-    file_notes: tuple[str, ...] = ()  # paths of notes about the files that the conversation works on
+    """Whether MEMORY.md may be included, by subscriptions and search results too; it is private."""
+    corrections: tuple[Correction, ...] = ()  # hints of output watchers (spec 4.3)
+    file_notes: tuple[str, ...] = ()  # paths of notes about files used in the conversation
     tools: tuple[ToolDefinition, ...] | None = None
-    """What the model is offered beside the prompt; ``None`` where an agent reads it that has tools of its
-    own."""
+    """Tools offered to the model; ``None`` for an agent with its own tools."""
     part: Part = "whole"
     told: frozenset[tuple[str, str]] = frozenset()
-    """Path and lines of what the agent was told before and still knows; not brought again."""
+    """Paths and lines that were injected before and the agent still has; not injected again."""
     held_from: int | None = None
-    """Of the part ``message``: the first line of the transcript that the agent still holds; ``None`` for all
-    of it."""
+    """For the part ``message``: the first transcript line that the agent still has; ``None`` for all."""
     flushed: frozenset[int] = frozenset()
-    """Numbers of the turns in ``history``, from 1, of which notes were taken (spec 6.4)."""
+    """Numbers, from 1, of the turns in ``history`` that were flushed (spec 6.4)."""

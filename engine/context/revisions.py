@@ -1,9 +1,9 @@
-"""The workspace as it was: prompts compiled from any commit, tag or date of its history (design 5).
+"""Compiles prompts from any commit, tag or date of the workspace's history (design 5).
 
-The files of the commit are laid out below ``scratch/``, indexed there, and opened as what they were: a
-workspace. So topics, settings, search and compiler do what they would do in a clone that was checked out at
-that commit, with that commit's time as the clock. The gate is never asked about the past: what a local gate
-calculates counts, and what another gate would have to be asked counts as not answered.
+The files of the commit are written under ``scratch/``, indexed there and opened as a workspace. So topics,
+settings, search and compiler behave as in a clone at that commit, with the commit's time as the clock. The
+gate is never asked about the past: answers of a local gate count, and questions to another gate count as
+failed.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ if TYPE_CHECKING:
 FOLDER = "scratch/revisions"
 
 Progress = Callable[[int, int], None]
-"""Called with steps done and steps in all."""
+"""Called with the number of steps done and in total."""
 
 _READ_WHOLE = ("knowledge/", "topics/", "raw/conversations/", "conversations/", "archive/", "logs/")
 _PROMPT_LIMIT = 1024 * 1024
-"""Bytes above which a file outside these folders is read by nothing."""
+"""Bytes above which files outside these folders are never read."""
 
 _ROOM = 16 * 1024 * 1024
 _UNUSABLE = {
     errno.ENAMETOOLONG: "its path is too long for this disk",
-    errno.EEXIST: "another file has its name on this disk",
-    errno.EISDIR: "another file has its name on this disk",
-    errno.ENOTDIR: "another file has the name of its folder",
-    errno.EILSEQ: "its name cannot be written on this disk",
-    errno.EINVAL: "its name cannot be written on this disk",
+    errno.EEXIST: "its name collides with another file on this disk",
+    errno.EISDIR: "its name collides with another file on this disk",
+    errno.ENOTDIR: "the name of its folder collides with a file on this disk",
+    errno.EILSEQ: "its name is not possible on this disk",
+    errno.EINVAL: "its name is not possible on this disk",
 }
 
 
-class Past(Protocol):
-    """What is needed of the engine of a past state; ``Engine`` is one."""
+class PastEngine(Protocol):
+    """The part of ``Engine`` needed for a past state."""
 
     files: Files
     config: Config
@@ -89,10 +89,12 @@ class Past(Protocol):
     def problems(self) -> Sequence[Problem]: ...
 
 
-class Open(Protocol):
-    """Opens a workspace; ``Engine.open`` is it."""
+class OpenEngine(Protocol):
+    """Opens a workspace, like ``Engine.open``."""
 
-    def __call__(self, root: Path, *, read_only: bool = ..., clock: Callable[[], datetime] = ...) -> Past: ...
+    def __call__(
+        self, root: Path, *, read_only: bool = ..., clock: Callable[[], datetime] = ...
+    ) -> PastEngine: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +102,20 @@ class Opened:
     """A past state, open for reading."""
 
     commit: Commit
-    engine: Past
-    problems: tuple[str, ...]  # what could not be laid out, or was unusable then
+    engine: PastEngine
+    problems: tuple[str, ...]  # about files that were left out or invalid
 
 
 class Revisions:
-    """Goes back to commits of a workspace. Changes nothing but ``scratch/``."""
+    """Opens commits of a workspace; changes only ``scratch/``."""
 
     def __init__(
         self,
         files: Files,
         repository: Repository,
         *,
-        engines: Open,
-        now: Past,
+        engines: OpenEngine,
+        now: PastEngine,
         clock: Callable[[], datetime],
     ) -> None:
         self._repository = repository
@@ -124,10 +126,10 @@ class Revisions:
         self._cache = FolderCache(files, FOLDER, unsealed=_is_cache)
 
     def find(self, text: str) -> Commit | None:
-        """The commit that a revision, tag, branch, hash or date means; ``None`` for ``now``.
+        """The commit of a revision, tag, branch, hash or date; ``None`` for ``now``.
 
         Raises:
-            RepositoryError: There is none; the message says what there is.
+            RepositoryError: There is no such commit.
         """
         return revisions.find(self._repository, text, self._clock(), self._now.config.days.time_zone)
 
@@ -144,15 +146,15 @@ class Revisions:
 
         Args:
             commit: ``None`` for the working tree.
-            budget: The setting of that time when left out.
-            session_id: The session whose turns up to then belong to it.
-            progress: Called while a state has to be laid out and indexed first.
+            budget: By default the setting at that time.
+            session_id: The session whose turns until then are the history.
+            progress: Called while files are written and indexed.
 
         Raises:
-            RepositoryError: The commit is not a workspace, or the clone lacks a part of it.
-            ConfigError: Its settings cannot be used; names revision, file and line.
+            RepositoryError: The commit is not a workspace, or the clone lacks part of it.
+            ConfigError: Its settings are invalid.
             BudgetError, TranscriptError: As ``Engine.compile``.
-            WriteFailed: There is no room to lay it out.
+            WriteFailed: There is not enough disk space.
         """
         if commit is None:
             compiled = self._now.compile(text, budget=budget, session_id=session_id, ask=False)
@@ -169,7 +171,7 @@ class Revisions:
 
     @contextlib.contextmanager
     def opened(self, commit: Commit, progress: Progress | None = None) -> Iterator[Opened]:
-        """An engine of a past state, for reading; the state stays laid out while the context lasts.
+        """A read-only engine of a past state, whose files are kept while the context lasts.
 
         Raises:
             RepositoryError, ConfigError, WriteFailed: As ``compile``.
@@ -183,13 +185,13 @@ class Revisions:
             with _of(commit), self._engines(folder, clock=clock) as made:
                 made.seed_index(self._database)
                 made.refresh_index(_second_half(steps, progress))
-                # Fits tier 2 to the topics of then, and keeps the fit.
+                # Fits tier 2 to the topics of that time and saves the fit.
                 made.pipeline.process(".", record=False, ask=False)
             return notes
 
         with self._cache.hold(commit.revision, make) as held:
             with _of(commit), self._engines(held.folder, clock=clock) as made:
-                # Nothing to do, unless another version of the program has made the index.
+                # Does nothing, unless another version of the program made the index.
                 made.refresh_index(None)
             with _of(commit):
                 engine = self._engines(held.folder, read_only=True, clock=clock)
@@ -201,60 +203,60 @@ class Revisions:
 
 @contextlib.contextmanager
 def _of(commit: Commit) -> Iterator[None]:
-    """Marks the errors of a past state as such."""
+    """Adds the revision to errors of a past state."""
     try:
         yield
     except AutopoiesisError as error:
         name = commit.revision[:8]
         error.where = f"{name}:{error.where}" if error.where else name
         if error.where.startswith(f"{name}:{CONFIG_NAME}"):
-            error.hint = "what is committed stays as it is; choose another revision"
+            error.hint = "a commit cannot be changed; choose another revision"
         raise
 
 
-def _unasked(engine: Past, text: str, name: str) -> list[str]:
-    """The line that names the topics about which another gate than the local one would have been asked."""
+def _unasked(engine: PastEngine, text: str, name: str) -> list[str]:
+    """The problem that names the topics about which the gate would have been asked."""
     trace = engine.pipeline.process(text, record=False, ask=False)
     names = [row.topic for row in trace.rows if row.gate is not None and row.gate.answer == "failed"]
     if not names:
         return []
     topics = ", ".join(map(shown, names))
-    return [f"{name}: the gate is not asked for this, so gate.on_failure decided on {topics}"]
+    return [f"{name}: the gate is not asked about the past, so gate.on_failure decided about {topics}"]
 
 
 def _second_half(steps: int, progress: Progress | None) -> Progress | None:
-    """The progress of an index that is made after so many steps, as if it took as many again."""
+    """The progress of indexing as the second half of ``2 * steps``."""
     if progress is None:
         return None
-    told = progress
-    return lambda done, total: told(steps + (steps * done // total if total else steps), 2 * steps)
+    report = progress
+    return lambda done, total: report(steps + (steps * done // total if total else steps), 2 * steps)
 
 
 def _lay_out(
     repository: Repository, commit: Commit, folder: Path, progress: Progress | None
 ) -> tuple[tuple[str, ...], int]:
-    """Writes the files of a commit into an empty folder.
+    """Writes the files of a commit to an empty folder.
 
     Returns:
-        One line for each entry that is left out, and the number of steps taken.
+        One line for each entry that is left out, and the number of steps.
     """
     name = commit.revision[:8]
     with _of(commit):
         listed = revisions.entries(repository.git, commit.revision)
     if not any(entry.path == CONFIG_NAME and entry.kind == "file" for entry in listed):
         raise RepositoryError(
-            f"the commit {revisions.described(commit)} is not a workspace: it holds no {CONFIG_NAME}",
+            f"commit {revisions.described(commit)} is not a workspace: it has no {CONFIG_NAME}",
             where=str(repository.workspace.root),
-            hint=f"find those that do with: git log -- {CONFIG_NAME}",
+            hint=f"find commits with it: git log -- {CONFIG_NAME}",
         )
     notes: list[str] = []
     wanted: list[TreeEntry] = []
     for entry in listed:
         if _is_cache(entry.path.split("/", 1)[0]):
             continue
-        why_not = _refusal(entry)
-        if why_not:
-            notes.append(f"{name}:{shown(entry.path)}: {why_not}")
+        reason = _refusal(entry)
+        if reason:
+            notes.append(f"{name}:{shown(entry.path)}: {reason}")
         else:
             wanted.append(entry)
     whole = [entry for entry in wanted if not _is_hollow(entry)]
@@ -269,34 +271,34 @@ def _lay_out(
             except OSError as error:
                 if error.errno not in _UNUSABLE:
                     raise
-                notes.append(f"{name}:{shown(entry.path)}: is left out: {_UNUSABLE[error.errno]}")
+                notes.append(f"{name}:{shown(entry.path)}: left out: {_UNUSABLE[error.errno]}")
             if progress is not None and not done % 64:
                 progress(done, 2 * steps)
     return tuple(notes), steps
 
 
 def _is_cache(name: str) -> bool:
-    """Whether a name at the top of a workspace is one of what can be deleted at any moment."""
+    """Whether a top-level name of a workspace is a cache that can always be deleted."""
     return name == "scratch" or name.startswith("memory.db")
 
 
 def _refusal(entry: TreeEntry) -> str:
-    """Why an entry is not laid out; empty when it is."""
+    """Why an entry is left out; empty if it is not."""
     if entry.kind == "symlink":
-        return "is left out: a symlink is not followed into the past"
+        return "left out: symlinks are not followed"
     if entry.kind == "submodule":
-        return "is left out: a submodule has a history of its own"
+        return "left out: submodules are not supported"
     try:
         split_relative(entry.path)
     except PathRefused as error:
-        return f"is left out: its path {error.what}"
+        return f"left out: its path {error.what}"
     if entry.size > READ_LIMIT and entry.path.startswith(_READ_WHOLE):
-        return f"is left out: it is larger than {READ_LIMIT // (1024 * 1024)} MiB"
+        return f"left out: it is larger than {READ_LIMIT // (1024 * 1024)} MiB"
     return ""
 
 
 def _is_hollow(entry: TreeEntry) -> bool:
-    """Whether a file is laid out as a hole of its size: it is too large to be read, and refused as such."""
+    """Whether a file is too large to be read, so that a sparse file of its size is enough."""
     return entry.size > _PROMPT_LIMIT and not entry.path.startswith(_READ_WHOLE)
 
 
@@ -304,19 +306,14 @@ def _require_room(folder: Path, size: int) -> None:
     free = shutil.disk_usage(folder).free
     if size + _ROOM > free:
         raise WriteFailed(
-            f"the files take {size / 1024**2:,.0f} MiB, and {free / 1024**2:,.0f} MiB are free",
+            f"the files take {size / 1024**2:,.0f} MiB, but only {free / 1024**2:,.0f} MiB are free",
             where=FOLDER,
-            hint="free some disk space and try again",
+            hint="free some disk space and retry",
         )
 
 
 def _write(folder: Path, path: str, data: bytes | None, at_ns: int) -> None:
-    """Makes a file in a private folder; its modification time is that of the commit.
-
-    Args:
-        data: ``None`` for a hole that is too large to be read.
-        at_ns: Time of its last change, nanoseconds since 1970.
-    """
+    """Creates a file with the commit's modification time, in ns; ``None`` creates a large sparse file."""
     place = folder / path
     reach("temp:create")
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""The person's rules in a prompt: those that hold here in the stable part, as few tokens as they need; those
-that the message calls for once more next to it.
+"""The person's rules in a prompt: those that apply in the stable part, and those relevant to the message
+again next to it.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from engine.rules.rulebook import LONGEST, PATH, Rule, rules_of
 from engine.transcripts.turn import Turn
 
 CALLED = "rules:now"
-"""The label of the section with the rules that the message calls for."""
+"""The label of the section with the rules relevant to the message."""
 
 IN_FORCE = "How I work; keep to it without being told:"
 SAID = "I have asked for this before, so expect it:"
 CALLED_FOR = "Mind, of my rules:"
 
-_MOST_READ = 1_000
-"""Rules that are considered for a prompt; the file is anyone's to edit, and a prompt must not wait for it."""
-_MOST_CALLED = 4
-"""Lines next to the message: first those of the files that are worked on, then those that share its words."""
+_MAX_READ = 1_000
+"""Rules considered for a prompt: anyone can edit the file, and a prompt must not wait for it."""
+_MAX_CALLED = 4
+"""Rules next to the message: first those about files in use, then those that share its words."""
 _LAST = 6
-"""Turns before the message in whose tool calls a file may be named."""
+"""Number of turns before the message whose tool calls may name files."""
 _NO_FILE = re.compile(r"[^\w@./-]+")
-_LEAST_SHARED = 2
+_MIN_SHARED = 2
 _EXCHANGE = 1500
-"""Characters of the message, and of what was said before it, by which rules are called for."""
+"""Characters of the message, and of the agent's last turn, that are compared with rules."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RuleSections:
     """The rules of one prompt."""
 
     standing: Candidate | None = None
@@ -54,14 +54,13 @@ def rules_for(
     agent: str,
     room: int,
     caps: Iterable[Cap],
-) -> Chosen:
-    """The rules for a prompt. Which of them stand in its stable part depends on the file, the project, the
-    room and the caps alone.
+) -> RuleSections:
+    """The rules for a prompt; the stable part depends only on the file, the project, the room and the caps.
 
     Args:
-        project: Slug of the project of the session; empty where it is not known.
-        agent: The agent that is told; likewise.
-        room: Tokens that may be used in the stable part.
+        project: Slug of the session's project, if known.
+        agent: The agent that gets the prompt, if known.
+        room: Tokens for rules in the stable part.
     """
     rules = [
         rule
@@ -71,24 +70,24 @@ def rules_for(
         and not (rule.agent and agent not in ("", rule.agent))
     ]
     if not rules:
-        return Chosen()
-    most = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
+        return RuleSections()
+    limit = min([room, *(cap.left if cap.unit == "tokens" else cap.left // 4 for cap in caps)])
     tools = {call.name.casefold() for turn in history[-_LAST:] for call in turn.tools}
     here = _in_play(message, history)
     at_hand = [rule for rule in rules if rule.is_about(here, tools)]
     rules = [rule for rule in rules if not rule.is_occasional]
-    kept = _fitting(rules, most)
+    kept = _fitting(rules, limit)
     at_hand.sort(key=kept.__contains__)
-    # Without room they were told when the session began.
+    # Without room they were injected when the session began.
     near = _called_for(rules, kept or rules, message, history)
-    called = [*at_hand, *(rule for rule in near if rule not in at_hand)][:_MOST_CALLED]
+    called = [*at_hand, *(rule for rule in near if rule not in at_hand)][:_MAX_CALLED]
     missing = [rule for rule in dict.fromkeys((*rules, *at_hand)) if rule not in kept and rule not in called]
-    left_out = (_left_out(missing, most),) if missing else ()
-    return Chosen(_standing(kept), _called(called), left_out)
+    left_out = (_left_out(missing, limit),) if missing else ()
+    return RuleSections(_standing(kept), _called(called), left_out)
 
 
 def _in_play(message: str, history: Sequence[Turn]) -> set[str]:
-    """What the message, and the last tool calls before it, name that may be a file."""
+    """Possible file names in the message and in the last tool calls before it."""
     calls = [call.summary for turn in history[-_LAST:] for call in turn.tools]
     words = (word for text in (message[:_EXCHANGE], *calls) for word in _NO_FILE.split(text))
     return {word.strip("./@") for word in words if "/" in word or "." in word}
@@ -96,16 +95,15 @@ def _in_play(message: str, history: Sequence[Turn]) -> set[str]:
 
 def _rules(reader: Reader) -> Sequence[Rule]:
     loaded = reader.load(PATH)
-    return rules_of(loaded.text, _MOST_READ) if loaded is not None else ()
+    return rules_of(loaded.text, _MAX_READ) if loaded is not None else ()
 
 
-def _fitting(rules: Sequence[Rule], most: int) -> list[Rule]:
-    """The rules that stand, in the order of their worth: those that the person accepted or wrote, then those
-    that were told most, then those that were said as rules. What was said again will be said again, however
-    it was said.
+def _fitting(rules: Sequence[Rule], limit: int) -> list[Rule]:
+    """The rules that fit, by worth: those accepted or written by the person, then the most repeated, then
+    explicit ones. What was repeated will be repeated, however it was worded.
     """
     kept: list[Rule] = []
-    left = most - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
+    left = limit - tokens.count(f"{RULES[0]}{IN_FORCE}\n{SAID}{RULES[1]}\n\n<!-- rules:standing -->\n")
     for rule in sorted(rules, key=lambda each: (not each.decided, -each.told, each.state != "in force")):
         if (taken := cost(rule)) <= left:
             left -= taken
@@ -126,7 +124,7 @@ def _standing(rules: Sequence[Rule]) -> Candidate | None:
         priority=1,
         slot="rules",
         text="\n".join(parts),
-        why=f"{len(rules)} of the person's rules hold here",
+        why=f"{len(rules)} of your rules apply here",
         source=PATH,
         order=(-1,),
         wrap=RULES,
@@ -136,16 +134,16 @@ def _standing(rules: Sequence[Rule]) -> Candidate | None:
 def _called_for(
     rules: Sequence[Rule], standing: Container[Rule], message: str, history: Sequence[Turn]
 ) -> list[Rule]:
-    """The rules that say most of what the message and what the agent said before it are about: of those for
-    which the stable part had no room sooner, since they stand nowhere else.
+    """The rules most relevant to the message and the agent's last turn; those that did not fit in the stable
+    part need less overlap, since they are nowhere else.
     """
-    said = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
-    asked, around = stems(message[:_EXCHANGE]), stems(said[-_EXCHANGE:])
+    reply = next((turn.text for turn in reversed(history) if turn.role == "agent"), "")
+    asked, around = stems(message[:_EXCHANGE]), stems(reply[-_EXCHANGE:])
     found: list[tuple[float, int, Rule]] = []
     for number, rule in enumerate(rules):
         mine = stems(rule.text[:LONGEST])
         shared = 2 * len(mine & asked) + len(mine & around)
-        least = _LEAST_SHARED if rule in standing else 1
+        least = _MIN_SHARED if rule in standing else 1
         if len(mine & asked) and shared >= 2 * least:
             found.append((-shared / (4 + len(mine)), number, rule))
     return [rule for _, _, rule in sorted(found, key=lambda each: each[:2])]
@@ -160,20 +158,20 @@ def _called(rules: Sequence[Rule]) -> Candidate | None:
         priority=1,
         slot="rules",
         text="\n".join((CALLED_FOR, *map(_line, rules))),
-        why="the message calls for them",
+        why="relevant to the message",
         order=(-1,),
         wrap=RULES,
     )
 
 
 def held(rules: Iterable[Rule], sections: Iterable[Section]) -> tuple[str, ...]:
-    """The ids of the rules that stand in sections of a prompt."""
+    """The ids of the rules in sections of a prompt."""
     lines = {line for section in sections for line in section.text.split("\n")}
     return tuple(rule.id for rule in rules if rule.counts and _line(rule) in lines)
 
 
 def cost(rule: Rule) -> int:
-    """Tokens that a rule takes in a prompt."""
+    """Tokens of a rule in a prompt."""
     return tokens.count(_line(rule)) + 1
 
 
@@ -181,7 +179,7 @@ def _line(rule: Rule) -> str:
     return f"- {outside(one_line(rule.text, LONGEST))}"
 
 
-def _left_out(rules: Sequence[Rule], most: int) -> LeftOut:
+def _left_out(rules: Sequence[Rule], limit: int) -> LeftOut:
     names = "; ".join(one_line(rule.text, 40) for rule in rules[:3])
     more = f"; and {len(rules) - 3} more" if len(rules) > 3 else ""
     return LeftOut(
@@ -190,6 +188,6 @@ def _left_out(rules: Sequence[Rule], most: int) -> LeftOut:
         "rules",
         PATH,
         tokens=sum(tokens.count(_line(rule)) for rule in rules),
-        reason=f"{len(rules)} rules did not fit the {most:,} tokens for rules: {names}{more}",
+        reason=f"{len(rules)} rules did not fit the {limit:,} tokens for rules: {names}{more}",
         limit="cap",
     )

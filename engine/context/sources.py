@@ -1,4 +1,4 @@
-"""Where the compiler reads: a small protocol, so that a folder and a git revision compile alike."""
+"""Sources of files for the compiler: the workspace, or a git revision."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from engine.store.sparse import hidden
 from engine.store.yamltext import Mapping
 
 FILE_LIMIT = 1024 * 1024
-"""Bytes above which a file is refused: it cannot be meant for a prompt."""
+"""Bytes above which a file is refused as too large for a prompt."""
 
 MEMORY = "knowledge/memory/MEMORY.md"
-NO_SUCH_FILE = "there is no such file"
+NO_SUCH_FILE = "no such file"
 NOT_HERE = "is not checked out here"
 EMPTY = "the file is empty"
 
@@ -33,29 +33,29 @@ _PARSED_BYTES = 64 * 1024
 _SETTLED_NS = 2_000_000_000
 
 _Status = tuple[int, int, int, int, int]
-"""Device, inode, size, and the times of the last modification and of the last change, nanoseconds."""
+"""Device, inode, size, modification time and change time, in ns."""
 
 
 class Source(Protocol):
-    """Reads the files of one state of a workspace. Paths are workspace-relative with forward slashes."""
+    """Reads one state of a workspace. Paths are relative, with forward slashes."""
 
     def read(self, path: str) -> bytes:
         """The bytes of a file.
 
         Raises:
             FileNotFoundError: There is no such file.
-            AutopoiesisError: It may not be read: too large, not a regular file, outside the workspace.
+            AutopoiesisError: It is too large, not a regular file, or outside the workspace.
         """
 
     def list(self, folder: str) -> Sequence[str]:
-        """The files below a folder at any depth, sorted, without hidden ones; none if there is no folder."""
+        """All files in a folder at any depth, sorted, without hidden ones; none if it does not exist."""
 
 
 class WorkspaceSource:
-    """The workspace as it is on disk now.
+    """The current workspace on disk.
 
-    A file that has not changed since it was read is not read again: a confined read costs thirty times a look
-    at the file's status, and a prompt is made of dozens of files.
+    Unchanged files are not read again: a confined read takes thirty times as long as reading the file's
+    status, and a prompt consists of dozens of files.
     """
 
     def __init__(self, files: Files) -> None:
@@ -71,8 +71,8 @@ class WorkspaceSource:
         if status is None and not os.path.lexists(self._files.workspace.root / path):
             raise FileNotFoundError(NOT_HERE if hidden(self._files.workspace.root, [path]) else path)
         data = self._files.read(path, limit=FILE_LIMIT)
-        # A write in the same tick of the file system's clock would leave the same status, so a file is
-        # remembered only when its last change is long past.
+        # Another write in the same tick of the file system's clock would not change the status, so only files
+        # with older changes are cached.
         is_settled = status is not None and time.time_ns() - max(status[-2:]) > _SETTLED_NS
         if status is not None and is_settled and status == self._status(path) and len(data) <= _PARSED_BYTES:
             if len(self._known) >= _PARSED_FILES:
@@ -88,7 +88,7 @@ class WorkspaceSource:
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def list(self, folder: str) -> Sequence[str]:
-        """As ``Source.list``. Symlinked folders are not entered; anything that is not a folder is listed."""
+        """As ``Source.list``; symlinked folders are not entered."""
         root = self._files.workspace.root
         try:
             start = self._files.workspace.resolve(folder)
@@ -104,22 +104,22 @@ class WorkspaceSource:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as it may enter a prompt."""
+    """A file prepared for a prompt."""
 
     path: str
     header: Mapping  # never part of the prompt
-    text: str  # the body without blank lines around it, safe against forged delimiters
+    text: str  # the body, safe, without surrounding blank lines
     first_line: int  # 1-based line of the file on which ``text`` starts
 
 
 class ParsedFiles:
-    """Parsed files by path and content, so that an unchanged file is parsed once per process."""
+    """A cache of parsed files by path and content."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, bytes], tuple[Loaded, tuple[str, ...]]] = OrderedDict()
 
     def get(self, path: str, data: bytes) -> tuple[Loaded, tuple[str, ...]]:
-        """What of a file may enter a prompt, and what is wrong with it, one line each."""
+        """The file prepared for a prompt, and its problems, one line each."""
         key = (path, sha256(data).digest())
         known = self._known.get(key)
         if known is not None:
@@ -138,12 +138,12 @@ class ParsedFiles:
 
 
 class Reader:
-    """Reads files for one compile: each once, and with a note of everything that could not be read.
+    """Reads files for one compile, each once, and records problems.
 
     Attributes:
-        problems: One line for each file that is missing from the prompt, or not as it should be.
-        refused: The reason by path for files that exist but were not taken.
-        untouched: Files that are left out because they are as a new workspace has them.
+        problems: One line for each problem.
+        refused: By path, why an existing file was not used.
+        untouched: Files left out because they are unchanged from the starter workspace.
     """
 
     def __init__(self, source: Source, parsed: ParsedFiles) -> None:
@@ -159,22 +159,22 @@ class Reader:
         return self._source.list(folder)
 
     def load(self, path: str) -> Loaded | None:
-        """A file, or ``None`` when it is absent (no problem) or refused (a problem)."""
+        """A file; ``None`` if it is missing, which is no problem, or refused, which is one."""
         if path not in self._seen:
             self._seen[path] = self._load(path)
         return self._seen[path]
 
     def usable(self, path: str, *, main_session: bool) -> tuple[Loaded | None, str]:
-        """A file that somebody has listed, or why it brings nothing into the prompt."""
+        """A listed file with text, or the reason why it is unusable."""
         if is_memory(path) and not main_session:
-            return None, "MEMORY.md belongs to the main session"
+            return None, "MEMORY.md is only for the main session"
         loaded = self.load(path)
         if loaded is None:
             return None, self.refused.get(path, NO_SUCH_FILE)
         return (loaded, "") if loaded.text else (None, EMPTY)
 
     def refuse(self, path: str, what: str) -> None:
-        """Note that a file was not taken."""
+        """Records that a file is not used."""
         self.refused[path] = what
         self.problems.append(f"{shown(path)}: {what}")
 
@@ -201,12 +201,12 @@ class Reader:
 
 
 def is_memory(path: str) -> bool:
-    """Whether a path names MEMORY.md, also on a file system that ignores case."""
+    """Whether a path is MEMORY.md, ignoring case."""
     return path.lower() == MEMORY.lower()
 
 
 def plain_path(path: str) -> str:
-    """A path in its shortest spelling (``./a//b`` is ``a/b``); one that is not a path stays as it is."""
+    """A normalized path (``a/b`` for ``./a//b``); invalid paths are returned unchanged."""
     try:
         return "/".join(split_relative(path.strip()))
     except PathRefused:

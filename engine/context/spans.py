@@ -1,4 +1,4 @@
-"""Lines of a file: how a person names them, and which of them a prompt does not hold yet."""
+"""Line ranges of files: parsing, formatting and set operations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _RANGE = re.compile(r"\s*([0-9]{1,9})\s*(?:[-–]\s*([0-9]{1,9})\s*)?")
 
 
 def parse_spans(text: str) -> tuple[Span, ...]:
-    """``10-40``, ``12`` or several, as ``3-9, 20-31``; in the order of the file.
+    """Parses ``10-40``, ``12`` or several as in ``3-9, 20-31``; returns them in order.
 
     Raises:
-        ValueError: It is none of these; the message says what is wrong, in one clause.
+        ValueError: It is invalid; the message is one clause.
     """
     found: list[Span] = []
     for part in text.split(","):
@@ -25,9 +25,9 @@ def parse_spans(text: str) -> tuple[Span, ...]:
             raise ValueError(f"'{part.strip()}' is not a range of lines")
         first, last = int(match[1]), int(match[2] or match[1])
         if not first:
-            raise ValueError(f"'{part.strip()}' begins before line 1")
+            raise ValueError(f"'{part.strip()}' starts before line 1")
         if last < first:
-            raise ValueError(f"'{part.strip()}' ends before it begins")
+            raise ValueError(f"'{part.strip()}' ends before it starts")
         found.append((first, last))
     found.sort()
     for above, below in pairwise(found):
@@ -37,7 +37,7 @@ def parse_spans(text: str) -> tuple[Span, ...]:
 
 
 def shown_spans(spans: Iterable[Span]) -> str:
-    """``3-9, 20``: what ``parse_spans`` reads."""
+    """``3-9, 20``, as read by ``parse_spans``."""
     return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in spans)
 
 

@@ -1,11 +1,10 @@
-"""What broke the stable prefix: the first difference between two prefixes (``cache-friendly-context.md`` 2).
+"""Finds what broke the stable prefix: the first difference of two prefixes (``cache-friendly-context.md`` 2).
 
-A provider's cache serves a beginning that is the same to the byte. So of two prefixes only the first
-difference counts: everything behind it is read anew, however equal it is. ``compare`` names the layer, the
-section, the file and the line of it, the byte, and what it costs in tokens.
+A provider's cache serves a byte-identical beginning, so only the first difference of two prefixes matters:
+everything after it must be read again, even if it is equal. ``compare`` finds its layer, section, file, line
+and byte, and its cost in tokens.
 
-Pure: two ``Prefix`` in, one value out, no clock and no file. A ``Prefix`` whose text is gone can still be
-compared by the hashes of its sections; the lines that differ are unknown then.
+A ``Prefix`` without its text can still be compared by the hashes of its sections, but not by lines.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from engine.context.delimiters import GAP, KNOWLEDGE
 BreakKind = Literal["changed", "came", "went", "moved"]
 
 CATALOG = "catalog:"
-"""How the labels of sections begin whose every line comes from a file of its own."""
+"""Prefix of the labels of sections whose lines come from separate files."""
 
 _SHELVES = (" (knowledge/", " (.library/")
-"""How a line of a catalog names its file, at the line's end."""
+"""Start of the file name at the end of a catalog line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +33,24 @@ class PrefixSection:
 
     label: str
     layer: int  # 1 to 7
-    source: str  # workspace-relative path; empty when it comes from no file, or from many
+    source: str  # workspace-relative path; empty if it is from no file, or from many
     lines: str  # ``"12-40"``, 1-based and inclusive; empty for the whole file
-    tokens: int  # of its text, without the marker above it
+    tokens: int  # of its text, without the marker
     sha256: str  # of its text
     first: int | None
-    """1-based line of ``source`` on which its text starts; ``None`` where that was not looked up."""
+    """1-based line of ``source`` on which its text starts, if known."""
     character: int  # offset of its marker in the prompt
     byte: int  # the same in bytes of UTF-8
 
     @property
     def same(self) -> tuple[int, str, str]:
-        """What two sections have in common that are one to a cache."""
+        """The identity of a section for a cache."""
         return self.layer, self.label, self.sha256
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """Where a cache may end: characters from the start of the prompt, and the tokens up to there."""
+    """A possible end of a cached prefix, in characters and tokens from the start."""
 
     character: int
     tokens: int
@@ -61,7 +60,7 @@ class Boundary:
 class Prefix:
     """The stable prefix of one prompt."""
 
-    text: str | None  # ``None`` where only its hashes are known
+    text: str | None  # ``None`` if only its hashes are known
     sha256: str  # of its UTF-8
     characters: int
     bytes: int  # of its UTF-8
@@ -77,10 +76,7 @@ class Prefix:
         first_line: Callable[[Section], int | None] = lambda _section: None,
         count: Callable[[str], int] = o200k.count,
     ) -> Prefix:
-        """The prefix of a prompt.
-
-        ``first_line`` gives the line of a section's file on which its text starts; see ``PrefixSection``.
-        """
+        """The prefix of a prompt; ``first_line`` is for ``PrefixSection.first``."""
         text = compiled.text[: compiled.stable_prefix_length]
         sections: list[PrefixSection] = []
         at = byte = 0
@@ -111,7 +107,7 @@ class Prefix:
         )
 
     def text_of(self, index: int) -> str | None:
-        """The text of a section as it stands in its file: without its marker and the tags of its block."""
+        """The text of a section as in its file: without its marker and block tags."""
         if self.text is None:
             return None
         ends = [*(section.character for section in self.sections[1:]), self.characters]
@@ -124,30 +120,28 @@ class Break:
     """The first difference of two prefixes."""
 
     what: BreakKind
-    """``changed``: the section's text is another; ``came`` and ``went``; ``moved``: the same text under
-    another name or at another place. Of a catalog it is said of the entry."""
-    layer: int  # 1 to 7; 0 where the prefixes are known by hashes of another form
+    """``changed``: another text; ``came``, ``went``; ``moved``: the same text with another name or place. For
+    a catalog this is about the entry."""
+    layer: int  # 1 to 7; 0 if unknown
     name: str  # the layer's
-    label: str  # the section, on the side on which it is, the later one first
-    source: str  # its file; of a catalog the file of the entry; empty where there is none
+    label: str  # the section, from the later side that has it
+    source: str  # its file, or the file of a catalog's entry; may be empty
     line: int
-    """1-based line of ``source`` on which the difference is, or, where lines went from the end, was; 0 where
-    it is unknown."""
-    character: int  # offset of the first character that differs; where a text is gone, of the section
+    """1-based line of the difference in ``source`` (in the earlier version if lines were removed from its
+    end); 0 if unknown."""
+    character: int  # offset of the first different character, or of the section without a text
     byte: int  # likewise in bytes of UTF-8
-    before: str  # the first line that differs, as it was; empty where there was none, or it is unknown
-    after: str  # the same line as it is
+    before: str  # the first different line, before; may be empty or unknown
+    after: str  # the same line, after
     usable: int
-    """Tokens of the prefix that a cache can still serve: up to the last boundary that both have before the
-    difference."""
+    """Tokens that a cache can still serve: up to the last common boundary before the difference."""
     lost: int
-    """Tokens behind that boundary that were in the cache and have to be sent anew: those of the shorter of
-    the two prefixes."""
-    exact: bool  # whether both texts were there to look at
+    """Cached tokens after that boundary that must be sent again: those of the shorter prefix."""
+    exact: bool  # whether both texts were available
 
 
 def compare(before: Prefix, after: Prefix) -> Break | None:
-    """What broke the prefix; ``None`` when it is the same to the byte."""
+    """What broke the prefix; ``None`` if it is byte-identical."""
     if before.sha256 == after.sha256:
         return None
     index = _first_of(before.sections, after.sections)
@@ -191,7 +185,7 @@ def compare(before: Prefix, after: Prefix) -> Break | None:
 
 
 def section_ends(compiled: Compiled) -> list[int]:
-    """Where each section of the stable layers ends in the prompt, its marker and the gap included."""
+    """The end offset of each stable section in the prompt, including marker and gap."""
     ends: list[int] = []
     at = 0
     for section in compiled.sections:
@@ -204,7 +198,7 @@ def section_ends(compiled: Compiled) -> list[int]:
 
 
 def inner(text: str) -> str:
-    """A section's text without the tags of its block, which its file does not hold."""
+    """A section's text without its block tags, which are not in the file."""
     opening, closing = KNOWLEDGE
     if text.startswith(opening) and text.endswith(closing):
         return text[len(opening) : -len(closing)]
@@ -222,9 +216,11 @@ def hash_of(text: str) -> str:
 
 
 def first_difference(one: bytes, other: bytes) -> int:
-    """The offset of the first byte that differs; the length of the shorter where it begins the longer."""
+    """The offset of the first different byte, or the length of the shorter one if it is a prefix of the
+    other.
+    """
     same, differs = 0, min(len(one), len(other))
-    # Halving finds the place in a few comparisons that run at the speed of memory.
+    # Bisection takes a few comparisons at memory speed.
     while same < differs:
         middle = (same + differs + 1) // 2
         if one[same:middle] == other[same:middle]:
@@ -235,7 +231,7 @@ def first_difference(one: bytes, other: bytes) -> int:
 
 
 def _first_of(before: Sequence[PrefixSection], after: Sequence[PrefixSection]) -> int:
-    """The index of the first section that is not the same on both sides."""
+    """The index of the first section that differs."""
     for index, (one, other) in enumerate(zip(before, after, strict=False)):
         if one.same != other.same:
             return index
@@ -243,11 +239,11 @@ def _first_of(before: Sequence[PrefixSection], after: Sequence[PrefixSection]) -
 
 
 def _place(before: Prefix, after: Prefix, index: int) -> tuple[int, int, bool]:
-    """The first difference in characters and bytes, and whether it is more than the section's start."""
+    """The first difference in characters and bytes, and whether it is exact, not just the section's start."""
     if before.text is not None and after.text is not None:
         one = encoded(before.text)
         byte = first_difference(one, encoded(after.text))
-        # Two characters may begin with the same bytes: the broken one is not counted.
+        # Two characters may start with the same bytes; the incomplete one is not counted.
         return len(one[:byte].decode("utf-8", "ignore")), byte, True
     for prefix in (before, after):
         if index < len(prefix.sections):
@@ -256,7 +252,7 @@ def _place(before: Prefix, after: Prefix, index: int) -> tuple[int, int, bool]:
 
 
 def _usable(before: Prefix, after: Prefix, character: int) -> int:
-    """Tokens up to the last boundary that both have at or before a place."""
+    """Tokens up to the last common boundary at or before a character."""
     common = {boundary.character for boundary in after.boundaries}
     reached = (each for each in before.boundaries if each.character <= character)
     return max((each.tokens for each in reached if each.character in common), default=0)
@@ -265,7 +261,7 @@ def _usable(before: Prefix, after: Prefix, character: int) -> int:
 def _kind(
     before: Sequence[PrefixSection], after: Sequence[PrefixSection], index: int
 ) -> tuple[BreakKind, PrefixSection | None, PrefixSection | None]:
-    """What happened at the first difference: the section before it and after it, as far as there is one."""
+    """The kind of the first difference, with the section on both sides, if any."""
     was = before[index] if index < len(before) else None
     now = after[index] if index < len(after) else None
     if was is None or now is None:
@@ -300,7 +296,7 @@ def _own_text(prefix: Prefix, section: PrefixSection) -> str:
 
 
 def _first_line(before: str, after: str) -> tuple[int, str, str]:
-    """The first line that differs: its number from 0, as it was, and as it is."""
+    """The first different line: its number from 0, and both versions."""
     old, new = before.split("\n") if before else [], after.split("\n") if after else []
     number = next(
         (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]),
@@ -314,7 +310,7 @@ def _first_line(before: str, after: str) -> tuple[int, str, str]:
 
 
 def _entry(what: BreakKind, before: str, after: str, number: int) -> tuple[BreakKind, str, str, str]:
-    """What happened to an entry of a catalog, its file, and its line as it was and as it is."""
+    """The kind of change of a catalog entry, its file, and both versions of its line."""
     old, new = (_entries(text) for text in (before, after))
     if not old or not new:
         entries = new or old
@@ -333,7 +329,7 @@ def _entry(what: BreakKind, before: str, after: str, number: int) -> tuple[Break
 
 
 def _entries(catalog: str) -> dict[str, str]:
-    """The lines of a catalog by the file that each names."""
+    """The lines of a catalog by the file in each."""
     named = ((_entry_path(line), line) for line in catalog.split("\n"))
     return {path: line for path, line in named if path}
 

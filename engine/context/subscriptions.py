@@ -21,13 +21,13 @@ _HINT_CHARACTERS = 400
 
 
 def ordered(topics: Iterable[Topic]) -> tuple[Topic, ...]:
-    """Topics in the order in which they get room: priority, then name; each once."""
+    """Distinct topics in the order of budgeting: by priority, then name."""
     unique = {topic.name: topic for topic in topics}
     return tuple(sorted(unique.values(), key=lambda topic: (-PRIORITY_ORDER[topic.priority], topic.name)))
 
 
 def steering(corrections: Iterable[Correction]) -> list[Candidate]:
-    """What output watchers want corrected, newest last, as one section below the topics."""
+    """The hints of output watchers, newest last, as one section after the topics."""
     lines: dict[str, None] = {}
     for correction in corrections:
         hint = one_line(correction.hint or f"see the playbook {correction.topic}", _HINT_CHARACTERS)
@@ -44,20 +44,20 @@ def steering(corrections: Iterable[Correction]) -> list[Candidate]:
             priority=2,
             slot="topics",
             text=text,
-            why=f"output watchers fired: {len(kept)} to correct",
+            why="hint of an output watcher" if len(kept) == 1 else f"{len(kept)} hints of output watchers",
             order=(1 << 20,),
         )
     ]
 
 
-class Playbooks:
+class TopicSections:
     """The active topics of one compile with their subscriptions.
 
-    All instructions get room before any subscription does: a playbook is worth more than another's appendix.
+    All instructions get room before any subscription: a playbook is worth more than another's appendix.
 
     Args:
-        trace: Explains the activation; ``None`` when there was no trace.
-        main_session: Whether MEMORY.md may be subscribed.
+        trace: Explains the activation, if there was one.
+        main_session: Whether MEMORY.md may be included.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Playbooks:
         self._instructions = [_instructions(topic, number, trace) for number, topic in enumerate(topics)]
 
     def demand(self, placement: Placement, caps: Sequence[Cap]) -> int:
-        """Tokens that everything here would take, as far as the caps allow."""
+        """Tokens that all topics and subscriptions would use, within the caps."""
         tokens = 0
         size = 0
         seen = set(placement.included)
@@ -90,7 +90,7 @@ class Playbooks:
         return within(caps, tokens, size)
 
     def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
-        """Give instructions and subscriptions room, in order; gives the tokens taken."""
+        """Places instructions and subscriptions in order; returns the tokens used."""
         spent = 0
         charged: list[tuple[Cap, ...]] = []
         for topic, candidate in zip(self._topics, self._instructions, strict=True):
@@ -108,9 +108,9 @@ class Playbooks:
     def _subscribed(
         self, placement: Placement, topic: Topic, path: str, order: tuple[int, ...]
     ) -> list[Candidate]:
-        """A subscribed file: as a whole, or what of it the presets do not show; nothing when it is known."""
+        """A subscribed file, or the parts of it that are not in the prompt yet."""
         present = placement.included.get(path)
-        loaded, why_not = self._reader.usable(path, main_session=self._main_session)
+        loaded, reason = self._reader.usable(path, main_session=self._main_session)
         rest: list[Candidate] = []
         in_parts = all(label.startswith("preset:") or label == TOLD_BEFORE for label, _, _ in present or ())
         if present and loaded is not None and in_parts:
@@ -118,12 +118,12 @@ class Playbooks:
         if rest:
             return rest
         if present:
-            why_not = f"already in the prompt as {present[0][0]}"
-        elif why_not == NO_SUCH_FILE:
+            reason = f"already in the prompt as {present[0][0]}"
+        elif reason == NO_SUCH_FILE:
             self._reader.problems.append(
-                f"{topic.path}: subscribes to {shown(path)}, which does not exist; correct the path"
+                f"{topic.path}: subscribes to {shown(path)}, which does not exist; fix the path"
             )
-        if loaded is not None and not why_not:
+        if loaded is not None and not reason:
             return [_subscription(topic, path, loaded, order)]
         tokens = placement.count(loaded.text) if loaded is not None else 0
         placement.left_out.append(
@@ -133,7 +133,7 @@ class Playbooks:
                 slot="topics",
                 source=path,
                 tokens=tokens,
-                reason=f"{why_not} (subscribed by {topic.name})",
+                reason=f"{reason} (subscribed by {topic.name})",
             )
         )
         return []
@@ -164,7 +164,7 @@ def _rest(
     present: Iterable[tuple[str, int, int]],
     order: tuple[int, ...],
 ) -> Iterator[Candidate]:
-    """The parts of a file beside the lines that are in the prompt already."""
+    """The parts of a file that are not in the prompt yet."""
     lines = loaded.text.split("\n")
     whole = loaded.first_line, loaded.first_line + len(lines) - 1
     for span in uncovered(whole, [(first, last) for _, first, last in present]):

@@ -1,6 +1,6 @@
 """Exact token counts with the o200k vocabulary, offline.
 
-Text that looks like a special token (``<|endoftext|>``) counts as the plain text it is.
+Special tokens such as ``<|endoftext|>`` count as plain text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 _CACHED_FROM = 256
-"""Characters from which looking a count up is cheaper than counting again."""
+"""Characters from which a cache look-up is cheaper than counting."""
 
 _CACHE_SIZE = 16_384
 
@@ -26,13 +26,10 @@ _guard = threading.Lock()
 
 
 def count(text: str) -> int:
-    """Tokens of a text. Any string will do: a lone surrogate counts as the ``?`` it would be sent as.
-
-    Counts of longer texts are remembered by content, so the same file is counted once per process.
-    """
+    """Tokens of a text; lone surrogates count as ``?``. Counts of longer texts are cached."""
     if len(text) < _CACHED_FROM:
         return _count(text)
-    # The hash has a random key in each process, so collisions cannot be crafted.
+    # The hash is randomized in each process, so collisions cannot be crafted.
     key = (len(text), hash(text))
     with _guard:
         known = _cache.get(key)
@@ -50,8 +47,8 @@ def count(text: str) -> int:
 def fit(text: str, limit: int) -> str:
     """The longest beginning of a text within ``limit`` tokens that ends where a reader would pause.
 
-    It ends at a line end; where that would waste more than half of the limit, at the end of a sentence, and
-    only inside a very long sentence at the end of a word. Empty when not even one word fits.
+    It ends at a line end; if that would waste more than half of the limit, at the end of a sentence, and in a
+    very long sentence at the end of a word. Empty if not even one word fits.
     """
     if limit <= 0:
         return ""
@@ -69,7 +66,7 @@ def fit(text: str, limit: int) -> str:
 
 
 def fit_end(text: str, limit: int) -> str:
-    """The longest end of a text within ``limit`` tokens that begins with a line, or else with a word."""
+    """The longest end of a text within ``limit`` tokens that starts with a line, or else with a word."""
     if limit <= 0:
         return ""
     if count(text) <= limit:
@@ -78,7 +75,7 @@ def fit_end(text: str, limit: int) -> str:
     best = ""
     for starts in (_LINE_END, _WORD_END):
         places = [match.end() + 1 for match in starts.finditer(window)]
-        # The count of an end falls the later it begins.
+        # The later an end starts, the fewer tokens it has.
         index = bisect_left(places, -limit, key=lambda place: -_count(window[place:]))
         while index < len(places) and _count(window[places[index] :]) > limit:
             index += 1
@@ -90,7 +87,7 @@ def fit_end(text: str, limit: int) -> str:
 
 
 def _window(text: str, limit: int) -> str:
-    """A beginning that is surely longer than what fits, so that a long file is not counted often."""
+    """A beginning that is certainly longer than what fits, so that a long file is not counted often."""
     size = max(64, 8 * limit)
     while size < len(text) and _count(text[:size]) <= limit:
         size *= 2
@@ -98,7 +95,7 @@ def _window(text: str, limit: int) -> str:
 
 
 def _longest(text: str, ends: list[int], limit: int) -> str:
-    # The count of a beginning grows with its length up to a token or two at the seam, hence the steps back.
+    # The count grows with the length except for a token or two at the end, hence the steps back.
     index = bisect_right(ends, limit, key=lambda end: _count(text[:end])) - 1
     while index >= 0 and _count(text[: ends[index]]) > limit:
         index -= 1
@@ -115,14 +112,14 @@ def _count(text: str) -> int:
 @lru_cache(maxsize=1)
 def _counter() -> Callable[[str], int]:
     try:
-        from rs_bpe import bpe  # noqa: PLC0415 — 50 ms of vocabulary that only compiling needs
+        from rs_bpe import bpe  # noqa: PLC0415 — 50 ms, only for compiling
 
         counter: Callable[[str], int] = bpe.openai.o200k_base().count
         return counter
     except ImportError:
         pass
     try:
-        import bpe_openai  # noqa: PLC0415 — only where rs-bpe has no wheel, and it loads slowly
+        import bpe_openai  # noqa: PLC0415 — slow, only without a wheel of rs-bpe
     except ImportError:
         raise ImportError("no tokenizer is installed; run: pip install rs-bpe (or bpe-openai)") from None
     encode = bpe_openai.get_encoding("o200k_base").encode_ordinary

@@ -1,4 +1,4 @@
-"""What a model is told about the tools it is offered: their schema, layer 2, and what they do, layer 3."""
+"""The tools offered to a model: their schemas, layer 2, and descriptions, layer 3."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.context.budget import Candidate
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model sees it."""
+    """A tool offered to a model."""
 
     name: str
     description: str
@@ -20,19 +20,19 @@ class ToolDefinition:
 
     @property
     def schema(self) -> str:
-        """Name and arguments as a prompt shows them; the same bytes every time."""
+        """Name and arguments as JSON; always the same bytes."""
         tree = {"name": self.name, "parameters": self.input_schema}
         return json.dumps(tree, ensure_ascii=False, sort_keys=True)
 
 
-def offered(tools: Sequence[ToolDefinition]) -> list[Candidate]:
-    """Schema and descriptions of tools; nothing where there are none."""
+def tool_candidates(tools: Sequence[ToolDefinition]) -> list[Candidate]:
+    """Schemas and descriptions of tools, if any."""
     if not tools:
         return []
     why = "the model may call them"
     schema = "\n".join(tool.schema for tool in tools)
-    told = "\n".join(f"- {tool.name}: {tool.description}" for tool in tools)
+    descriptions = "\n".join(f"- {tool.name}: {tool.description}" for tool in tools)
     return [
         Candidate(label="functions", layer=2, priority=0, slot="system", text=schema, why=why),
-        Candidate(label="tools", layer=3, priority=0, slot="system", text=told, why=why),
+        Candidate(label="tools", layer=3, priority=0, slot="system", text=descriptions, why=why),
     ]

@@ -1,4 +1,4 @@
-"""Small read-only values that a face shows beside traces and prompts; each is read from a file."""
+"""Small read-only values shown in the user interfaces beside traces and prompts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LEDGER_PATH = "knowledge/ledger.json"
 
 @dataclass(frozen=True, slots=True)
 class DigestView:
-    """``knowledge/digest.md``: its presence switches the knowledge block on (knowledge-curation 6).
+    """``knowledge/digest.md``, whose presence switches the knowledge block on (knowledge-curation 6).
 
-    ``size`` and ``limit`` are bytes; ``problem`` says why an existing file cannot be read.
+    ``size`` and ``limit`` are bytes; ``problem`` is set if the file cannot be read.
     """
 
     on: bool
@@ -34,15 +34,15 @@ class LedgerRow:
     status: str  # ``harvested``, ``harvest-failed``, ``deleted-unharvested`` or ``too-large``
     at: str  # ISO 8601 time as written
     name: str  # the conversation's file name
-    items_total: int  # items harvested, all categories together
+    items_total: int  # number of harvested items
     items: dict[str, int] = field(default_factory=dict, hash=False)  # by category
     deleted: bool = False  # whether the conversation was reclaimed
-    error: str = ""  # why it failed, where it did
+    error: str = ""  # why it failed
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """The ledger, newest entry first; ``problem`` says why an existing file cannot be read."""
+    """The ledger, newest entry first; ``problem`` is set if the file cannot be read."""
 
     entries: tuple[LedgerRow, ...]
     problem: str = ""
@@ -50,22 +50,22 @@ class LedgerView:
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """The state of the workspace and of the engine at a glance."""
+    """An overview of the state of workspace and engine."""
 
     branch: str  # git branch, or why there is none
-    dirty: int  # files changed and not committed
+    dirty: int  # number of uncommitted files
     watch_mode: str  # ``live``, ``polling`` or ``off``
     watch_why: str  # why it is not live
     gate: str  # the gate's provider
-    model: str  # the gate's model, empty where it has none
-    topics: int  # topics loaded
-    problems: tuple[Problem, ...]  # found while reading settings and topics
-    read_only: bool  # nothing can be written
-    told_again: int = 0  # rules that were said more than once and wait for the person's word
+    model: str  # the gate's model; may be empty
+    topics: int  # number of topics
+    problems: tuple[Problem, ...]  # of settings and topics
+    read_only: bool
+    told_again: int = 0  # number of repeated rules pending for the person
 
 
 def read_digest(files: Files) -> DigestView:
-    """Reads the digest; a missing file means it is switched off. Never raises."""
+    """Reads the digest, which is off without its file. Never raises."""
     try:
         data = files.read(DIGEST_PATH, limit=1024 * 1024)
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def read_digest(files: Files) -> DigestView:
 
 
 def read_told_again(files: Files) -> int:
-    """How many rules were said more than once and wait for the person; 0 where the file cannot be read."""
+    """The number of repeated rules pending for the person; 0 if the file cannot be read."""
     from engine.rules.rulebook import PATH, rules_in  # noqa: PLC0415 — only where it is counted
 
     try:

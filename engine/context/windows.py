@@ -1,7 +1,7 @@
-"""How much the current models take, as the providers' pages said in 2026-11: look again when that is old.
+"""Context windows of current models, from the providers' pages in 2026-11.
 
-A model's own tokenizer may count some tenths more tokens than o200k does, so a budget near the window is too
-close.
+A model's own tokenizer may count tens of per cent more tokens than o200k, so a budget close to the window is
+too large.
 """
 
 from __future__ import annotations
@@ -53,32 +53,31 @@ _EDITION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest|preview)$")
 
 
 def window_of(model: str) -> int | None:
-    """Tokens that a model takes; ``None`` when it is not known.
+    """The context window of a model in tokens, if known.
 
-    Dated editions and names as a router writes them (``anthropic/claude-opus-5-5``) are known too.
+    Dated versions and names with a provider (``anthropic/claude-opus-5-5``) are recognized.
     """
     return WINDOWS.get(_EDITION.sub("", model.strip().lower().rpartition("/")[2]))
 
 
 def within_window(budget: int, model: str, window: int | None, notes: list[str]) -> int:
-    """A token budget, or the window of the model where that is less.
+    """A token budget, limited to the model's window if that is known.
 
     Args:
         model: ``context_compiler.model``; may be empty.
-        window: ``None`` where it is not known.
-        notes: Gets a line where there is something to say.
+        notes: Problems are added here.
     """
     name = one_line(model, 80) or "the model"
     if window is None:
         if model:
             notes.append(
-                f"context_compiler.model: how much {name} takes is not known; set"
-                " context_compiler.model_window to its tokens"
+                f"context_compiler.model: the context window of {name} is not known; set"
+                " context_compiler.model_window to its size in tokens"
             )
         return budget
     if budget > window:
         notes.append(
-            f"context_compiler.token_budget: {budget:,} tokens are more than {name} takes; {window:,} are"
-            " used until you lower it"
+            f"context_compiler.token_budget: {budget:,} tokens exceed the context window of {name};"
+            f" using {window:,} until you lower it"
         )
     return min(budget, window)

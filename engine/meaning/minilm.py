@@ -1,7 +1,7 @@
 """The transformer of the ``minilm`` extra: all-MiniLM-L6-v2 from a package that carries its weights.
 
-It is better than the shipped vectors and costs milliseconds a text instead of microseconds; the two together
-are better than either. Nothing is fetched from anywhere.
+It is better than the shipped vectors, takes milliseconds per text instead of microseconds, and both together
+are better than either. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 """Length of the transformer's vectors."""
 SHARE = 0.65
-"""Part of a similarity that is the transformer's; the rest is the shipped vectors'."""
+"""Weight of the transformer in a similarity; the rest is that of the shipped vectors."""
 READ = 2_000
 """Characters of a text that the transformer reads."""
 
@@ -33,15 +33,14 @@ _GUARD = threading.Lock()
 
 
 class Transformer:
-    """The transformer, loaded with the first text: two seconds, once for all that use it.
+    """The transformer, loaded with the first text in two seconds and shared. Thread-safe.
 
-    Safe to use from several threads. Many texts are encoded in small groups, between which other threads get
-    their turn.
+    Many texts are encoded in small groups, between which other threads can run.
 
     Args:
-        tokens: Tokens of a text that it reads; at most 256 make sense.
-        setting: The setting that asks for it, for the error: ``watchers.embedding``.
-        instead: The value of the setting that needs no extra.
+        tokens: Tokens of a text to read, at most 256.
+        setting: The setting that selects it, for the error: ``watchers.embedding``.
+        instead: The value of the setting without the extra.
 
     Raises:
         EmbeddingFailed: The extra is not installed.
@@ -54,19 +53,17 @@ class Transformer:
     def encode(self, texts: Sequence[str], stopping: Callable[[], bool] = lambda: False) -> Floats:
         """float32 ``[len(texts), 384]``, rows of length 1.
 
-        ``stopping`` is asked between groups whether to give up.
-
         Raises:
-            EmbeddingFailed: ``stopping`` said so.
+            EmbeddingFailed: ``stopping`` returned true between two groups.
         """
         import numpy  # noqa: PLC0415 — not before a text is encoded
 
         found = numpy.zeros((len(texts), DIMENSIONS), dtype=numpy.float32)
         for start in range(0, len(texts), _AT_ONCE):
             if start:
-                time.sleep(0.001)  # a lock that is released and taken at once never gets to another thread
+                time.sleep(0.001)  # or other threads would never get the lock
             if stopping():
-                raise EmbeddingFailed("it was ended")
+                raise EmbeddingFailed("stopped")
             # The tokenizer refuses lone surrogates.
             group = [
                 text[:READ].encode("utf-8", "replace").decode() for text in texts[start : start + _AT_ONCE]
@@ -88,7 +85,7 @@ def joined(transformer: Floats, shipped: Floats) -> Floats:
         shipped: float32 ``[N, D]``, rows of length 1 or of zeros.
 
     Returns:
-        float32 ``[N, 384 + D]``, each row of length 1 where both know the text.
+        float32 ``[N, 384 + D]``, each row of length 1 if both know the text.
     """
     import numpy  # noqa: PLC0415 — not before a text is encoded
 
@@ -96,7 +93,7 @@ def joined(transformer: Floats, shipped: Floats) -> Floats:
 
 
 def is_installed() -> bool:
-    """Whether the ``minilm`` extra is there."""
+    """Whether the ``minilm`` extra is installed."""
     return all(
         importlib.util.find_spec(package) is not None for package in (_PACKAGE, "sentence_transformers")
     )
@@ -115,7 +112,7 @@ def _folder(setting: str, instead: str) -> Path:
 
 @lru_cache(maxsize=1)
 def _load(folder: str) -> Any:
-    # Nothing is fetched: the package carries the weights.
+    # The package contains the weights.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 — two seconds

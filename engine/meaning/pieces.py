@@ -1,7 +1,7 @@
-"""The rows of word pieces, without all of them being read into a dictionary.
+"""Looks up the rows of word pieces without reading all of them into a dictionary.
 
-A process that scores one message looks up some dozen of thirty thousand pieces. So the pieces stay the bytes
-they are in the file, and a dictionary is made only of those that begin like the one looked for.
+A process that scores one message needs some dozens of thirty thousand pieces. So the pieces stay as bytes,
+and dictionaries are only made of those with the same beginning as a wanted one.
 """
 
 from __future__ import annotations
@@ -9,23 +9,21 @@ from __future__ import annotations
 import numpy
 
 INNER = b"##"
-"""How a piece begins that goes on with a word."""
+"""Prefix of a piece that continues a word."""
 LONGEST = 20
-"""Bytes of a piece that are looked for."""
+"""Maximum length of a piece in bytes."""
 
 
 class Pieces:
-    """Word pieces by the number of their line.
-
-    Safe to use from several threads. ``data`` is the pieces in UTF-8, one a line.
+    """Word pieces by line number, from UTF-8 text with one piece per line. Thread-safe.
 
     Raises:
-        UnicodeDecodeError: That is no UTF-8.
+        UnicodeDecodeError: The data is not UTF-8.
     """
 
     def __init__(self, data: bytes) -> None:
         data.decode()
-        # Every line has a line end behind it, and the last one enough to look at its beginning.
+        # Every line needs a line end, and the last one some padding to read its beginning.
         self._data = data + b"\n\n\n\n"
         signs = numpy.frombuffer(self._data, dtype=numpy.uint8)
         ends = numpy.flatnonzero(signs[: len(data) + 1] == ord("\n"))
@@ -35,16 +33,16 @@ class Pieces:
         places = starts + len(INNER) * goes_on
         first, second = signs[places].astype(numpy.int32), signs[places + 1].astype(numpy.int32)
         self._beginnings = first << 9 | second << 1 | goes_on
-        # By the first two bytes behind what says that a piece goes on with a word, and whether it does.
+        # By the first two bytes after the prefix, and whether there is a prefix.
         self._rows: dict[int, dict[bytes, int]] = {}
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def split(self, token: str) -> tuple[int, ...]:
-        """The rows of the longest known pieces of a word from left to right; none when a part is unknown.
+        """The rows of the longest known pieces of a word from left to right; none if a part is unknown.
 
-        Of equal pieces the last counts.
+        The last of equal pieces counts.
         """
         word = token.encode("utf-8", "surrogatepass")
         found: list[int] = []
@@ -63,7 +61,7 @@ class Pieces:
         return tuple(found)
 
     def _rows_like(self, begins: bytes, *, goes_on: bool) -> dict[bytes, int]:
-        """The rows of the pieces that begin with two bytes, or are one, without what says they go on."""
+        """The rows of the pieces, without prefix, that start with two bytes or consist of one."""
         first, second = (begins + b"\n")[:2]
         beginning = first << 9 | second << 1 | goes_on
         known = self._rows.get(beginning)

@@ -1,4 +1,4 @@
-"""The part of a text that is read, and its Unicode normal form, in time proportional to its length."""
+"""Truncates and normalizes texts in time proportional to their length."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import unicodedata
 from typing import Literal
 
 CHARACTERS_READ = 20_000
-"""Characters of a text that are read: of a longer one the first and the last half of that."""
+"""Characters of a text that are read: half from its start and half from its end if it is longer."""
 _BLOCK = 1_000
-"""Characters normalised at once: the time grows with the square of how many marks follow one another."""
+"""Characters normalized at once, since the time grows with the square of the number of consecutive marks."""
 
 
 def ends_of(text: str) -> str:
-    """The part of a text that is read: all of it, or its two ends on lines of their own."""
+    """The part of a text that is read: all of it, or its two ends on separate lines."""
     if len(text) <= CHARACTERS_READ:
         return text
     half = CHARACTERS_READ // 2

@@ -1,8 +1,8 @@
-"""Meaning without a network: static vectors of word pieces and word pairs that ship with the product.
+"""Static vectors of word pieces and word pairs that ship with the product and need no network.
 
 They were distilled from a sentence transformer (see ``data/README.md``): a text's vector is the sum of the
-vectors of its pieces and pairs, which comes close to what the transformer says and costs microseconds. The
-table is mapped into memory, so that a process that scores one message reads only the rows it needs.
+vectors of its pieces and pairs, which approximates the transformer in microseconds. The table is
+memory-mapped, so that a process for one message only reads the rows it needs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parent / "data"
 TOKENS_READ = 256
-"""Tokens of a text that count: of more, the first and the last half of that."""
+"""Tokens of a text that count: half from its start and half from its end if it has more."""
 
 _LONGEST = 100
 _TOKENS_KEPT = 50_000
@@ -41,15 +41,15 @@ class TokenVectors:
     """The shipped vectors.
 
     Args:
-        folder: Where ``vectors.npy`` (int8 ``[rows, dimensions]``), ``scales.npy`` (float16 ``[rows]``) and
-            ``pieces.txt`` lie. Row ``i`` is the piece on line ``i``; the rows behind are for pairs of words,
-            found by their hash.
+        folder: Contains ``vectors.npy`` (int8 ``[rows, dimensions]``), ``scales.npy`` (float16 ``[rows]``)
+            and ``pieces.txt``. Row ``i`` is the piece on line ``i``; the rows after them are for pairs of
+            words, by hash.
 
     Attributes:
-        version: Other vectors have another one.
+        version: Identifies the vectors.
 
     Raises:
-        AutopoiesisError: The files cannot be read, or do not belong together.
+        AutopoiesisError: The files cannot be read, or do not match.
     """
 
     def __init__(self, folder: Path = DATA) -> None:
@@ -62,14 +62,14 @@ class TokenVectors:
                 or self._scales.shape != self._rows.shape[:1]
                 or len(pieces) > len(self._rows)
             ):
-                raise ValueError("they do not belong together")
+                raise ValueError("the files do not match")
         except (OSError, EOFError, ValueError) as error:
             raise AutopoiesisError(
                 f"the vectors of tier 2 cannot be read ({error})",
                 where=str(folder),
                 hint="reinstall autopoiesis",
             ) from error
-        # Vectors that were trained anew have other scales. To read all vectors takes longer than to score.
+        # Retrained vectors have other scales; reading all vectors takes longer than scoring.
         self.version = f"{self._rows.shape}-{zlib.crc32(self._scales.tobytes()):08x}"
         self._split = splitter(pieces)
         self._first_pair = len(pieces)
@@ -99,20 +99,17 @@ class TokenVectors:
 
 
 Split = Callable[[str], tuple[int, ...]]
-"""Gives a token the rows of its pieces."""
+"""Returns the rows of a token's pieces."""
 
 
 def splitter(pieces: Pieces) -> Split:
-    """Cuts tokens into pieces, and remembers how it cut the latest ones: texts repeat their words."""
+    """Splits tokens into pieces, with a cache, since texts repeat their words."""
     return lru_cache(maxsize=_TOKENS_KEPT)(pieces.split)
 
 
 def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) -> list[int]:
-    """The rows of a text's pieces and of its pairs of neighbouring words.
-
-    Args:
-        split: Cuts a token into pieces.
-        first_pair: The first row for pairs.
+    """The rows of a text's pieces and of its pairs of adjacent words; ``first_pair`` is the first row of
+    pairs.
     """
     rows = [row for token in tokens for row in split(token)]
     plain = ["^", *(token for token in tokens if token.isalnum()), "$"]
@@ -122,7 +119,7 @@ def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) ->
 
 
 def tokens_of(text: str) -> list[str]:
-    """The tokens of a text: lower case without accents; runs of letters, runs of digits, single signs."""
+    """The tokens of a text in lower case without accents: runs of letters, runs of digits, single signs."""
     plain = normalised("NFD", ends_of(text).lower())
     if not plain.isascii():
         plain = "".join(sign for sign in plain if not unicodedata.combining(sign))

@@ -1,6 +1,6 @@
-"""Wiring: which matcher, scorer and gate the settings ask for.
+"""Creates matcher, scorer and gate from the settings.
 
-The activation package knows providers only as a protocol; here, above both, they meet.
+The activation package only knows providers as a protocol; this module connects the two.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def assemble_pipeline(
     on_problem: Callable[[str], None],
     costs: Callable[[], Costs],
 ) -> WatcherPipeline:
-    """The pipeline as memory-config.yaml describes it.
+    """The pipeline for the settings.
 
     Args:
-        on_problem: Called when the gate's memory cannot be read or written.
-        costs: What the gate's calls are charged to.
+        on_problem: Called if the gate's cache cannot be read or written.
+        costs: Records the costs of the gate.
 
     Raises:
-        GateError: The provider cannot be used at all: its key is missing.
+        GateError: The provider cannot be used, e.g. without a key.
     """
     return WatcherPipeline(
         library,
@@ -65,9 +65,7 @@ def assemble_pipeline(
 
 
 def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) -> Scorer:
-    """Tier 2 of a preset.
-
-    Labels of the log count as examples.
+    """Tier 2 of the preset; labels in the log count as examples.
 
     Raises:
         AutopoiesisError: The embedding is not installed.
@@ -82,7 +80,7 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
 def gate_provider(
     settings: GateSettings, files: Files, asker: Asker, *, costs: Callable[[], Costs] | None = None
 ) -> GateProvider:
-    """Who answers gate questions. Imports are late: a message without a question must not pay for them."""
+    """The provider of the gate. Imports are late, since most messages have no question."""
     if settings.provider == "ask":
         from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — for a question only
 
@@ -95,7 +93,7 @@ def gate_provider(
 
     completer = completer_for(settings)
     if completer is None:
-        raise GateError(f"there is no gate provider {settings.provider}", where="gate.provider")
+        raise GateError(f"unknown gate provider {settings.provider}", where="gate.provider")
     spending = None if costs is None else costs().account("gate", completer, GateError)
     if settings.mode == "list":
         from engine.activation.gate_list import ListGate  # noqa: PLC0415 — for a question only
@@ -115,26 +113,26 @@ def assemble_index(
     zone: str = "",
     costs: Callable[[], Costs] | None = None,
 ) -> SearchIndex:
-    """The search index with the embedding model that the settings name; by words alone where that is missing.
+    """The search index with the embedding model of the settings, or with words alone if it is not installed.
 
     Args:
-        references: Gives useful references by path, which ranking counts.
-        zone: The time zone whose days count.
-        costs: What calls of a service are charged to.
+        references: Number of useful references by path, for ranking.
+        zone: The time zone of days.
+        costs: Records the costs of a service.
     """
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
 
-    embedder, why = None, ""
+    embedder, reason = None, ""
     try:
         embedder = embedder_for(settings, costs)
     except EmbeddingFailed as error:
-        why = str(error)
+        reason = str(error)
     return SearchIndex(
         workspace,
         files,
         settings,
         embedder,
-        without_vectors=why,
+        without_vectors=reason,
         references=references,
         zone=zone,
         read_only=files.read_only,
@@ -142,9 +140,7 @@ def assemble_index(
 
 
 def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = None) -> Embedder:
-    """The embedding model of search. Nothing is loaded, connected or asked yet.
-
-    ``costs`` are what calls of a service are charged to.
+    """The embedding model of search; nothing is loaded or connected yet.
 
     Raises:
         EmbeddingFailed: It is not installed.
@@ -155,27 +151,23 @@ def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = N
         case "minilm":
             return embeddings.MiniLMEmbedder()
         case "openai":
-            from engine.providers.embeddings import OpenAIEmbedder  # noqa: PLC0415 — only where it is asked
+            from engine.providers.embeddings import OpenAIEmbedder  # noqa: PLC0415 — only for this setting
 
-            asked = OpenAIEmbedder(
+            embedder = OpenAIEmbedder(
                 settings.embedding_model,
                 settings.embedding_dimensions,
                 settings.embedding_base_url,
                 deadline_s=settings.embedding_deadline_s,
             )
             if costs is not None:
-                asked.spending = costs().account("embedding", asked, EmbeddingFailed)
-            return asked
+                embedder.spending = costs().account("embedding", embedder, EmbeddingFailed)
+            return embedder
         case "local":
             return embeddings.LocalEmbedder()
 
 
 def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:
-    """Fits the local gate anew when there are enough labels and they are not those it was fitted to.
-
-    Returns:
-        Whether there is a new model.
-    """
+    """Fits the local gate again if there are enough labels and they have changed; returns whether it did."""
     from engine.activation.gate_local import fit_local_gate, load_model, save_model  # noqa: PLC0415 — rare
 
     if settings.provider != "local":

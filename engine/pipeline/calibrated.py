@@ -1,4 +1,4 @@
-"""Wiring of tier 2 of the ``calibrated`` preset, the scorer and what labels prove of it. Brings numpy."""
+"""Creates tier 2 of the ``calibrated`` preset and the proofs of its scores. Imports numpy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def calibrated_scorer(settings: WatcherSettings, files: Files, decisions: DecisionLog) -> CalibratedScorer:
-    """The scorer with the embedding that the settings name; labels of the log count as examples.
+    """The scorer with the embedding of the settings; labels in the log count as examples.
 
     Raises:
         EmbeddingFailed: The embedding is not installed.
@@ -42,16 +42,16 @@ def calibrated_scorer(settings: WatcherSettings, files: Files, decisions: Decisi
 
 
 def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settings: WatcherSettings) -> bool:
-    """Finds out what labels prove of topics' scores, where labels or topics are not those tried last.
+    """Updates what labels prove about topics' scores, if labels or topics have changed.
 
-    Takes some fits of tier 2 where a topic has enough labels.
+    Takes several fits of tier 2 if a topic has enough labels.
 
     Returns:
-        Whether what is proven has changed; ``False`` where the embedding is not installed, which the next
-        message reports.
+        Whether the proofs have changed; ``False`` if the embedding is not installed, which the next message
+        reports.
 
     Raises:
-        WriteFailed: What was found did not reach the disk.
+        WriteFailed: The proofs were not stored.
     """
     if settings.preset == "spec" or settings.similarity_alone == "always" or files.read_only:
         return False
@@ -82,7 +82,7 @@ def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settin
 
 
 def _meaning(settings: WatcherSettings) -> tuple[Embedding, Combiner]:
-    """The vectors and weights of tier 2 that the settings name."""
+    """The vectors and weights of tier 2 for the settings."""
     if settings.embedding != "minilm":
         return TokenVectors(), Combiner.load()
     from engine.activation.fusion.minilm import JoinedVectors  # noqa: PLC0415 — an extra

@@ -1,4 +1,4 @@
-"""What people and conversations say of decisions, and what is learned from it (spec 5.5, design 4)."""
+"""Labels of decisions, from people and from use, and learning from them (spec 5.5, design 4)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Labels:
-    """Labels of decisions as a face gives them. Safe to use from several threads.
+    """Labels decisions for the user interfaces. Thread-safe.
 
     Args:
-        pipeline: The pipeline that messages go through, if there has been one.
-        refitted: Called when the local gate was fitted anew, so that the next message goes through it.
+        pipeline: The current pipeline, if there is one.
+        refitted: Called when the local gate was fitted again, so that the next message uses it.
     """
 
     def __init__(
@@ -46,9 +46,7 @@ class Labels:
         self._proving = threading.Lock()
 
     def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
-        """Records a person's judgement on one row of a trace, and learns from it.
-
-        ``useful=None`` takes the judgement back.
+        """Labels one row of a trace as a person, or (``None``) removes the label, and learns from it.
 
         Raises:
             AutopoiesisError: There is no such trace or row.
@@ -56,18 +54,15 @@ class Labels:
         """
         trace = self._turns.trace_of(trace_key)
         if trace is None or trace.row(topic) is None:
-            raise AutopoiesisError(f"{topic} was not considered there", where=trace_key)
+            raise AutopoiesisError(f"{topic} was not considered for this message", where=trace_key)
         self._log.label(self._log.ensure(trace, topic), useful)
         self.learn()
 
     def learn_from_use(self, path: str, first: int) -> int:
-        """Labels decisions about a conversation's messages by what the agent made of them since a turn.
+        """Labels decisions about a conversation's messages by the agent's replies, and returns their number.
 
-        A label that is there already stays, and so does the person's own answer to the gate. ``first``
-        is the number of its first new turn.
-
-        Returns:
-            How many were labelled; none in a workspace that cannot be written.
+        Existing labels and the person's answers to the gate are kept. In a read-only workspace nothing is
+        labelled. ``first`` is the number of the first new turn.
 
         Raises:
             WriteFailed: A label was not recorded.
@@ -79,13 +74,13 @@ class Labels:
         return label_by_use(self._turns.exchanges(path, first), self._library.topics, self._log)
 
     def learn(self) -> bool:
-        """Takes over labels given since: tier 2 as examples, and as proof of what it finds; the local gate
-        once there are enough of them.
+        """Learns from new labels: tier 2 as examples and as proof of its scores, the local gate if there are
+        enough.
 
-        Messages go on being judged by what was known before until it is done.
+        Meanwhile messages are judged by the previous state.
 
         Returns:
-            Whether anything is judged differently from now on.
+            Whether anything has changed.
         """
         from engine.pipeline.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
         from engine.pipeline.calibrated import prove_topics  # noqa: PLC0415 — brings numpy

@@ -1,4 +1,4 @@
-"""Prompts for messages: a message, its trace and what stands before it, given to the compiler (spec 6)."""
+"""Compiles prompts from a message, its trace and the earlier turns (spec 6)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NOTHING_BEFORE = Before()
 
 
 class Prompts:
-    """Compiles prompts. Safe to use from several threads.
+    """Compiles prompts. Thread-safe.
 
     Args:
-        index: What is retrieved from; made when something is.
-        flushed: Which of the turns before a message have been flushed, by their place from 1.
-        file_notes: Files of notes for paths that the turns before a message name, the newest first.
-        zone: The time zone whose days count.
-        project: Slug of the project of a transcript, by its path; empty where it is not known.
+        index: The search index, created on first use.
+        flushed: Numbers, from 1, of the earlier turns that were flushed.
+        file_notes: Files of notes about paths in earlier turns, the newest first.
+        zone: The time zone of days.
+        project: Slug of the project of a transcript by path; may be empty.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class Prompts:
         """The prompt for a message.
 
         Args:
-            trace: What activation did with it; ``None`` for the part ``standing``, which has no message.
-            before: The turns before it in its conversation.
-            budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
-            tools, part, agent, told, held_from: As in ``CompileRequest``; a told topic stays out.
+            trace: ``None`` for the part ``standing``, which has no message.
+            before: The earlier turns of its conversation.
+            budget: Tokens for prompt and reply reserve; by default the workspace's setting.
+            tools, part, agent, told, held_from: As in ``CompileRequest``; topics in ``told`` are left out.
             search: Whether to search the memory.
             project: Slug of the project; by default that of the conversation.
 
         Raises:
-            BudgetError: What may never be dropped exceeds the budget.
+            BudgetError: The parts that are never dropped exceed the budget.
         """
         names = dict.fromkeys((*(trace.active if trace else ()), *before.steering))
         topics = [topic for name in names if (topic := self._library.get(name)) is not None]

@@ -1,4 +1,4 @@
-"""Labels from use: what a reply says about the topics that were active for its message (spec 5.5)."""
+"""Labels from use: whether a reply used the topics that were active for its message (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 
 
 def label_by_use(exchanges: Iterable[Exchange], topics: Sequence[Topic], log: DecisionLog) -> int:
-    """Labels the decisions about some messages by the replies to them.
+    """Labels the decisions about messages by their replies, and returns the number of labels.
 
-    That a reply took nothing up is only said of one that has ended.
-
-    Returns:
-        How many were labelled.
+    Only a finished reply can show that a topic was not used.
 
     Raises:
         WriteFailed, ReadOnly: A label was not recorded.
@@ -51,11 +48,11 @@ def _find(log: DecisionLog, name: str) -> Decision | None:
     try:
         return log.find(name)
     except AutopoiesisError:
-        # Not every decision is logged, and a log that cannot be read holds back no conversation.
+        # Not every decision is logged, and an unreadable log must not stop a conversation.
         return None
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Whether a person has judged, at the gate or later, or use has."""
+    """Whether it already has a label from use or a person, including an answer to the gate."""
     asked_a_person = decision.gate_provider == "ask" and decision.gate_answer in ("yes", "no")
     return asked_a_person or decision.labelled_by in ("person", "use")

@@ -1,1 +1,1 @@
-"""Whether the stable prefix stays the same: the log of prefixes that were sent, and what broke them."""
+"""The stability of the stable prefix: a log of used prefixes, and what broke them."""

@@ -1,7 +1,7 @@
-"""The byte contract of the stable prefix on a living workspace (``cache-friendly-context.md`` 2).
+"""Checks the byte contract of the stable prefix on a live workspace (``cache-friendly-context.md`` 2).
 
-Three questions: does one message give the same bytes in two processes; which turns of a discussion kept the
-prefix, and what broke the others; and would the next prompt still find the cache of the last one.
+It checks whether a message gives the same bytes in two processes, which turns of a discussion kept the prefix
+and what broke the others, and whether the next prompt would still find the cache of the last one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 TTLS_S = (300, 3600)
-"""How long providers keep a prefix after its last use, seconds: the shorter and the longer choice."""
+"""How long providers keep a prefix after its last use, in seconds: short and long."""
 
 _ATTEMPTS = 3
 
@@ -33,32 +33,31 @@ _ATTEMPTS = 3
 class Repeat:
     """One message compiled twice."""
 
-    equal: bool  # to the byte
+    equal: bool  # byte-identical
     bytes: int  # length of the first
     in_prefix: bool = False
-    layer: int = 0  # the first that differs; 0 where none does
+    layer: int = 0  # the first that differs; 0 if none does
     name: str = ""  # the layer's
     label: str = ""  # the first section that differs
     source: str = ""  # its file
-    line: int = 0  # of the file, where it is known, else 0
+    line: int = 0  # of the file; 0 if unknown
     byte: int = 0  # offset of the first byte that differs
     diff: tuple[str, ...] = ()  # lines of a unified diff
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixSize:
-    """A prefix in figures."""
+    """The size of a prefix."""
 
     sha256: str  # of its UTF-8
     characters: int
     bytes: int
     tokens: int
     sections: int
-    boundaries: tuple[int, ...]  # tokens up to each place where a cache may end
+    boundaries: tuple[int, ...]  # tokens up to each possible end of a cached prefix
 
     @classmethod
     def of(cls, prefix: Prefix) -> PrefixSize:
-        """The figures of a prefix."""
         return cls(
             prefix.sha256,
             prefix.characters,
@@ -71,26 +70,26 @@ class PrefixSize:
 
 @dataclass(frozen=True, slots=True)
 class CheckedTurn:
-    """A prefix that was used, against the one before it."""
+    """A used prefix compared with the previous one."""
 
     at: datetime  # when it was used, UTC
     discussion: str
     prefix: PrefixSize
-    gap_s: float | None  # seconds since the one before; ``None`` for the first
-    found: Break | None  # what broke it; ``None`` for the first, and where it is the same
+    gap_s: float | None  # seconds since the previous one; ``None`` for the first
+    found: Break | None  # what broke it, if anything
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found."""
+    """The result of a check."""
 
     repeat: Repeat
     prefix: PrefixSize  # as it would be sent now
-    discussion: str | None  # the session whose turns are listed; ``None`` where nothing was ever recorded
+    discussion: str | None  # the session of ``turns``; ``None`` without any record
     turns: tuple[CheckedTurn, ...]  # its last turns, oldest first
     used: CheckedTurn | None  # the last of them
     since: Break | None  # what has broken the prefix since then
-    misses: tuple[Misses, ...]  # what broken prefixes have cost, for each lifetime of a cache
+    misses: tuple[Misses, ...]  # costs of broken prefixes, for each cache lifetime
 
 
 def check(
@@ -107,18 +106,18 @@ def check(
 
     Args:
         here: Compiles the message in this process.
-        there: Compiles it in another.
-        discussion: The session whose turns are looked at; that of the last prompt when left out.
-        dollars: What so many tokens cost that were sent again instead of read from a cache.
+        there: Compiles it in another process.
+        discussion: The session to check; by default that of the last prompt.
+        dollars: The cost of tokens that are sent again instead of being read from a cache.
 
     Raises:
-        AutopoiesisError: The workspace is changed again and again meanwhile.
+        AutopoiesisError: The workspace keeps changing.
     """
     compiled, other = _twice(here, there)
     if discussion is None:
         newest = log.last(1)
         discussion = newest[0].discussion if newest else None
-    # One more than is shown, for the first to have one before it.
+    # One more than shown, so that the first has a previous one.
     uses = log.last(last + 1, discussion) if discussion is not None else ()
     turns = _turns(uses, files)[-last:]
     now = log.prefix_of(compiled)
@@ -135,7 +134,7 @@ def check(
 
 
 def repeat(one: Compiled, other: Compiled) -> Repeat:
-    """Whether two prompts of one message are the same, and where they are not."""
+    """Whether two prompts of one message are identical, and the first difference."""
     first, second = encoded(one.text), encoded(other.text)
     if first == second:
         return Repeat(True, len(first))
@@ -166,13 +165,13 @@ def repeat(one: Compiled, other: Compiled) -> Repeat:
 
 
 def _twice(here: Callable[[], Compiled], there: Callable[[], Compiled]) -> tuple[Compiled, Compiled]:
-    """A prompt from both sides while nothing changed here: an edit in between is no defect."""
+    """A prompt from both processes while nothing changed: an edit in between is not a defect."""
     for _ in range(_ATTEMPTS):
         compiled, other = here(), there()
         if compiled.text == other.text or here().text == compiled.text:
             return compiled, other
     raise AutopoiesisError(
-        "files were changed while the prompt was compiled", hint="try again when nothing is writing to it"
+        "files changed while compiling the prompt", hint="retry when nothing is writing to the workspace"
     )
 
 

@@ -1,8 +1,8 @@
-"""The prefixes of the prompts that were really used (design 2), and what became of them from turn to turn.
+"""A log of the prefixes of prompts that were actually used (design 2).
 
-``logs/prefixes-YYYY-MM.jsonl`` holds a record for each: hashes and sizes, no text. The texts used last lie in
-``scratch/prefixes`` under their hashes, so that a break can be shown by its line; where a text is gone, the
-section is still named by its hash.
+``logs/prefixes-YYYY-MM.jsonl`` has a record for each: hashes and sizes, no text. The last texts are in
+``scratch/prefixes`` by hash, so that breaks can be located by line; without a text, the section is still
+identified by its hash.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 KIND = "prefixes"
 FOLDER = "scratch/prefixes"
 KEPT_TEXTS = 24
-"""Texts that are kept: those used last."""
+"""Number of texts kept: those used last."""
 
 _TEXT_LIMIT = 16 * 1024 * 1024
 _MONTHS = 2
-"""Files of the log that are looked at; older prefixes are of no use."""
+"""Number of log files to read; older prefixes are irrelevant."""
 _NAME = re.compile(r"([0-9a-f]{64})\.txt")
 
 
 class PrefixLog:
-    """Writes and reads the log of prefixes. Safe to use from several threads and processes.
+    """Writes and reads the log of prefixes. Safe for several threads and processes.
 
-    ``on_problem`` is called when a prefix could not be recorded.
+    ``on_problem`` is called if a prefix cannot be recorded.
     """
 
     def __init__(
@@ -53,16 +53,16 @@ class PrefixLog:
         self._months = MonthlyLog(files, KIND, clock)
 
     def prefix_of(self, compiled: Compiled) -> Prefix:
-        """The prefix of a prompt that was compiled just now, with the lines of its files."""
+        """The prefix of a prompt just compiled, with the lines of its files."""
         return Prefix.of(compiled, first_line=lambda section: first_line(section, self._files.read))
 
     def note(self, compiled: Compiled, discussion: str = "", at: datetime | None = None) -> Prefix | None:
         """Records the prefix of a prompt that is being used.
 
-        ``discussion`` may be empty; ``at`` is UTC, now when left out.
+        ``discussion`` may be empty; ``at`` is UTC, by default now.
 
         Returns:
-            The prefix; ``None`` when it could not be recorded, which is reported and stops nothing.
+            The prefix; ``None`` if it could not be recorded, which is only reported.
         """
         prefix = self.prefix_of(compiled)
         use = PrefixUse(self._clock() if at is None else at, discussion, prefix)
@@ -75,11 +75,11 @@ class PrefixLog:
         return prefix
 
     def last(self, count: int | None = None, discussion: str | None = None) -> tuple[PrefixUse, ...]:
-        """The prefixes used last, oldest first, with their texts where these are kept.
+        """The last used prefixes, oldest first, with their texts if still kept.
 
         Args:
-            count: How many at most; all of this month and the one before when left out.
-            discussion: Only those of one session; empty for the prompts that named none.
+            count: Maximum number; by default all of this and the previous month.
+            discussion: Only of this session; empty for prompts without one.
         """
         found: list[PrefixUse] = []
         for use in self._backwards():
@@ -95,12 +95,7 @@ class PrefixLog:
         return tuple(use.with_text(known[use.prefix.sha256]) for use in reversed(found))
 
     def misses(self, ttl_s: float, dollars: Callable[[int], float | None] | None = None) -> Misses:
-        """What broken prefixes have cost in this month and the one before.
-
-        Args:
-            ttl_s: How long a cache stays after its last use, seconds.
-            dollars: What so many tokens cost that were sent again instead of read from a cache.
-        """
+        """The costs of broken prefixes in this and the previous month; arguments as of ``misses.misses``."""
         return misses(reversed(list(self._backwards())), ttl_s, dollars)
 
     def _backwards(self) -> Iterator[PrefixUse]:
@@ -110,7 +105,7 @@ class PrefixLog:
                 yield use
 
     def _keep(self, prefix: Prefix) -> None:
-        """Keeps a text, and no more than those used last."""
+        """Keeps a text, and removes all but those used last."""
         if prefix.text is None or not self._files.create(_path(prefix.sha256), encoded(prefix.text)):
             return
         there = self._kept()

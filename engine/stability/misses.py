@@ -1,4 +1,4 @@
-"""What broken prefixes have cost: turns that a cache could have served, had nothing been edited."""
+"""The costs of broken prefixes: turns that a cache would have served without an edit."""
 
 from __future__ import annotations
 
@@ -12,46 +12,43 @@ from engine.stability.record import PrefixUse
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """What broke prefixes."""
+    """A cause of broken prefixes."""
 
-    layer: int  # 1 to 7; 0 where it is unknown
+    layer: int  # 1 to 7; 0 if unknown
     name: str  # the layer's
-    source: str  # the file; where there is none the section's label
+    source: str  # the file, or else the section's label
     times: int
-    lost: int  # tokens that were sent anew because of it
-    dollars: float | None  # ``None`` where no price is known
+    lost: int  # tokens that were sent again because of it
+    dollars: float | None  # ``None`` without a known price
     last: datetime  # UTC
 
 
 @dataclass(frozen=True, slots=True)
 class Misses:
-    """The turns of a log, and those whose cache was lost."""
+    """The number of turns in a log, and of those whose cache was lost."""
 
-    ttl_s: float  # how long a cache was taken to stay, seconds
+    ttl_s: float  # assumed lifetime of a cache, seconds
     turns: int  # prompts in the log
-    followed: int
-    """Of these, prompts that followed another of their discussion while a cache would have stayed."""
-    kept: int  # of these, those whose prefix was the same, or had been sent by any discussion in that time
-    lost: int  # tokens that were sent anew in the others
-    dollars: float | None  # what these cost; ``None`` where no price is known
-    culprits: tuple[Culprit, ...]  # the dearest first
+    followed: int  # those that followed another one of their discussion within the lifetime
+    kept: int  # of these, those with the same prefix, or one sent by any discussion within the lifetime
+    lost: int  # tokens that were sent again in the others
+    dollars: float | None  # their cost; ``None`` without a known price
+    culprits: tuple[Culprit, ...]  # the most expensive first
 
     @property
     def broken(self) -> int:
-        """Prompts whose cache was lost."""
+        """Number of prompts whose cache was lost."""
         return self.followed - self.kept
 
 
 def misses(
     uses: Iterable[PrefixUse], ttl_s: float, dollars: Callable[[int], float | None] | None = None
 ) -> Misses:
-    """Goes through the prefixes of a log.
+    """Counts the misses among prefixes in the order of use.
 
     Args:
-        uses: In the order in which they were used.
-        ttl_s: How long a cache stays after its last use, seconds.
-        dollars: What so many tokens cost that were sent again instead of read from a cache; ``None`` for
-            tokens of unknown price.
+        ttl_s: How long a cache lasts after its last use, seconds.
+        dollars: The cost of tokens that are sent again instead of being read from a cache, if known.
     """
     before: dict[str, PrefixUse] = {}
     sent: dict[str, datetime] = {}

@@ -1,4 +1,4 @@
-"""A prefix that was used, as the log keeps it: hashes and sizes, no text (design 2)."""
+"""A used prefix as recorded in the log: hashes and sizes, no text (design 2)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PrefixUse:
-    """A prefix and when it was used."""
+    """A prefix and the time of its use."""
 
     at: datetime  # UTC
-    discussion: str  # empty where none was named
-    prefix: Prefix  # with its text only where that is still kept
+    discussion: str  # may be empty
+    prefix: Prefix  # with its text only if that is still kept
 
     def with_text(self, text: str | None) -> PrefixUse:
-        """The same with the prefix's text."""
         return replace(self, prefix=replace(self.prefix, text=text))
 
 
 def record_of(use: PrefixUse) -> Record:
-    """The record of a prefix that is being used."""
     prefix = use.prefix
     return {
         "at": use.at.isoformat(),
@@ -57,7 +55,7 @@ def record_of(use: PrefixUse) -> Record:
 
 
 def use_of(record: Record) -> PrefixUse | None:
-    """What a record holds; ``None`` when it is of another form."""
+    """The use in a record; ``None`` if it is invalid."""
     try:
         at = moment(text_in(record["at"]))
         if at is None:
@@ -85,7 +83,7 @@ def use_of(record: Record) -> PrefixUse | None:
 def _section(record: dict[str, Any]) -> PrefixSection:
     layer = whole_in(record["layer"])
     if not 1 <= layer <= LAST_STABLE_LAYER:
-        raise ValueError("no layer of the prefix")
+        raise ValueError("not a layer of the prefix")
     return PrefixSection(
         label=text_in(record["label"]),
         layer=layer,

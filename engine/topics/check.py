@@ -1,4 +1,4 @@
-"""``topics check``: everything wrong with the topics of a workspace, before a message finds out."""
+"""``topics check``: finds every problem of a workspace's topics."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ if TYPE_CHECKING:
 
 
 def check_topics(workspace: Workspace, files: Files) -> tuple[Problem, ...]:
-    """Reads all topics and tries all patterns.
+    """Reads all topics, tries all patterns, and returns the problems by file and line.
 
-    Returns:
-        Problems by file and line: headers, values, triggers, subscriptions, names; patterns that do not
-        compile, can take exponential time, are slow or match nearly everything; schedules that are not cron
-        expressions.
+    Problems of headers, values, triggers, subscriptions and names; patterns that do not compile, can take
+    exponential time, are slow or match nearly everything; invalid schedules.
     """
     library = TopicLibrary(workspace, files, check_patterns=False)
     library.load()
@@ -33,7 +31,7 @@ def check_topics(workspace: Workspace, files: Files) -> tuple[Problem, ...]:
 
 
 def check_versions(versions: Mapping[str, bytes], workspace: Workspace) -> tuple[Problem, ...]:
-    """As ``check_topics``, of the topics alone that are among some files, by path, as they are given here."""
+    """As ``check_topics``, but only for the topics among the given file contents by path."""
     problems: set[Problem] = set()
     for path, data in versions.items():
         if not path.startswith("topics/") or not path.endswith(".md") or not is_topic_path(path):

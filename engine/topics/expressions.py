@@ -1,9 +1,9 @@
-"""The regular expressions of ``pattern`` triggers: read, measured, compiled (spec 4.2, design 4, R1).
+"""Parses, measures and compiles the regular expressions of ``pattern`` triggers (spec 4.2, design 4, R1).
 
-They are compiled with the ``regex`` package, which can stop a search after a time and lets other threads run
-meanwhile. Before that they are read by the standard library's parser, which costs a fifth: it shows which
-text a match must contain, so that most patterns never need to be compiled, and how much memory compiling
-would take, because ``a{1000000000}`` alone would take all there is.
+They are compiled with the ``regex`` package, which has timeouts and lets other threads run. Before that the
+standard library's parser reads them in a fifth of the time. It shows which text a match must contain, so that
+most patterns never need compiling, and how much memory compiling would take: ``a{1000000000}`` would take
+all.
 """
 
 from __future__ import annotations
@@ -18,25 +18,22 @@ from typing import Any
 from engine.errors import AutopoiesisError
 
 MAX_COPIES = 20_000
-"""Elements an expression may have once its fixed repetitions are written out; more is refused."""
+"""Maximum number of elements of an expression after expanding its fixed repetitions."""
 
 _parser: Any = importlib.import_module("re._parser")
-_MOST_GROUPS = 200
+_MAX_GROUPS = 200
 _SLASHES = re.compile(r"/(?P<body>.+)/(?P<flags>[a-zA-Z]*)", re.DOTALL)
 _KEPT_FLAGS = frozenset("msx")
 _IGNORED_FLAGS = frozenset("igudvy")
 _COUNT = re.compile(r"\{(\d+)(?:,\d*)?\}")
-# Most patterns are a list of words, which need no parser.
+# Most patterns are lists of words and need no parser.
 _LISTED = re.compile(r"(?:\\b)?(?:\((?:\?:)?([\w '|-]+)\)(?:[a-z]\?)?|([\w '|-]+))(?:\\b)?")
-# What the two parsers read differently: POSIX classes, set operations, and fuzzy matching.
+# Syntax that the two parsers read differently: POSIX classes, set operations, and fuzzy matching.
 _DIFFERENT = re.compile(r"\[:|\[\^?\[|\[[^\]]*(?:--|&&|\|\||~~)|\{[^}\d,]|\{\d*,?\d*[^}\d,]")
 
 
 class ExpressionError(AutopoiesisError):
-    """A pattern that cannot be used.
-
-    ``position`` is a 0-based offset in the pattern as it was written; -1 when the error is all of it.
-    """
+    """An unusable pattern; ``position`` is the 0-based offset of the error, or -1 for the whole pattern."""
 
     def __init__(self, what: str, *, position: int = -1, hint: str = "") -> None:
         super().__init__(what, hint=hint)
@@ -44,17 +41,16 @@ class ExpressionError(AutopoiesisError):
 
 
 def plain(match: str) -> str:
-    """The expression a trigger's ``match`` means, with its flags at the front.
+    """The expression of a trigger's ``match``, with its flags at the front.
 
-    ``/\\b(email|inbox)\\b/i`` is accepted as other languages write it. A backspace character can only come
-    from ``"\\b"`` in a double-quoted YAML text and is read as the word boundary it was meant as. Letters
-    with marks are composed (NFC), as messages are before they are searched.
+    The form ``/\\b(email|inbox)\\b/i`` is accepted. A backspace character can only come from ``"\\b"`` in
+    double-quoted YAML and is read as a word boundary. Letters are composed (NFC), like those of messages.
     """
     return _unwrapped(match)[0]
 
 
 def _unwrapped(match: str) -> tuple[str, int]:
-    """The expression, and what to add to an offset in it to have the offset in ``match``."""
+    """The expression, and the difference between an offset in ``match`` and one in the expression."""
     text = match.replace("\b", r"\b")
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
@@ -77,13 +73,12 @@ def listed_words(expression: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=8192)
 def tree(expression: str) -> Any:
-    """The parse tree of an expression as the standard library sees it.
+    """The standard library's parse tree of an expression: a list of ``(operator, argument)`` pairs.
 
-    Returns:
-        A list of ``(operator, argument)`` pairs, or ``None`` where the standard library cannot read the
-        expression or reads it differently than ``regex``. ``None`` does not mean that it is wrong.
+    ``None`` if the standard library cannot parse the expression or reads it differently than ``regex``; it
+    may still be valid.
     """
-    if _DIFFERENT.search(expression) or expression.count("(") > _MOST_GROUPS:
+    if _DIFFERENT.search(expression) or expression.count("(") > _MAX_GROUPS:
         return None
     try:
         return _parser.parse(expression, re.IGNORECASE)
@@ -99,7 +94,7 @@ def compile_expression(match: str) -> Any:
     """
     expression = plain(match)
     refuse_large(expression)
-    import regex  # noqa: PLC0415 — 12 ms that a message without a likely match never pays for
+    import regex  # noqa: PLC0415 — 12 ms, only for messages with a likely match
 
     try:
         with warnings.catch_warnings():
@@ -111,34 +106,34 @@ def compile_expression(match: str) -> Any:
             position = max(0, position + _unwrapped(match)[1])
         raise ExpressionError(str(error.msg), position=position) from error
     except RecursionError as error:
-        raise ExpressionError("it is nested too deeply", hint="write it with fewer parentheses") from error
+        raise ExpressionError("it is nested too deeply", hint="use fewer parentheses") from error
     except (ValueError, OverflowError, IndexError, KeyError, TypeError, AttributeError) as error:
         raise ExpressionError(f"it cannot be compiled ({error})") from error
 
 
 def refuse_large(expression: str) -> None:
-    """Stops an expression whose fixed repetitions would fill the memory.
+    """Refuses an expression whose fixed repetitions would fill the memory.
 
     Raises:
-        ExpressionError: Written out, it has more than ``MAX_COPIES`` elements.
+        ExpressionError: It expands to more than ``MAX_COPIES`` elements.
     """
     counts = [int(count[:9]) for count in _COUNT.findall(expression)]
-    most = 1
+    factor = 1
     for count in counts:
-        most *= max(1, count)
-    if most * len(expression) <= MAX_COPIES:
+        factor *= max(1, count)
+    if factor * len(expression) <= MAX_COPIES:
         return
     parsed = tree(expression)
-    size = copies(parsed) if parsed is not None else most
+    size = copies(parsed) if parsed is not None else factor
     if size > MAX_COPIES:
         raise ExpressionError(
-            f"its repetitions stand for {min(size, 10**9):,} elements; at most {MAX_COPIES:,} are compiled",
+            f"its repetitions expand to {min(size, 10**9):,} elements; at most {MAX_COPIES:,} are allowed",
             hint="use smaller numbers in {…}",
         )
 
 
 def copies(items: Any) -> int:
-    """How many elements a parse tree has once repetitions with a fixed least number are written out."""
+    """Number of elements of a parse tree after expanding the minimum number of repetitions."""
     total = 0
     for operator, argument in items:
         least = argument[0] if str(operator).endswith("REPEAT") else 1

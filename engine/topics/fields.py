@@ -1,4 +1,4 @@
-"""Reads typed values out of a header, in which every scalar is a string, and says what is wrong there."""
+"""Reads typed values from a header, in which every scalar is a string, and reports problems."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from engine.store.yamltext import Mapping, Sequence
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, for tables that read better as a text."""
+    """The words of a text, for tables that are more readable that way."""
     return frozenset(text.split())
 
 
-def aliases(meant: AbcMapping[str, str]) -> dict[str, str]:
-    """A look-up of words by their other names, from the other names of each: ``{"pattern": "regex re"}``."""
-    return {other: word for word, others in meant.items() for other in others.split()}
+def aliases(synonyms: AbcMapping[str, str]) -> dict[str, str]:
+    """Words by their synonyms, from the synonyms of each word: ``{"pattern": "regex re"}``."""
+    return {other: word for word, others in synonyms.items() for other in others.split()}
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """The known word that was probably meant, empty when none is close."""
+    """The known word closest to a misspelled one; empty if none is close."""
     import difflib  # noqa: PLC0415 — 3 ms, for wrong values only
 
     plain = word.strip().lower().replace("-", "_").replace(" ", "_")
@@ -35,7 +35,7 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as it is quoted in a problem."""
+    """A value as quoted in a problem."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, Sequence):
@@ -45,10 +45,7 @@ def shown(value: object) -> str:
 
 
 class Fields:
-    """One mapping of a file's header, read field by field.
-
-    What is wrong is added to ``problems``.
-    """
+    """Reads one mapping of a file's header field by field, and adds to ``problems``."""
 
     def __init__(self, mapping: Mapping, path: str, problems: list[Problem]) -> None:
         self.mapping = mapping
@@ -56,25 +53,24 @@ class Fields:
         self._problems = problems
 
     def line(self, key: str) -> int:
-        """The 1-based line of a key, or of the mapping where it has none."""
+        """The 1-based line of a key, or of the mapping if the key is absent."""
         return self.mapping.line_of(key, self.mapping.line)
 
-    def say(
+    def report(
         self, line: int, what: str, hint: str = "", severity: Literal["error", "warning"] = "error"
     ) -> None:
-        """Add a problem."""
         self._problems.append(Problem(self.path, line, what, hint, severity))
 
     def text(self, key: str) -> str:
-        """A text, white space around it removed; empty when absent or not a text."""
+        """A stripped string; empty if absent or not a string."""
         value = self.mapping.get(key, "")
         if isinstance(value, str):
             return value.strip()
-        self.say(self.line(key), f"{key} must be one text, not {shown(value)}", f"write {key}: 'text'")
+        self.report(self.line(key), f"{key} must be a string, not {shown(value)}", f"write {key}: 'text'")
         return ""
 
     def texts(self, *keys: str) -> list[tuple[str, int]]:
-        """The texts of one or several lists, each with its line. A single text is a list of one."""
+        """The strings of one or several lists, each with its line; a single string is a list of one."""
         found: list[tuple[str, int]] = []
         for key in keys:
             value = self.mapping.get(key, "")
@@ -83,9 +79,9 @@ class Fields:
             elif isinstance(value, Sequence):
                 found += self._items(key, value)
             else:
-                self.say(
+                self.report(
                     self.line(key),
-                    f"{key} must be a list of texts, not a mapping",
+                    f"{key} must be a list of strings, not a mapping",
                     f"write {key}: [one, two]",
                 )
         return found
@@ -97,18 +93,15 @@ class Fields:
             if isinstance(item, str) and item.strip():
                 found.append((item.strip(), line))
             elif isinstance(item, str):
-                self.say(line, f"{key} has an empty item", "remove it", "warning")
+                self.report(line, f"{key} has an empty item", "remove it", "warning")
             else:
-                hint = (
-                    "put it in quotes if it contains ': '"
-                    if isinstance(item, Mapping)
-                    else "flatten the list"
-                )
-                self.say(line, f"an item of {key} is {shown(item)} instead of a text", hint)
+                is_mapping = isinstance(item, Mapping)
+                hint = "put it in quotes if it contains ': '" if is_mapping else "flatten the list"
+                self.report(line, f"an item of {key} is {shown(item)}, not a string", hint)
         return found
 
-    def number(self, key: str, least: float, most: float, example: str) -> float | None:
-        """A number within limits; ``None`` when absent or wrong."""
+    def number(self, key: str, minimum: float, maximum: float, example: str) -> float | None:
+        """A number within limits; ``None`` if absent or invalid."""
         value = self.mapping.get(key, "")
         if value == "":
             return None
@@ -118,26 +111,17 @@ class Fields:
                 number = float(value.strip())
             except ValueError:
                 number = math.nan
-        if math.isfinite(number) and least <= number <= most:
+        if math.isfinite(number) and minimum <= number <= maximum:
             return number
         hint = f"write {key}: {example}"
         if isinstance(value, str) and re.fullmatch(r"\s*\d+,\d+\s*", value):
             hint = f"write {key}: {value.strip().replace(',', '.')}"
-        limits = (
-            f"a number from {least:g} to {most:g}"
-            if math.isfinite(most)
-            else f"a number of at least {least:g}"
-        )
-        self.say(self.line(key), f"{key} must be {limits}, not {shown(value)}", hint)
+        limits = f"from {minimum:g} to {maximum:g}" if math.isfinite(maximum) else f"of at least {minimum:g}"
+        self.report(self.line(key), f"{key} must be a number {limits}, not {shown(value)}", hint)
         return None
 
-    def choice(self, key: str, allowed: Iterable[str], default: str, meant: AbcMapping[str, str]) -> str:
-        """One of a few words, the default when absent or wrong.
-
-        Args:
-            default: What counts meanwhile.
-            meant: Words that people write instead, with the one they mean.
-        """
+    def choice(self, key: str, allowed: Iterable[str], default: str, synonyms: AbcMapping[str, str]) -> str:
+        """One of the allowed words; the default if absent or invalid. ``synonyms`` maps other words to them."""
         value = self.mapping.get(key, "")
         if value == "":
             return default
@@ -146,27 +130,29 @@ class Fields:
             word = value.strip().lower()
             if word in names:
                 return word
-            guess = meant.get(word) or near(word, names)
+            guess = synonyms.get(word) or near(word, names)
         else:
             guess = ""
         hint = f"did you mean {guess}?" if guess else f"write one of {', '.join(names)}"
-        self.say(
-            self.line(key), f"{key} {shown(value)} is unknown, {default} is used until it is corrected", hint
+        self.report(
+            self.line(key), f"{key} {shown(value)} is unknown, using {default} until it is fixed", hint
         )
         return default
 
-    def unknown(self, known: Iterable[str], meant: AbcMapping[str, str], *, only_near: bool = False) -> None:
-        """Warn of keys that mean nothing here.
+    def unknown(
+        self, known: Iterable[str], synonyms: AbcMapping[str, str], *, only_near: bool = False
+    ) -> None:
+        """Warns about unknown keys.
 
         Args:
-            meant: Keys that people write instead, with the one they mean.
-            only_near: Leave keys alone that resemble no known one: they are the writer's own.
+            synonyms: Synonyms of known keys.
+            only_near: Ignores keys that resemble no known one, since they may be the user's own.
         """
         names = list(known)
         for key in self.mapping:
             if key in names:
                 continue
-            guess = meant.get(key.lower()) or near(key, names)
+            guess = synonyms.get(key.lower()) or near(key, names)
             if guess or not only_near:
                 hint = f"did you mean {guess}?" if guess else f"remove it, or use one of {', '.join(names)}"
-                self.say(self.line(key), f"{key} has no meaning here", hint, "warning")
+                self.report(self.line(key), f"unknown key {key}", hint, "warning")

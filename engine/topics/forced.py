@@ -1,6 +1,6 @@
-"""Which topics a person switched on or off by hand, kept in ``topics/.state.yaml``.
+"""Topics switched on or off by hand, stored in ``topics/.state.yaml``.
 
-The file is part of the workspace, unlike ``scratch/``: a topic that was switched off stays off.
+Unlike ``scratch/``, the file is part of the workspace, so a topic that was switched off stays off.
 """
 
 from __future__ import annotations
@@ -20,28 +20,25 @@ _WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "
 _COMMENT = (
     "# Topics switched on or off by hand. Written by the workbench and by: autopoiesis topics activate\n"
 )
-_CURE = "correct it, or delete it to leave every topic to its triggers"
+_HINT = "fix it, or delete it to leave every topic to its triggers"
 
 
 def read(files: Files) -> tuple[dict[str, bool], tuple[Problem, ...]]:
-    """The state by topic name, and what is wrong with the file. Names of unknown topics are kept."""
+    """The states by topic, including unknown topics, and the problems of the file."""
     try:
         data = files.read(STATE_FILE, limit=_MAX_BYTES)
     except FileNotFoundError:
         return {}, ()
     except AutopoiesisError as error:
-        return {}, (Problem(STATE_FILE, 0, error.what, error.hint or _CURE),)
+        return {}, (Problem(STATE_FILE, 0, error.what, error.hint or _HINT),)
     return _parsed(data)
 
 
 def write(files: Files, name: str, on: bool | None) -> dict[str, bool]:
-    """Sets the state of one topic, ``None`` for none, leaving all others as the file has them now.
-
-    Returns:
-        The state by topic name.
+    """Sets or (``None``) removes the state of one topic, and returns the states by topic.
 
     Raises:
-        TopicError: The file cannot be read, and so not be changed without losing what it says.
+        TopicError: The file is invalid, so that it cannot be changed without losing data.
         WriteFailed, ReadOnly: The file cannot be written.
     """
     state: dict[str, bool] = {}
@@ -69,15 +66,15 @@ def _parsed(data: bytes) -> tuple[dict[str, bool], tuple[Problem, ...]]:
     try:
         tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=_MAX_BYTES)
     except UnicodeDecodeError:
-        return {}, (Problem(STATE_FILE, 0, "is not UTF-8 text", _CURE),)
+        return {}, (Problem(STATE_FILE, 0, "is not UTF-8 text", _HINT),)
     except yamltext.YamlError as error:
-        return {}, (Problem(STATE_FILE, error.line, error.what, _CURE),)
+        return {}, (Problem(STATE_FILE, error.line, error.what, _HINT),)
     section = tree.get(_KEY, "")
     if section == "":
         return {}, ()
     if not isinstance(section, yamltext.Mapping):
         return {}, (
-            Problem(STATE_FILE, tree.line_of(_KEY), f"{_KEY} must be lines of 'topic: on' or 'off'", _CURE),
+            Problem(STATE_FILE, tree.line_of(_KEY), f"{_KEY} must be lines of 'topic: on' or 'off'", _HINT),
         )
     state: dict[str, bool] = {}
     problems: list[Problem] = []
@@ -85,14 +82,14 @@ def _parsed(data: bytes) -> tuple[dict[str, bool], tuple[Problem, ...]]:
         known = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
         if known is None:
             what = f"the state of {name!r} must be on or off"
-            problems.append(Problem(STATE_FILE, section.line_of(name), what, _CURE))
+            problems.append(Problem(STATE_FILE, section.line_of(name), what, _HINT))
         else:
             state[name] = known
     return state, tuple(problems)
 
 
 def _escaped(text: str) -> str:
-    """A text as it stands in a double-quoted YAML scalar on one line."""
+    """A text escaped for a double-quoted YAML scalar on one line."""
     return "".join(
         f"\\{character}"
         if character in '"\\'

@@ -1,8 +1,7 @@
-"""Topics as they were read last, in a file of scratch/ (deletable): most files are the same the next time.
+"""A cache of parsed topics in ``scratch/``, which may be deleted.
 
-A file counts as the same while it is the same inode, of the same size, and was written and last changed at
-the same moment. Nobody can set the last of these, so a file of scratch/ that came with a stranger's workspace
-describes none of its topics.
+A file counts as unchanged if its inode, size, modification and change time are the same. The change time
+cannot be set, so a cache that comes with someone else's workspace matches none of its topics.
 """
 
 from __future__ import annotations
@@ -22,22 +21,21 @@ if TYPE_CHECKING:
 
 KEPT_PATH = "scratch/topics.json"
 _FORM = 1
-"""How topics are read from their files; those of another form are read anew."""
+"""Version of the cached form."""
 _LIMIT = 64 * 1024**2
 _LOCK_WAIT_S = 1.0
 _SUM = 9
 _SETTLED_NS = 2 * 10**9
-"""How long a file must have been left alone: one that is written twice within a tick of the file system's
-clock has the same times both times."""
+"""Minimum age of a file: one written twice within a tick of the file system's clock has the same times."""
 
 Stamp = tuple[int, int, int, int]
-"""Inode, size in bytes, and when it was written and changed, ns."""
+"""Inode, size in bytes, modification and change time in ns."""
 
 _HEAD = [_FORM, [field.name for field in fields(Topic)], [field.name for field in fields(Trigger)]]
 
 
 def load_kept(files: Files) -> dict[str, tuple[Stamp, Topic]]:
-    """The topics that were kept, by path; none where the file is damaged or of another form."""
+    """The cached topics by path; none if the file is damaged or of another version."""
     try:
         data = files.read(KEPT_PATH, limit=_LIMIT)
         if data[:_SUM] != b"%08x\n" % zlib.crc32(memoryview(data)[_SUM:]):
@@ -51,11 +49,7 @@ def load_kept(files: Files) -> dict[str, tuple[Stamp, Topic]]:
 
 
 def keep(files: Files, topics: Iterable[tuple[Stamp, Topic]]) -> None:
-    """Keeps topics. Where that is not possible, their files are read again the next time.
-
-    Args:
-        topics: With the stamp that each one's file had before it was read.
-    """
+    """Caches topics, each with the stamp of its file before it was read. Errors are ignored."""
     settled = time.time_ns() - _SETTLED_NS
     records = [
         (topic.path, stamp, _record(topic)) for stamp, topic in topics if max(stamp[2], stamp[3]) < settled

@@ -1,7 +1,7 @@
-"""All topics of a workspace, read anew as their files change (spec 2.2, design 1).
+"""All topics of a workspace, reloaded as their files change (spec 2.2, design 1).
 
-While a file is broken, the version read before stays in use and a problem says so: an editor that saves
-halfway through a thought must not switch a playbook off.
+While a file is broken, its last valid version stays in use and a problem is reported, so that saving a
+half-edited file does not switch a topic off.
 """
 
 from __future__ import annotations
@@ -32,40 +32,38 @@ if TYPE_CHECKING:
 FOLDER = "topics"
 MAX_TOPIC_BYTES = 1024 * 1024
 _FEW = 50
-"""Topics that are rather read again than all of them written anew."""
-_STAYS = "until then the version read before stays in use"
+"""Up to this many new topics, rewriting the cache is not worth it."""
+_STAYS = "until then the last valid version stays in use"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicsDelta:
-    """What a refresh found."""
+    """The result of a refresh."""
 
     changed: tuple[str, ...] = ()
-    """Names of topics that are new or differ from before, sorted. Being switched on or off by hand is a
-    difference, and so is the end of a file's problems."""
-    removed: tuple[str, ...] = ()  # names of topics that are gone, and of broken files that are, sorted
-    problems: tuple[Problem, ...] = ()  # what is wrong with the files that were read
+    """Names of new or changed topics, sorted, including those switched by hand or without problems now."""
+    removed: tuple[str, ...] = ()  # names of removed topics and broken files, sorted
+    problems: tuple[Problem, ...] = ()  # of the files that were read
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One file: the last good topic in it, and what is wrong with it now."""
+    """One file: its last valid topic and its current problems."""
 
     topic: Topic | None
     problems: tuple[Problem, ...]
 
 
 class TopicLibrary:
-    """The topics of a workspace.
+    """The topics of a workspace. Thread-safe: readers see the topics before or after a refresh.
 
-    Safe to use from several threads: a reader sees the topics before a refresh or after it.
-    ``check_patterns`` looks into patterns and schedules as topics are read. A process that answers one
-    message and ends can do without.
+    ``check_patterns`` checks patterns and schedules as topics are read; a process for a single message does
+    not need it.
 
     Attributes:
         topics: All topics, sorted by name.
-        problems: Everything wrong with the files in ``topics/``, by file and line.
-        version: A digest of all topics' files; what is derived from the topics is stale when it differs.
+        problems: All problems of the files in ``topics/``, by file and line.
+        version: A digest of all topic files, which changes whenever they do.
     """
 
     def __init__(self, workspace: Workspace, files: Files, *, check_patterns: bool = True) -> None:
@@ -84,13 +82,12 @@ class TopicLibrary:
         self.version = _digest(())
 
     def get(self, name: str) -> Topic | None:
-        """The topic of that name, ``None`` when there is none."""
         return self._by_name.get(name)
 
     def load(self) -> TopicsDelta:
-        """Read everything; a file that is as it was when it was last read counts as read."""
+        """Reads all topics, unchanged ones from the cache."""
         with self._lock:
-            self._stamps = self._looked_at()
+            self._stamps = self._read_stamps()
             known = self._kept = load_kept(self._files) if self._check_patterns else {}
             try:
                 delta = self.refresh(None)
@@ -100,7 +97,7 @@ class TopicLibrary:
             return delta
 
     def _keep(self, known: Mapping[str, tuple[Stamp, Topic]]) -> None:
-        """Keeps the topics in whose files nothing is wrong, once there are many that were not."""
+        """Caches the topics without problems, if enough of them are not cached yet."""
         if not self._check_patterns or self._files.read_only:
             return
         sound = {
@@ -113,10 +110,10 @@ class TopicLibrary:
             keep(self._files, sound.values())
 
     def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:
-        """Read files again.
+        """Reads files again.
 
-        ``paths`` are workspace-relative paths of files that may have changed, appeared or gone, inside
-        ``topics/`` or not; ``None`` for all of ``topics/``. A folder stands for everything in it.
+        ``paths`` are relative paths of files or folders that may have changed, inside ``topics/`` or not;
+        ``None`` for all of ``topics/``.
         """
         with self._lock:
             before, problems_before = self._by_name, {problem.path for problem in self.problems}
@@ -137,13 +134,13 @@ class TopicLibrary:
             )
 
     def catch_up(self) -> None:
-        """Reads everything again if any file has changed since the last time: where nothing watches them."""
+        """Reloads if any file has changed, for processes without a file watcher."""
         with self._lock:
-            if self._looked_at() != self._stamps:
+            if self._read_stamps() != self._stamps:
                 self.load()
 
-    def _looked_at(self) -> dict[str, Stamp]:
-        """The state of every file, by what the system says of it."""
+    def _read_stamps(self) -> dict[str, Stamp]:
+        """The stamp of every topic file and of the state file."""
         stamps: dict[str, Stamp] = {}
         for path in (forced.STATE_FILE, *_topic_files(self._workspace)[0]):
             with contextlib.suppress(OSError):
@@ -152,15 +149,12 @@ class TopicLibrary:
         return stamps
 
     def force(self, name: str, on: bool | None) -> Topic:
-        """Switch a topic on or off by hand, or (``None``) leave it to its triggers again.
+        """Switches a topic on or off by hand, or (``None``) back to its triggers; returns the new topic.
 
-        The choice is kept in ``topics/.state.yaml`` and outlives the process.
-
-        Returns:
-            The topic as it is now.
+        The state is stored in ``topics/.state.yaml``.
 
         Raises:
-            TopicError: There is no such topic, or the state file cannot be read.
+            TopicError: There is no such topic, or the state file is invalid.
             WriteFailed, ReadOnly: The state file cannot be written; nothing is changed.
         """
         with self._lock:
@@ -210,7 +204,7 @@ class TopicLibrary:
         self._forced, self._state_problems = forced.read(self._files)
 
     def _read(self, path: str) -> None:
-        """Reads one file into its entry; an entry whose file is gone goes as well."""
+        """Reads one file into its entry, or removes the entry if the file no longer exists."""
         known = self._entries.get(path)
         good = known.topic if known else None
         if not path.endswith(".md"):
@@ -228,27 +222,27 @@ class TopicLibrary:
             return
         except AutopoiesisError as error:
             problem = Problem(path, 0, f"cannot be read: {error.what}", error.hint)
-            self._entries[path] = _Entry(good, (_kept(problem) if good else problem,))
+            self._entries[path] = _Entry(good, (_still_used(problem) if good else problem,))
             return
         document = documents.parse(data, path)
         topic, problems = load_topic(document, self._workspace)
         if topic is None and good is not None and is_broken(document):
             first, *others = problems
-            self._entries[path] = _Entry(good, (_kept(first), *others))
+            self._entries[path] = _Entry(good, (_still_used(first), *others))
             return
         if topic is not None and self._check_patterns:
             problems = (*problems, *trigger_problems(topic))
         self._entries[path] = _Entry(topic, problems)
 
     def _has_all(self, topic: Topic) -> bool:
-        """Whether the files are there that a topic subscribes to; otherwise its own file has a problem."""
+        """Whether all files that a topic subscribes to exist; otherwise its own file has a problem."""
         try:
             return all(self._workspace.resolve(path).is_file() for path in topic.subscriptions)
         except AutopoiesisError:
             return False
 
     def _assemble(self) -> tuple[Problem, ...]:
-        """Makes topics, problems and version from the entries; gives the clashes of names."""
+        """Builds topics, problems and version from the entries, and returns the name clashes."""
         taken: dict[str, Topic] = {}
         clashes: list[Problem] = []
         for path in sorted(self._entries):
@@ -258,7 +252,7 @@ class TopicLibrary:
             key = unicodedata.normalize("NFC", topic.name).casefold()
             first = taken.setdefault(key, topic)
             if first is not topic:
-                what = f"topic {topic.name!r} has the same name as {first.path}, so this file is not used"
+                what = f"topic {topic.name!r} has the same name as {first.path}, so this file is ignored"
                 clashes.append(Problem(path, 0, what, "rename one of the two files"))
         topics = sorted(taken.values(), key=lambda topic: topic.name)
         forced_now = self._forced
@@ -279,11 +273,11 @@ class TopicLibrary:
 
 
 def _is_same(before: Topic | None, after: Topic) -> bool:
-    # A digest is not part of a topic's value, but an edit that changes no value is an edit all the same.
+    # The digest is not part of a topic's value, but an edit that changes no value is still an edit.
     return before is not None and before == after and before.digest == after.digest
 
 
-def _kept(problem: Problem) -> Problem:
+def _still_used(problem: Problem) -> Problem:
     return replace(problem, hint=f"{problem.hint}; {_STAYS}" if problem.hint else _STAYS)
 
 
@@ -293,7 +287,7 @@ def _digest(topics: Iterable[Topic]) -> str:
 
 
 def is_topic_path(path: str) -> bool:
-    """Whether a path can be a topic's file; hidden files and editors' leftovers cannot."""
+    """Whether a path can be a topic's file, not a hidden or temporary one."""
     parts = path.split("/")
     name = parts[-1]
     is_hidden = any(part.startswith(".") for part in parts)
@@ -302,10 +296,7 @@ def is_topic_path(path: str) -> bool:
 
 
 def _topic_files(workspace: Workspace) -> tuple[list[str], list[str]]:
-    """The files in ``topics/`` and its folders, and the folders that cannot be read.
-
-    Folders behind symlinks are not entered.
-    """
+    """The files in ``topics/`` and its folders, and unreadable folders; symlinks are not followed."""
     found: list[str] = []
     closed: list[str] = []
 

@@ -1,7 +1,6 @@
-"""A topic's file as a ``Topic``, and everything that is wrong with it (spec 2.2, 2.3 and 4.4).
+"""Loads a ``Topic`` from its file, with all problems found (spec 2.2, 2.3 and 4.4).
 
-A wrong value costs that value, a wrong trigger that trigger; only a header that cannot be read costs the
-topic.
+An invalid value or trigger is skipped by itself; only an unreadable header makes the whole topic unusable.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from engine.store.paths import split_relative
 from engine.store.yamltext import Mapping
 from engine.topics.fields import Fields, aliases, shown
 from engine.topics.model import Activation, Priority, Topic
-from engine.topics.subscriptions import existing
+from engine.topics.subscriptions import check_subscription
 from engine.topics.triggers import SETTINGS, read_triggers
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _KEYS = (
     *("type", "updated", "tags", "description", "triggers", "subscriptions", "activation", "priority"),
     *("max_context_kb", "similarity_threshold", "activation_threshold", "examples"),
 )
-_MEANT_KEYS = aliases(
+_KEY_SYNONYMS = aliases(
     {
         "triggers": "trigger",
         "subscriptions": "subscription subscribe files",
@@ -44,8 +43,8 @@ _MEANT_KEYS = aliases(
         "description": "summary",
     }
 )
-_MEANT_ACTIVATION = aliases({"auto": "automatic always", "gated": "gate llm", "manual": "hand off never"})
-_MEANT_PRIORITY = aliases({"medium": "normal mid", "critical": "urgent highest", "low": "lowest"})
+_ACTIVATION_SYNONYMS = aliases({"auto": "automatic always", "gated": "gate llm", "manual": "hand off never"})
+_PRIORITY_SYNONYMS = aliases({"medium": "normal mid", "critical": "urgent highest", "low": "lowest"})
 _MISPLACED = re.compile(rb"^[ \t]+((?:" + "|".join(SETTINGS).encode() + rb")[ \t]*:)")
 _DASH = re.compile(rb"^([ \t]*)-[ \t]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -55,26 +54,21 @@ _LIST_MARK = re.compile(r"^(?:[-*+>]|\d+[.)])\s+")
 def load_topic(
     document: Document, workspace: Workspace | None = None
 ) -> tuple[Topic | None, tuple[Problem, ...]]:
-    """The topic a document holds.
+    """The topic in a document, and its problems.
 
-    Patterns and schedules are not looked into here; see ``engine.topics.patterncheck``. Without a workspace
-    only the form of subscriptions is checked.
-
-    Returns:
-        The topic and the problems found. ``None`` in place of the topic when the header is missing or
-        broken, or says that the file is something else; one of the problems says so then.
+    The topic is ``None`` if the header is missing, broken or of another type. Patterns and schedules are
+    checked in ``engine.topics.patterncheck``. Without a workspace only the form of subscriptions is checked.
     """
     readable, misplaced = _readable(document)
     if readable is None:
-        return None, _why_not(document)
+        return None, _unreadable(document)
     header = readable.header
     problems = [
         Problem(
             document.path,
             line,
-            f"{key} is indented like a trigger, which YAML cannot read; "
-            "it is taken as a setting of the topic",
-            f"write {key} at the left margin",
+            f"{key} is indented like a trigger, which is not valid YAML; it is read as a topic setting",
+            f"remove the indentation of {key}",
             "warning",
         )
         for key, line in misplaced
@@ -83,7 +77,7 @@ def load_topic(
     fields = Fields(header, document.path, problems)
     if not _is_topic(fields):
         return None, tuple(problems)
-    fields.unknown(_KEYS, _MEANT_KEYS, only_near=True)
+    fields.unknown(_KEYS, _KEY_SYNONYMS, only_near=True)
     found = read_triggers(header.get("triggers", ""), fields.line("triggers"), document.path, problems)
     fields = _with_settings(fields, found.settings, problems)
     outline = _Outline(readable)
@@ -97,24 +91,23 @@ def load_topic(
         triggers=found.triggers,
         subscriptions=_subscriptions(fields, workspace),
         activation=cast(
-            Activation, fields.choice("activation", get_args(Activation), "gated", _MEANT_ACTIVATION)
+            Activation, fields.choice("activation", get_args(Activation), "gated", _ACTIVATION_SYNONYMS)
         ),
-        priority=cast(Priority, fields.choice("priority", get_args(Priority), "medium", _MEANT_PRIORITY)),
+        priority=cast(Priority, fields.choice("priority", get_args(Priority), "medium", _PRIORITY_SYNONYMS)),
         max_context_kb=fields.number("max_context_kb", 0.001, math.inf, "4"),
         similarity_threshold=fields.number("similarity_threshold", 0, 1, "0.2"),
         activation_threshold=fields.number("activation_threshold", 0, 1, "0.6"),
         examples=tuple(dict.fromkeys(text for text, _ in fields.texts("examples"))),
         digest=hashlib.sha256(document.raw).hexdigest(),
     )
-    _warn_of_gaps(fields, topic, outline)
+    _warn_about_gaps(fields, topic, outline)
     return topic, tuple(sorted(problems, key=lambda problem: problem.line))
 
 
 def is_broken(document: Document) -> bool:
-    """Whether a file cannot be read as what it was meant to be, so that an earlier version should stay in
-    use.
+    """Whether a file is temporarily unreadable, so that the last valid version should stay in use.
 
-    An empty file counts: some editors empty a file before they write it.
+    This includes an empty file, since some editors empty a file before writing it.
     """
     readable, _ = _readable(document)
     if readable is not None:
@@ -123,10 +116,10 @@ def is_broken(document: Document) -> bool:
 
 
 def _readable(document: Document) -> tuple[Document | None, list[tuple[str, int]]]:
-    """The document with a header, and the settings that had to be moved to its left margin to read it.
+    """The document with a readable header, and the settings that had to be dedented for that.
 
     The specification's own example indents ``similarity_threshold`` and ``activation`` like the triggers
-    above them. YAML has no reading for that, but the meaning is plain.
+    above them. That is not valid YAML, but the meaning is clear.
     """
     if document.has_header:
         return document, []
@@ -151,16 +144,16 @@ def _readable(document: Document) -> tuple[Document | None, list[tuple[str, int]
     return (repaired, moved) if repaired.has_header else (None, [])
 
 
-def _why_not(document: Document) -> tuple[Problem, ...]:
+def _unreadable(document: Document) -> tuple[Problem, ...]:
     errors = [problem for problem in document.problems if problem.severity == "error"]
     if not errors:
         what = "is empty" if not document.raw.strip() else "has no header, so it is not a topic"
-        hint = "begin it with the lines ---, type: topic, ---, or move it out of topics/"
+        hint = "start it with the lines ---, type: topic, ---, or move it out of topics/"
         return (Problem(document.path, 1, what, hint),)
     first = errors[0]
     hint = first.hint
     if "escape" in first.what:
-        hint = r"write expressions in single quotes, as in match: '\bmail\b'"
+        hint = r"put regular expressions in single quotes, as in match: '\bmail\b'"
     return (replace(first, what=f"the header cannot be read: {first.what}", hint=hint), *errors[1:])
 
 
@@ -169,15 +162,15 @@ def _is_topic(fields: Fields) -> bool:
     if isinstance(kind, str) and kind.strip().lower() == "topic":
         return True
     if kind == "" and "triggers" in fields.mapping:
-        fields.say(fields.mapping.line, "the header has no type", "add the line type: topic", "warning")
+        fields.report(fields.mapping.line, "the header has no type", "add the line type: topic", "warning")
         return True
     what = f"type is {shown(kind)}, not topic" if kind else "the header has no type, so this is not a topic"
-    fields.say(fields.line("type"), what, "write type: topic, or move the file out of topics/")
+    fields.report(fields.line("type"), what, "write type: topic, or move the file out of topics/")
     return False
 
 
 def _with_settings(fields: Fields, settings: Mapping | None, problems: list[Problem]) -> Fields:
-    """The header with the settings from among the triggers, where it has none of its own."""
+    """The header, with settings found among the triggers added if it does not have them itself."""
     if settings is None:
         return fields
     merged = Mapping(line=fields.mapping.line)
@@ -185,45 +178,45 @@ def _with_settings(fields: Fields, settings: Mapping | None, problems: list[Prob
         merged.add(key, value, fields.mapping.line_of(key))
     for key, value in settings.items():
         if key in merged:
-            hint = f"keep one of the two; the {key} at the left margin counts"
-            fields.say(settings.line_of(key), f"{key} stands among the triggers as well", hint, "warning")
+            hint = "remove one of the two; the one at the left margin takes effect"
+            fields.report(settings.line_of(key), f"{key} is also set among the triggers", hint, "warning")
         else:
             merged.add(key, value, settings.line_of(key))
     return Fields(merged, fields.path, problems)
 
 
 def _subscriptions(fields: Fields, workspace: Workspace | None) -> tuple[str, ...]:
-    """The subscriptions that may be read, each as a plain relative path."""
+    """The allowed subscriptions as normalized relative paths."""
     kept: dict[str, None] = {}
     for text, line in fields.texts("subscriptions"):
         try:
             path = "/".join(split_relative(text))
         except PathRefused as error:
             what = f"subscription {shown(text)} is refused: it {error.what}"
-            fields.say(line, what, error.hint or "name a file of the workspace by its relative path")
+            fields.report(line, what, error.hint or "use a path relative to the workspace")
             continue
         if path in kept:
-            fields.say(line, f"subscription {path} is listed twice", "remove one", "warning")
-        elif existing(path, line, fields, workspace):
+            fields.report(line, f"subscription {path} is listed twice", "remove one", "warning")
+        elif check_subscription(path, line, fields, workspace):
             kept[path] = None
     return tuple(kept)
 
 
-def _warn_of_gaps(fields: Fields, topic: Topic, outline: _Outline) -> None:
+def _warn_about_gaps(fields: Fields, topic: Topic, outline: _Outline) -> None:
     if not topic.triggers and not topic.examples and topic.activation != "manual":
-        fields.say(
+        fields.report(
             fields.line("triggers"),
-            "has neither working triggers nor examples, so only its instructions can call it",
+            "has no working triggers and no examples, so only its instructions can activate it",
             "add a trigger, or examples of messages that should activate it",
             "warning",
         )
     if not topic.instructions:
-        fields.say(outline.line, "has no instructions", "write below the header what to do", "warning")
+        fields.report(outline.line, "has no instructions", "write them below the header", "warning")
     for section in outline.unused:
-        fields.say(
+        fields.report(
             section.start_line,
-            f"section '{section.title}' does not enter the prompt: only Instructions and Context Notes do",
-            "move its text below one of them, as a heading with ###",
+            f"section '{section.title}' is not injected: only Instructions and Context Notes are",
+            "move it below one of them, with a ### heading",
             "warning",
         )
 

@@ -1,4 +1,4 @@
-"""What a topic is (spec 2.2 and 4.4): a situational playbook with the triggers that call it."""
+"""A topic (spec 2.2 and 4.4): a situational playbook with the triggers that activate it."""
 
 from __future__ import annotations
 
@@ -20,41 +20,39 @@ class Trigger:
     """One trigger of a topic."""
 
     type: TriggerType
-    scope: Scope = "input"  # ``output`` is steering
-    match: str = ""  # the regular expression of a ``pattern``; the glob of a ``glob``; otherwise empty
+    scope: Scope = "input"
+    match: str = ""  # regular expression of a ``pattern``, glob of a ``glob``, otherwise empty
     words: tuple[str, ...] = ()
     """Keywords of ``keywords``; programming languages of ``code`` (empty: any code); ISO 639-1 codes of
     ``language``; names of ``mention``; hosts or URL globs of ``url`` (empty: any URL)."""
     source: str = ""
     event: str = ""
-    schedule: str = ""  # cron expression with five fields, UTC
-    correction_hint: str = ""  # what an output watcher tells the agent
+    schedule: str = ""  # cron expression of five fields, UTC
+    correction_hint: str = ""  # hint to the agent, for the scopes ``output`` and ``both``
     line: int = 0  # 1-based line in the topic's file
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A playbook that becomes part of the prompt when its situation arises."""
+    """A playbook that is injected into the prompt when its situation arises."""
 
     name: str  # the file's stem; unique in the workspace
     path: str
     title: str  # the first heading
-    description: str  # the header's ``description``, else the first sentence of the instructions; one line
+    description: str  # one line: from the header, else the first sentence of the instructions
     instructions: str  # the body under ``## Instructions``, else the whole body without the title
     context_notes: str = ""  # the body under ``## Context Notes``
     triggers: tuple[Trigger, ...] = ()  # in file order
     subscriptions: tuple[str, ...] = ()  # workspace-relative paths to inject when the topic is active
     activation: Activation = "gated"
-    priority: Priority = "medium"  # decides the policy row and who gets budget first
+    priority: Priority = "medium"  # decides the policy row and the order of budgeting
     max_context_kb: float | None = None
     """Cap on instructions plus subscriptions, KiB of UTF-8; ``None`` for no cap."""
     similarity_threshold: float | None = None
-    """Tier-2 score from which the topic counts as similar; ``None`` for the workspace's setting. It is the
-    lower cut: from here the gate is asked."""
+    """Tier-2 score from which the gate is asked; ``None`` for the workspace's setting."""
     activation_threshold: float | None = None
-    """Tier-2 score from which the topic activates without the gate; ``None`` for what its priority's policy
-    row says. It is the upper cut."""
+    """Tier-2 score from which the topic activates without the gate; ``None`` for its policy row's."""
     examples: tuple[str, ...] = ()  # messages that should activate it
-    forced: bool | None = None  # set by hand; ``None`` otherwise
+    forced: bool | None = None  # switched on or off by hand
     digest: str = field(default="", compare=False)
-    """sha256 of the file's bytes: the identity under which derived data is cached."""
+    """sha256 of the file; the key of cached data derived from it."""

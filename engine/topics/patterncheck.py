@@ -1,8 +1,8 @@
-"""What is wrong with the patterns and schedules of triggers, found before a message is (robustness R1).
+"""Checks the patterns and schedules of triggers before they are used (robustness R1).
 
-``trigger_problems`` without ``probe`` costs microseconds a pattern and runs whenever a topic is read; only
-one whose repetitions could be slow is compiled and tried. With ``probe`` every pattern is, also on ordinary
-messages.
+``trigger_problems`` without ``probe`` takes microseconds per pattern and runs whenever a topic is read; only
+patterns whose repetitions could be slow are compiled and tried. With ``probe`` every pattern is, also on
+ordinary messages.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from engine.topics.model import Topic, Trigger
 from engine.topics.repetitions import hostile_texts, is_empty_match, is_suspicious
 
 PROBE_CHARACTERS = 2_000
-"""Length of the texts that try to slow a pattern down."""
+"""Length of the worst-case texts."""
 
 PROBE_TIMEOUT_S = 0.1
-"""Processor time a pattern may take on one of them."""
+"""Maximum time of a pattern on one of them."""
 
 _SHORT = ((400, 0.02), (600, 0.06))
-"""The same for telling exponential time, the second to make sure: ambiguous patterns were measured to take
-106 ms and more on 400 characters and 320 on 600, unless the engine sees through them, and others 4 and 11 ms
-at most. A machine five times slower or faster judges the same.
+"""Lengths and times for detecting exponential time; the second pair confirms the first. Unless the engine
+optimizes them, ambiguous patterns were measured to take at least 106 ms on 400 characters and 320 on 600;
+others take at most 4 and 11 ms. A machine five times slower or faster gets the same result.
 """
 
 _NEARLY_ALL = 0.8
@@ -66,7 +66,7 @@ _TWICE = re.compile(r"\((?P<open>\?:)?(?P<choices>[^()|]+(?:\|[^()|]+)+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong with one pattern or schedule."""
+    """A problem of one pattern or schedule."""
 
     what: str
     hint: str = ""
@@ -74,9 +74,9 @@ class Finding:
 
 
 def trigger_problems(topic: Topic, *, probe: bool = False) -> tuple[Problem, ...]:
-    """What is wrong with the patterns and schedules of a topic's triggers.
+    """Problems of the patterns and schedules of a topic's triggers.
 
-    ``probe`` also compiles and tries every pattern: some milliseconds each, more for slow ones.
+    ``probe`` also compiles and tries every pattern, which takes some milliseconds each.
     """
     return tuple(
         Problem(topic.path, trigger.line, finding.what, finding.hint, finding.severity)
@@ -96,10 +96,10 @@ def _findings(trigger: Trigger, probe: bool) -> tuple[Finding, ...]:
 
 @lru_cache(maxsize=4096)
 def pattern_findings(match: str, *, probe: bool = False) -> tuple[Finding, ...]:
-    """What is wrong with one pattern, worst first.
+    """Problems of one pattern, worst first.
 
     - It does not compile, with the position.
-    - It can take exponential time, with a text that shows it and a better form where there is a simple one.
+    - It can take exponential time, with an example and a better form if there is a simple one.
     - It matches the empty text, or (with ``probe``) nearly every message.
     - With ``probe``: it takes more than ``PROBE_TIMEOUT_S`` on a text of ``PROBE_CHARACTERS`` characters.
     """
@@ -109,7 +109,7 @@ def pattern_findings(match: str, *, probe: bool = False) -> tuple[Finding, ...]:
     parsed = tree(expression)
     try:
         refuse_large(expression)
-        # What the standard library reads, regex reads as well; only the probe spends the time to make sure.
+        # What the standard library parses, regex compiles too; only the probe takes the time to verify.
         compiled = compile_expression(match) if probe or parsed is None else None
     except ExpressionError as error:
         return (_invalid(match, error),)
@@ -134,11 +134,11 @@ def pattern_findings(match: str, *, probe: bool = False) -> tuple[Finding, ...]:
 
 
 def schedule_finding(schedule: str) -> Finding | None:
-    """What is wrong with a cron expression of five fields (minute, hour, day, month, weekday; UTC)."""
+    """The problem of a cron expression of five fields (minute, hour, day, month, weekday; UTC), if any."""
     found = cron.problem(schedule)
     if not found:
         return None
-    hint = "correct its day and month" if found == cron.NEVER else cron.CURE
+    hint = "fix its day and month" if found == cron.NEVER else cron.CURE
     return Finding(f"schedule {schedule!r} {found}", hint)
 
 
@@ -146,8 +146,8 @@ def _invalid(match: str, error: ExpressionError) -> Finding:
     place = ""
     if 0 <= error.position <= len(match):
         rest = match[error.position : error.position + 12]
-        place = f" at character {error.position + 1}" + (f", before {rest!r}" if rest else ", its end")
-    hint = error.hint or "correct the pattern; put a backslash before a sign that is meant literally"
+        place = f" at character {error.position + 1}" + (f", before {rest!r}" if rest else " (the end)")
+    hint = error.hint or "fix the pattern; put a backslash before special characters meant literally"
     return Finding(f"pattern does not compile: {error.what}{place}", hint)
 
 
@@ -156,7 +156,7 @@ def _exponential(expression: str, sample: str) -> Finding:
     hint = (
         f"rewrite it as {better}"
         if better
-        else "rewrite it so that each repetition must begin with something the one before cannot end with, "
+        else "rewrite it so that each repetition starts with something the previous one cannot end with, "
         "or make the inner one possessive, as in (?:a++)+"
     )
     return Finding(f"pattern can take exponential time on texts such as {sample!r}", hint)
@@ -166,17 +166,17 @@ def _slow(sample: str) -> Finding:
     milliseconds = round(PROBE_TIMEOUT_S * 1000)
     return Finding(
         f"pattern takes more than {milliseconds} ms on {PROBE_CHARACTERS:,} characters such as {sample!r}",
-        "limit its repetitions, as in .{0,80}, or let none follow another that matches the same text",
+        "limit its repetitions, as in .{0,80}, or avoid consecutive ones that match the same text",
         "warning",
     )
 
 
 def _everything(what: str) -> Finding:
-    return Finding(f"pattern matches {what}", "name words that only the messages meant contain", "warning")
+    return Finding(f"pattern matches {what}", "use words that only the intended messages contain", "warning")
 
 
 def _better_form(expression: str) -> str:
-    """The expression without its ambiguity, for the shapes people write most; empty where unknown."""
+    """The expression without its ambiguity, for common forms; empty if unknown."""
     better = _NESTED.sub(
         lambda found: found["atom"] + ("+" if found["one"] == found["two"] == "+" else "*"), expression
     )
@@ -197,7 +197,7 @@ def _better_form(expression: str) -> str:
 
 
 def _exponential_text(match: str, parsed: Any) -> str:
-    """What a short text is like on which a pattern takes very long; empty when there is none."""
+    """A sample of a short text on which a pattern takes very long; empty if there is none."""
     if parsed is None or not is_suspicious(parsed):
         return ""
     compiled, found = compile_expression(match), ""

@@ -1,8 +1,8 @@
-"""Texts on which the repetitions of a pattern have the most to try (robustness R1).
+"""Worst-case texts for the repetitions of a pattern (robustness R1).
 
-A backtracking search tries every way before it gives up, so that ``(a+)+$`` can take for ever on many letters
-with something else behind them. Which patterns that happens to depends on the engine, which sees through some
-of them: so the texts are made here, and the engine is asked.
+A backtracking search tries every combination before it fails, so ``(a+)+$`` can take forever on many letters
+followed by something else. Which patterns are affected depends on the engine's optimizations, so the engine
+is tried on texts made here.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 from engine.topics.expressions import parts
 
 MANY = 9
-"""Repetitions from which a loop counts as endless."""
+"""Repetitions from which a loop counts as unbounded."""
 
 _LOOPS = ("MAX_REPEAT", "MIN_REPEAT")
 _SAMPLES = "a0 A" + "".join(map(chr, range(33, 127))) + "\n\tézß漢"
-_MOST_LOOPS = 8
-_MOST_COPIES = 20
+_MAX_LOOPS = 8
+_MAX_COPIES = 20
 
 
 def is_suspicious(items: Any) -> bool:
-    """Whether a parse tree has an endless loop over more than one character: others are never exponential."""
+    """Whether a parse tree has an unbounded loop over several characters; others are never exponential."""
     for operator, argument in items:
         if str(operator) in _LOOPS and argument[1] >= MANY:
             body = argument[2]
@@ -39,22 +39,23 @@ def is_empty_match(tree: Any) -> bool:
 
 
 def hostile_texts(tree: Any, length: int) -> Iterator[tuple[str, str]]:
-    """Texts of about ``length`` characters that fill one loop each and then go on otherwise.
+    """Texts of about ``length`` characters that repeat one loop each and then fail to match.
 
-    Each comes with its beginning, which shows what it is made of.
+    Each comes with a short sample of it.
     """
-    found = list(_loops(tree, ""))[:_MOST_LOOPS]
+    found = list(_loops(tree, ""))[:_MAX_LOOPS]
     written = "".join(before + text for before, text in found)
     stopper = next((sign for sign in "!#~\x01" if sign not in written), "!")
     for before, text in found:
         filled = (before + text * (length // len(text)))[:length] + stopper
         sample = f"{before}{(text * 12)[:12]}…{stopper}"
-        # The engine sees at once that a text lacks what a match must contain; behind the stopper it is there.
+        # The engine rejects a text at once if required parts are missing; the second text has them at its
+        # end.
         yield from ((filled, sample), (filled + _example(tree), sample))
 
 
 def _loops(items: Any, before: str) -> Iterator[tuple[str, str]]:
-    """Every endless loop as a text that leads to it and a text it can repeat."""
+    """Every unbounded loop, as a text that leads to it and a text that it can repeat."""
     for operator, argument in items:
         is_loop = str(operator) in _LOOPS and argument[1] >= MANY
         if is_loop and (text := _example(argument[2])):
@@ -65,7 +66,7 @@ def _loops(items: Any, before: str) -> Iterator[tuple[str, str]]:
 
 
 def _example(items: Any) -> str:
-    """A short text that a part of a pattern matches, as far as that is easily said."""
+    """A short text that part of a pattern matches, as far as easily known."""
     return "".join(_one(operator, argument) for operator, argument in items)
 
 
@@ -76,7 +77,7 @@ def _one(operator: Any, argument: Any) -> str:
     if name in ("ANY", "NOT_LITERAL", "IN"):
         return next((letter for letter in _SAMPLES if _matches(name, argument, letter)), "")
     if name.endswith("REPEAT"):
-        return _example(argument[2]) * min(max(int(argument[0]), 1), _MOST_COPIES)
+        return _example(argument[2]) * min(max(int(argument[0]), 1), _MAX_COPIES)
     if name in ("BRANCH", "SUBPATTERN", "ATOMIC_GROUP"):
         return _example(parts(operator, argument)[0])
     return ""

@@ -1,4 +1,4 @@
-"""Whether the files a topic subscribes to are there, and what was meant where they are not (spec 2.2)."""
+"""Checks that the files a topic subscribes to exist, and suggests others if not (spec 2.2)."""
 
 from __future__ import annotations
 
@@ -17,35 +17,34 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
     from engine.topics.fields import Fields
 
-_MOST_FILES = 5_000
+_MAX_FILES = 5_000
 _GLOB_SIGNS = frozenset("*?[")
 
 
-def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) -> bool:
-    """Checks one subscription and says what is wrong with it.
+def check_subscription(path: str, line: int, fields: Fields, workspace: Workspace | None) -> bool:
+    """Checks one subscription, reports its problems, and returns whether to keep it.
+
+    A missing file is kept, since it may be created later.
 
     Args:
-        path: Already known to be of an allowed form.
-        workspace: Where to look; ``None`` to check the form only.
-
-    Returns:
-        Whether to keep it. A file that is merely missing is kept: it may come.
+        path: A relative path of an allowed form.
+        workspace: ``None`` to check the form only.
     """
     is_glob = bool(_GLOB_SIGNS & set(path))
     if workspace is None:
         if is_glob:
-            _say_glob(path, line, fields, ())
+            _report_glob(path, line, fields, ())
         return not is_glob
     try:
         real = workspace.resolve(path)
     except PathRefused as error:
         what = f"subscription {shown(path)} is refused: {error.what}"
-        fields.say(line, what, error.hint or "name a file of the workspace by its relative path")
+        fields.report(line, what, error.hint or "use a path relative to the workspace")
         return False
     if real.is_file():
         return True
     if is_glob:
-        _say_glob(
+        _report_glob(
             path,
             line,
             fields,
@@ -54,25 +53,23 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
         return False
     if real.is_dir():
         inside = sorted(f"{path}/{entry.name}" for entry in real.iterdir() if entry.suffix == ".md")
-        hint = f"name its files one by one: {_listed(inside)}" if inside else "name files one by one"
-        fields.say(line, f"subscription {shown(path)} is a folder", hint, "warning")
+        hint = f"list its files one by one: {_listed(inside)}" if inside else "list files one by one"
+        fields.report(line, f"subscription {shown(path)} is a folder", hint, "warning")
         return False
     if real.exists():
-        fields.say(line, f"subscription {shown(path)} is no regular file", "name a text file")
+        fields.report(line, f"subscription {shown(path)} is not a regular file", "use a text file")
         return False
     if hidden(workspace.root, [path]):
         return True
     likely = _nearest(path, workspace)
     hint = f"did you mean {likely}?" if likely else "create the file or remove the line"
-    fields.say(line, f"subscription {shown(path)} does not exist", hint, "warning")
+    fields.report(line, f"subscription {shown(path)} does not exist", hint, "warning")
     return True
 
 
-def _say_glob(path: str, line: int, fields: Fields, matching: tuple[str, ...]) -> None:
-    hint = (
-        f"name the files one by one: {_listed(list(matching))}" if matching else "name the files one by one"
-    )
-    fields.say(line, f"subscription {shown(path)} is a glob, which is not followed", hint, "warning")
+def _report_glob(path: str, line: int, fields: Fields, matching: tuple[str, ...]) -> None:
+    hint = "list the files one by one" + (f": {_listed(list(matching))}" if matching else "")
+    fields.report(line, f"subscription {shown(path)} is a glob, which is not supported", hint, "warning")
 
 
 def _listed(paths: list[str]) -> str:
@@ -93,8 +90,8 @@ def _nearest(path: str, workspace: Workspace) -> str:
 
 
 def _files(workspace: Workspace) -> Iterator[str]:
-    """The Markdown files a topic can subscribe to, at most ``_MOST_FILES``."""
-    return islice(_walk(workspace), _MOST_FILES)
+    """The Markdown files that a topic can subscribe to, at most ``_MAX_FILES``."""
+    return islice(_walk(workspace), _MAX_FILES)
 
 
 def _walk(workspace: Workspace) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The ``triggers`` of a topic's header as values (spec 4.4). One wrong trigger never spoils the others."""
+"""Reads the ``triggers`` of a topic's header (spec 4.4); an invalid trigger does not affect the others."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.topics.fields import Fields, aliases, near, shown, word_set
 from engine.topics.model import Scope, Trigger, TriggerType
 
 SETTINGS = ("similarity_threshold", "activation")
-"""Settings of the topic that the specification's example places among the triggers."""
+"""Topic settings that the specification's example has among the triggers."""
 
 _TYPES = get_args(TriggerType)
 _SCOPES = get_args(Scope)
 _COMMON = ("type", "scope", "correction_hint")
-_MEANT_TYPES = aliases(
+_TYPE_SYNONYMS = aliases(
     {
         "pattern": "regex regexp re",
         "keywords": "keyword words",
@@ -30,8 +30,8 @@ _MEANT_TYPES = aliases(
         "sentiment": "mood urgency",
     }
 )
-_MEANT_SCOPES = aliases({"input": "in user", "output": "out agent", "both": "all any"})
-_MEANT_KEYS = aliases({"match": "regex", "correction_hint": "hint correction", "scope": "direction"})
+_SCOPE_SYNONYMS = aliases({"input": "in user", "output": "out agent", "both": "all any"})
+_KEY_SYNONYMS = aliases({"match": "regex", "correction_hint": "hint correction", "scope": "direction"})
 _LANGUAGE_CODES = word_set(
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
     "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
@@ -51,11 +51,10 @@ _LANGUAGE_NAMES = {name: code for code, name in (pair.split(":") for pair in _NA
 
 @dataclass(frozen=True, slots=True)
 class TriggerList:
-    """What stands under ``triggers``."""
+    """The contents of ``triggers``."""
 
-    triggers: tuple[Trigger, ...] = ()  # those that work
-    settings: Mapping | None = None
-    """Topic settings that stand among them, as fields; ``None`` when there are none."""
+    triggers: tuple[Trigger, ...] = ()  # the valid ones
+    settings: Mapping | None = None  # topic settings among them, if any
 
 
 def read_triggers(value: object, line: int, path: str, problems: list[Problem]) -> TriggerList:
@@ -71,7 +70,7 @@ def read_triggers(value: object, line: int, path: str, problems: list[Problem]) 
         value = single
     if not isinstance(value, Sequence):
         what = f"triggers must be a list, not {shown(value)}"
-        problems.append(Problem(path, line, what, "write each trigger as '- type: …' on a line of its own"))
+        problems.append(Problem(path, line, what, "write each trigger as '- type: …' on its own line"))
         return TriggerList()
     triggers: list[Trigger] = []
     settings = Mapping(line=value.line)
@@ -94,39 +93,39 @@ def read_triggers(value: object, line: int, path: str, problems: list[Problem]) 
 def _read(fields: Fields, line: int) -> Trigger | None:
     kind = fields.mapping.get("type", "")
     if kind == "":
-        guess = next((name for key, name in _TELLING.items() if key in fields.mapping), "")
+        guess = next((name for key, name in _TYPE_BY_KEY.items() if key in fields.mapping), "")
         hint = f"add type: {guess}" if guess else f"add a type: {', '.join(_TYPES)}"
-        fields.say(line, "this trigger has no type", hint)
+        fields.report(line, "this trigger has no type", hint)
         return None
     word = kind.strip().lower() if isinstance(kind, str) else ""
     if word not in _TYPES:
-        guess = _MEANT_TYPES.get(word) or (near(word, _TYPES) if word else "")
+        guess = _TYPE_SYNONYMS.get(word) or (near(word, _TYPES) if word else "")
         hint = f"did you mean {guess}?" if guess else f"write one of {', '.join(_TYPES)}"
-        fields.say(fields.line("type"), f"trigger type {shown(kind)} is unknown", hint)
+        fields.report(fields.line("type"), f"trigger type {shown(kind)} is unknown", hint)
         return None
     reader, keys = _READERS[cast(TriggerType, word)]
-    fields.unknown((*_COMMON, *keys), _MEANT_KEYS)
-    scope = cast(Scope, fields.choice("scope", _SCOPES, "input", _MEANT_SCOPES))
+    fields.unknown((*_COMMON, *keys), _KEY_SYNONYMS)
+    scope = cast(Scope, fields.choice("scope", _SCOPES, "input", _SCOPE_SYNONYMS))
     hint = " ".join(fields.text("correction_hint").split())
     if hint and scope == "input":
-        fields.say(
+        fields.report(
             fields.line("correction_hint"),
-            "correction_hint is told about what the agent writes, but this trigger watches input only",
+            "correction_hint applies to the agent's output, but this trigger only watches input",
             "add scope: output",
             "warning",
         )
-    made = _of_words(fields, line, word) if reader is None else reader(fields, line)
-    return None if made is None else replace(made, scope=scope, correction_hint=hint, line=line)
+    trigger = _of_words(fields, line, word) if reader is None else reader(fields, line)
+    return None if trigger is None else replace(trigger, scope=scope, correction_hint=hint, line=line)
 
 
 def _missing(fields: Fields, line: int, what: str, example: str) -> None:
-    fields.say(line, f"this trigger has no {what}", f"add {example}")
+    fields.report(line, f"this trigger has no {what}", f"add {example}")
 
 
 def _pattern(fields: Fields, line: int) -> Trigger | None:
     value = fields.mapping.get("match", "")
     if isinstance(value, Sequence):
-        fields.say(
+        fields.report(
             fields.line("match"),
             "match is a list",
             "use type: keywords for a list of words, or put the expression in single quotes",
@@ -138,9 +137,9 @@ def _pattern(fields: Fields, line: int) -> Trigger | None:
             _missing(fields, line, "match", "match: 'word|other word'")
         return None
     if "\b" in match:
-        fields.say(
+        fields.report(
             fields.line("match"),
-            r"match is in double quotes, where \b is a backspace character; it is read as the word boundary",
+            r"match is in double quotes, where \b is a backspace character; it is read as a word boundary",
             f"put it in single quotes: '{match.replace(chr(8), chr(92) + 'b')}'",
             "warning",
         )
@@ -166,14 +165,14 @@ def _language(fields: Fields, line: int) -> Trigger | None:
         plain, _, region = word.lower().replace("_", "-").partition("-")
         if plain in _LANGUAGE_CODES:
             if region:
-                fields.say(
-                    at, f"regions are not told apart, {word} counts as {plain}", f"write {plain}", "warning"
+                fields.report(
+                    at, f"regions are ignored, {word} counts as {plain}", f"write {plain}", "warning"
                 )
             codes.append(plain)
             continue
         guess = _LANGUAGE_NAMES.get(word.lower()) or _LANGUAGE_NAMES.get(near(word, _LANGUAGE_NAMES), "")
         hint = f"did you mean {guess}?" if guess else "write a two-letter ISO 639-1 code such as de"
-        fields.say(at, f"language {shown(word)} is unknown", hint)
+        fields.report(at, f"language {shown(word)} is unknown", hint)
     if not found:
         _missing(fields, line, "languages", "languages: [de]")
     return Trigger("language", words=tuple(dict.fromkeys(codes))) if codes else None
@@ -185,7 +184,7 @@ def _webhook(fields: Fields, line: int) -> Trigger | None:
         _missing(fields, line, "source", "source: email")
         return None
     if source.lower() == "cron":
-        fields.say(fields.line("source"), "cron is not a webhook source", "use type: cron with a schedule")
+        fields.report(fields.line("source"), "cron is not a webhook source", "use type: cron with a schedule")
         return None
     return Trigger("webhook", source=source, event=fields.text("event"))
 
@@ -204,13 +203,13 @@ def _of_words(fields: Fields, line: int, kind: str) -> Trigger | None:
     if not words and kind in _EXAMPLES:
         _missing(fields, line, keys[0], _EXAMPLES[kind])
         return None
-    # Without any words a trigger is not narrowed, but wrong ones must not widen it.
+    # No words means no restriction, but invalid ones must not have that effect.
     is_wrong = not words and any(fields.mapping.get(key, "") != "" for key in keys)
     return None if is_wrong and kind != "sentiment" else Trigger(cast(TriggerType, kind), words=words)
 
 
 def _words(fields: Fields, *keys: str) -> tuple[str, ...]:
-    """The words of a list. Written as one text, they are separated by commas."""
+    """The words of a list, or of a string separated by commas."""
     words: list[str] = []
     for key in keys:
         found = [text for text, _ in fields.texts(key)]
@@ -220,7 +219,7 @@ def _words(fields: Fields, *keys: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-# What reads the keys of each kind of trigger; ``None`` for those that name words under any of them.
+# The reader and the keys of each type of trigger; ``None`` if the keys just hold words.
 _READERS: dict[TriggerType, tuple[Callable[[Fields, int], Trigger | None] | None, tuple[str, ...]]] = {
     "pattern": (_pattern, ("match",)),
     "keywords": (None, ("words", "keywords", "match")),
@@ -234,7 +233,7 @@ _READERS: dict[TriggerType, tuple[Callable[[Fields, int], Trigger | None] | None
     "cron": (_cron, ("schedule",)),
 }
 _EXAMPLES = {"keywords": "words: [deploy, roll back]", "mention": "names: [David, '@silas']"}
-_TELLING = {
+_TYPE_BY_KEY = {
     "match": "pattern",
     "words": "keywords",
     "keywords": "keywords",

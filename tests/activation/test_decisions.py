@@ -236,7 +236,11 @@ def test_a_label_takes_a_unique_start_of_the_id(tmp_path: Path) -> None:
     log.record(trace(*(row(f"t{n}") for n in range(20))), {})
     first = log.last(1)[0]
     assert log.label(first.id[:12], True).id == first.id
-    refusals = {"0" * 16: "there is no decision", "abc": "is no decision id", "../..": "is no decision id"}
+    refusals = {
+        "0" * 16: "no decision matches",
+        "abc": "is not a decision id",
+        "../..": "is not a decision id",
+    }
     for wrong, what in refusals.items():
         with pytest.raises(AutopoiesisError, match=what) as caught:
             log.label(wrong, True)
@@ -350,7 +354,7 @@ def test_a_log_that_cannot_be_written_is_told_once_and_caught_up(tmp_path: Path)
 
 
 def test_waiting_decisions_do_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decisions, "_WAITING_LIMIT", 2000)
+    monkeypatch.setattr(decisions, "_PENDING_LIMIT", 2000)
     log = log_of(tmp_path)
     with broken_disk():
         for minute in range(20):
@@ -373,7 +377,7 @@ def test_a_read_only_workspace_can_be_read_and_decided_in(tmp_path: Path) -> Non
 def test_no_log_is_an_empty_one(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     assert log.read().decisions == () and log.last(5) == ()
-    with pytest.raises(AutopoiesisError, match="there is no decision"):
+    with pytest.raises(AutopoiesisError, match="no decision matches"):
         log.find("0123456789abcdef")
 
 

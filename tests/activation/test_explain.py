@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import explain
-from engine.activation.case import Case, Circumstances, matches
+from engine.activation.case import Case, PolicyContext, matches
 from engine.activation.counterfactual import flip, without
-from engine.activation.numbers import limit, signed, written
+from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import decide
-from engine.activation.proof import FREELY, NOTHING
+from engine.activation.proof import NO_EFFECT, UNRESTRICTED
 from engine.activation.trace import (
     Contribution,
     Direction,
@@ -61,11 +61,11 @@ def told(
 ) -> tuple[str, str]:
     """The why and the flip of a row."""
     known, settings = topic(**of), WatcherSettings(**{"preset": preset, **(watchers or {})})
-    step = decide(known, hits, score, settings, alone=FREELY if direction == "input" else NOTHING)
+    step = decide(known, hits, score, settings, alone=UNRESTRICTED if direction == "input" else NO_EFFECT)
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"}
     answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
     reached = verdict or (answers[gate.answer] if gate else verdicts[step.kind])
-    around = Circumstances(direction, settings, on_failure)
+    around = PolicyContext(direction, settings, on_failure)
     case = Case(known, hits, score, step, gate, reached, around, contributions)
     return explain.why(case), flip(case)
 
@@ -102,7 +102,7 @@ def likely(
 def test_scores_are_written_so_that_their_side_shows(
     value: float, against: tuple[float, ...], text: str
 ) -> None:
-    assert written(value, *against) == text
+    assert format_score(value, *against) == text
 
 
 @each_case(
@@ -110,7 +110,7 @@ def test_scores_are_written_so_that_their_side_shows(
     [(0.3, ".30"), (0.15, ".15"), (0.125, ".125"), (0, ".00"), (1, "1.00"), (0.12345, ".1235")],
 )
 def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None:
-    assert limit(value) == text
+    assert format_threshold(value) == text
 
 
 @each_case(
@@ -125,7 +125,7 @@ def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None
     ],
 )
 def test_weights_are_written_with_their_sign(value: float, digits: int, text: str) -> None:
-    assert signed(value, digits) == text
+    assert format_weight(value, digits) == text
 
 
 # The preset `spec`: a similarity beside the hits
@@ -149,7 +149,9 @@ def test_active_whatever_the_score() -> None:
         "active without the gate: matched “review”; critical priority needs no score",
         "without the match it would be dropped",
     )
-    assert told(HIT, 0.2, priority="critical")[1] == "without the match the gate would be asked: .20 ≥ .15"
+    assert (
+        told(HIT, 0.2, priority="critical")[1] == "without the match the gate would be asked: score .20 ≥ .15"
+    )
     assert told(HIT, 0.0, activation="auto")[0] == (
         "active without the gate: matched “review”; the topic is auto"
     )
@@ -165,24 +167,24 @@ def test_active_whatever_the_score() -> None:
 @pytest.mark.parametrize("preset", ["spec", "calibrated"])
 def test_active_by_an_event(preset: str) -> None:
     assert told(EVENT, 0.0, preset=preset)[0] == (
-        "active without the gate: it waits for webhook “email new_message”"
+        "active without the gate: triggered by webhook “email new_message”"
     )
     assert told(EVENT, 0.0)[1] == "without the event it would be dropped"
 
 
 def test_dropped_by_its_row() -> None:
     assert told(HIT, 0.12) == (
-        "dropped: matched “review”, but .12 < .20 for medium priority",
+        "dropped: matched “review”, but score .12 < .20 for medium priority",
         "would reach the gate at ≥ .20; now .12",
     )
     assert told(HIT, 0.12, similarity_threshold=0.4)[0] == (
-        "dropped: matched “review”, but .12 < .40, the topic's own threshold"
+        "dropped: matched “review”, but score .12 < .40, the topic's own threshold"
     )
     own: dict[str, Any] = {"priority": "high", "similarity_threshold": 0.4}
     assert told(HIT, 0.12, **own)[1] == "would activate at ≥ .30; now .12"
     both: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.5, gate=0.125)}}
     assert told(HIT, 0.1249, watchers=both) == (
-        "dropped: matched “review”, but .1249 < .125 for medium priority",
+        "dropped: matched “review”, but score .1249 < .125 for medium priority",
         "would reach the gate at ≥ .125 and activate at ≥ .50; now .1249",
     )
 
@@ -190,25 +192,25 @@ def test_dropped_by_its_row() -> None:
 @pytest.mark.parametrize("preset", ["spec", "calibrated"])
 def test_a_row_without_numbers_lets_nothing_through(preset: str) -> None:
     nothing: dict[str, Any] = {"policy": {"medium": PolicyRow()}}
-    hint = "a score to activate or to ask in watchers.policy.medium would let it through"
+    hint = "set activate or gate in watchers.policy.medium to let it through"
     assert told(HIT, 0.9, preset=preset, watchers=nothing) == (
-        "dropped: matched “review”, but the policy row medium lets nothing through",
+        "dropped: matched “review”, but watchers.policy.medium sets no threshold",
         hint,
     )
     if preset == "calibrated":
         assert told((), 0.9, preset=preset, watchers=nothing) == (
-            "no trigger matched and the policy row medium lets nothing through",
+            "no trigger matched, and watchers.policy.medium sets no threshold",
             hint,
         )
 
 
 def test_dropped_for_want_of_a_match() -> None:
     assert told((), 0.04) == (
-        "no trigger matched and .04 < .15",
+        "no trigger matched, and score .04 < .15",
         "would reach the gate at ≥ .15; now .04",
     )
     assert told((), 0.2, similarity_threshold=0.25)[0] == (
-        "no trigger matched and .20 < .25, the topic's own threshold"
+        "no trigger matched, and score .20 < .25, the topic's own threshold"
     )
     assert told((), 0.0, watchers={"similarity_threshold": 0})[1] == (
         "would reach the gate at any score above 0"
@@ -232,44 +234,43 @@ def test_a_match_that_would_be_enough_is_named() -> None:
 
 def test_what_the_gate_said() -> None:
     assert told(HIT, 0.28, YES, priority="high") == (
-        "the gate (local, .81) said yes: matched “review”; score .28",
+        "the gate (local, .81) said yes: matched “review”; score .28 < .30",
         "a no from the gate would have kept it out",
     )
     assert told(HIT, 0.28, NO, priority="high") == (
-        "the gate (openai, remembered) said no: matched “review”; score .28",
+        "the gate (openai, cached) said no: matched “review”; score .28 < .30",
         "would activate without the gate at ≥ .30; now .28",
     )
     assert told((), 0.2, NO) == (
-        "the gate (openai, remembered) said no: no trigger matched, but .20 ≥ .15",
+        "the gate (openai, cached) said no: no trigger matched, but score .20 ≥ .15",
         "a yes from the gate would have activated it",
     )
 
 
 def test_when_the_gate_failed() -> None:
     assert told(HIT, 0.2, FAILED) == (
-        "the gate failed (no answer within 4 s) and gate.on_failure is skip: matched “review”; score .20",
-        "an answer would decide; gate.on_failure: activate would let it in",
+        "the gate failed (no answer within 4 s), and gate.on_failure is skip: "
+        "matched “review”; score .20 ≥ .20",
+        "an answer would decide; with gate.on_failure: activate it would be active",
     )
     assert told(HIT, 0.2, FAILED, verdict="active", on_failure="activate") == (
-        "active, though the gate failed (no answer within 4 s) and gate.on_failure is activate: "
-        "matched “review”; score .20",
-        "an answer would decide; gate.on_failure: skip would leave it out",
+        "active, although the gate failed (no answer within 4 s), because gate.on_failure is activate: "
+        "matched “review”; score .20 ≥ .20",
+        "an answer would decide; with gate.on_failure: skip it would be dropped",
     )
     unasked = GateOutcome("failed", "openai", reason="not asked: the message is not live")
     assert told(HIT, 0.2, unasked)[0] == (
-        "the gate was not asked (the message is not live) and gate.on_failure is skip: "
-        "matched “review”; score .20"
+        "the gate was not asked (the message is not live), and gate.on_failure is skip: "
+        "matched “review”; score .20 ≥ .20"
     )
 
 
 def test_a_manual_topic() -> None:
     assert told(HIT, 0.5, activation="manual") == (
-        "only a person activates it; matched “review”",
+        "only by hand: matched “review”; score .50 ≥ .20",
         "switch it on by hand, or set activation: gated",
     )
-    assert told((), 0.5, activation="manual")[0] == (
-        "only a person activates it; no trigger matched, but .50 ≥ .15"
-    )
+    assert told((), 0.5, activation="manual")[0] == ("only by hand: no trigger matched, but score .50 ≥ .15")
     assert told((), 0.1, activation="manual", triggers=(pattern("x"),))[1] == (
         "would wait for a person at ≥ .15; now .10"
     )
@@ -280,34 +281,36 @@ def test_a_manual_topic() -> None:
 
 def test_likely_enough_without_a_match() -> None:
     assert likely((), 0.81, contributions=FOR) == (
-        "active without the gate: .81 ≥ .60, from vectors +1.9, words +1.2",
+        "active without the gate: score .81 ≥ .60, from vectors +1.9, words +1.2",
         "below .60 the gate would be asked",
     )
-    assert likely((), 0.6)[0] == "active without the gate: .60 ≥ .60"
-    assert likely((), 0.81, activation="auto")[0] == "active without the gate: .81 ≥ .60"
+    assert likely((), 0.6)[0] == "active without the gate: score .60 ≥ .60"
+    assert likely((), 0.81, activation="auto")[0] == "active without the gate: score .81 ≥ .60"
 
 
 def test_likely_enough_with_a_match() -> None:
     why, flip = likely(HIT, 0.81, contributions=MATCHED)
-    assert why == "active without the gate: matched “review”; .81 ≥ .60, from trigger +2.4, vectors +1.9"
+    assert (
+        why == "active without the gate: matched “review”; score .81 ≥ .60, from trigger +2.4, vectors +1.9"
+    )
     assert flip == (
         "below .60 the gate would be asked; "
-        "without the match it would be at about .28: the gate would be asked"
+        "without the match it would score about .28: the gate would be asked"
     )
 
 
 @each_case(
     ("score", "weight", "outcome"),
     [
-        (0.9, 0.5, "at about .85: still active"),
-        (0.9, 2.0, "at about .55: the gate would be asked"),
-        (0.9, 4.0, "at about .14: dropped"),
-        (0.8, -1.0, "at about .92: still active"),
+        (0.9, 0.5, "score about .85: still active"),
+        (0.9, 2.0, "score about .55: the gate would be asked"),
+        (0.9, 4.0, "score about .14: dropped"),
+        (0.8, -1.0, "score about .92: still active"),
     ],
 )
 def test_what_a_match_was_worth(score: float, weight: float, outcome: str) -> None:
     _why, flip = likely(HIT, score, contributions=(Contribution("trigger", weight),))
-    assert flip == f"below .60 the gate would be asked; without the match it would be {outcome}"
+    assert flip == f"below .60 the gate would be asked; without the match it would {outcome}"
 
 
 def test_what_cannot_be_computed_is_not_claimed() -> None:
@@ -327,19 +330,19 @@ def test_where_only_a_match_counts_its_absence_is_certain() -> None:
 
 def test_active_on_a_match_whatever_the_probability() -> None:
     assert likely(HIT, 0.3, contributions=MATCHED, priority="critical") == (
-        "active without the gate: matched “review”; with critical priority a match is enough",
-        "without the match it would be at about .04: dropped",
+        "active without the gate: matched “review”; a match is enough at critical priority",
+        "without the match it would score about .04: dropped",
     )
     assert likely(HIT, 0.3, contributions=MATCHED, activation="auto")[0] == (
         "active without the gate: matched “review”; the topic is auto"
     )
     matched: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.6, gate=0.25, matched=0.4)}}
     assert likely(HIT, 0.5, watchers=matched) == (
-        "active without the gate: matched “review”; .50 ≥ .40",
+        "active without the gate: matched “review”; score .50 ≥ .40",
         "below .40 the gate would be asked",
     )
     assert likely((), 0.5, YES, watchers=matched)[0] == (
-        "the gate (local, .81) said yes: no trigger matched, but .50 lies between .25 and .60"
+        "the gate (local, .81) said yes: no trigger matched, but score .50 is between .25 and .60"
     )
 
 
@@ -347,29 +350,29 @@ def test_a_threshold_at_nought_needs_no_score() -> None:
     always: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.0)}}
     assert likely((), 0.0, watchers=always) == (
         "active without the gate: medium priority needs no score",
-        "a higher score to activate in watchers.policy.medium would hold it back",
+        "a higher activate in watchers.policy.medium would stop it",
     )
     assert likely((), 0.0, activation_threshold=0.0) == (
         "active without the gate: its own threshold needs no score",
-        "a higher activation_threshold in the topic's file would hold it back",
+        "a higher activation_threshold in the topic's file would stop it",
     )
 
 
 def test_a_match_may_be_too_little() -> None:
     assert likely(HIT, 0.18, contributions=AGAINST) == (
-        "dropped: matched “review”, but .18 < .25 for medium priority, from message −1.2, words +.4",
+        "dropped: matched “review”, but score .18 < .25 for medium priority, from message −1.2, words +.4",
         "would reach the gate at ≥ .25 and activate at ≥ .60; now .18",
     )
 
 
 def test_not_likely_enough() -> None:
     assert likely((), 0.07, contributions=AGAINST) == (
-        "no trigger matched and .07 < .25 for medium priority, from message −1.2, words +.4",
+        "no trigger matched, and score .07 < .25 for medium priority, from message −1.2, words +.4",
         "would reach the gate at ≥ .25 and activate at ≥ .60; now .07",
     )
     no_gate: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.62)}}
     assert likely((), 0.57, watchers=no_gate) == (
-        "no trigger matched and .57 < .62 for medium priority",
+        "no trigger matched, and score .57 < .62 for medium priority",
         "would activate at ≥ .62; now .57",
     )
     assert likely((), 0.2499)[1] == "would reach the gate at ≥ .25 and activate at ≥ .60; now .2499"
@@ -384,17 +387,17 @@ def test_not_likely_enough() -> None:
 
 def test_own_thresholds_and_those_of_the_settings_are_named() -> None:
     assert likely((), 0.2, similarity_threshold=0.4)[0] == (
-        "no trigger matched and .20 < .40, the topic's own threshold"
+        "no trigger matched, and score .20 < .40, the topic's own threshold"
     )
     assert likely((), 0.5, activation_threshold=0.45)[0] == (
-        "active without the gate: .50 ≥ .45, the topic's own threshold"
+        "active without the gate: score .50 ≥ .45, the topic's own threshold"
     )
     assert likely((), 0.4, watchers={"similarity_threshold": 0.5})[0] == (
-        "no trigger matched and .40 < .50, watchers.similarity_threshold"
+        "no trigger matched, and score .40 < .50, watchers.similarity_threshold"
     )
     closed: dict[str, Any] = {"similarity_threshold": 0.8, "activation_threshold": 0.5}
     assert likely((), 0.45, **closed) == (
-        "no trigger matched and .45 < .50, the topic's own threshold",
+        "no trigger matched, and score .45 < .50, the topic's own threshold",
         "would activate at ≥ .50; now .45",
     )
     assert likely((), 0.6, **closed)[1] == "below .50 it would be dropped"
@@ -402,38 +405,39 @@ def test_own_thresholds_and_those_of_the_settings_are_named() -> None:
 
 def test_what_the_gate_said_between_the_thresholds() -> None:
     assert likely(HIT, 0.48, YES, MATCHED) == (
-        "the gate (local, .81) said yes: matched “review”; .48 lies between .25 and .60, "
+        "the gate (local, .81) said yes: matched “review”; score .48 is between .25 and .60, "
         "from trigger +2.4, vectors +1.9",
-        "a no from the gate would have kept it out; without the match it would be at about .08: dropped",
+        "a no from the gate would have kept it out; without the match it would score about .08: dropped",
     )
     assert likely((), 0.48, NO, (Contribution("words", 1.2), Contribution("message", -0.9))) == (
-        "the gate (openai, remembered) said no: no trigger matched, but .48 lies between .25 and .60, "
+        "the gate (openai, cached) said no: no trigger matched, but score .48 is between .25 and .60, "
         "from words +1.2, message −.9",
         "would activate without the gate at ≥ .60; now .48",
     )
     never: dict[str, Any] = {"policy": {"medium": PolicyRow(gate=0.25)}}
     assert likely((), 0.9, NO, watchers=never) == (
-        "the gate (openai, remembered) said no: no trigger matched, but .90 ≥ .25",
+        "the gate (openai, cached) said no: no trigger matched, but score .90 ≥ .25",
         "a yes from the gate would have activated it",
     )
     always: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.6, gate=0.0)}}
     assert likely(HIT, 0.1, FAILED, watchers=always)[0] == (
-        "the gate failed (no answer within 4 s) and gate.on_failure is skip: matched “review”; .10 < .60"
+        "the gate failed (no answer within 4 s), and gate.on_failure is skip: "
+        "matched “review”; score .10 < .60"
     )
 
 
 def test_a_match_that_kept_a_topic_from_activating_is_not_called_still_active() -> None:
     flip = likely(HIT, 0.55, YES, (Contribution("trigger", -1.0),))[1]
-    assert flip.endswith("without the match it would be at about .77: active without the gate")
+    assert flip.endswith("without the match it would score about .77: active without the gate")
 
 
 def test_only_a_person_activates_it() -> None:
     assert likely(HIT, 0.7, contributions=MATCHED, activation="manual") == (
-        "only a person activates it; matched “review”; .70 ≥ .60, from trigger +2.4, vectors +1.9",
+        "only by hand: matched “review”; score .70 ≥ .60, from trigger +2.4, vectors +1.9",
         "switch it on by hand, or set activation: gated",
     )
     assert likely((), 0.4, activation="manual")[0] == (
-        "only a person activates it; no trigger matched, but .40 lies between .25 and .60"
+        "only by hand: no trigger matched, but score .40 is between .25 and .60"
     )
     assert likely((), 0.07, activation="manual")[1] == "would wait for a person at ≥ .25; now .07"
 
@@ -442,16 +446,16 @@ def test_only_a_person_activates_it() -> None:
     ("preset", "score", "flip"),
     [
         ("spec", 0.04, "a trigger would have to match"),
-        ("spec", 0.2, "watchers.nominate: either would ask the gate, as .20 ≥ .15"),
+        ("spec", 0.2, "with watchers.nominate: either the gate would be asked: score .20 ≥ .15"),
         ("calibrated", 0.04, "a trigger would have to match"),
-        ("calibrated", 0.4, "watchers.nominate: either would ask the gate, as .40 ≥ .25"),
-        ("calibrated", 0.7, "watchers.nominate: either would activate it, as .70 ≥ .60"),
+        ("calibrated", 0.4, "with watchers.nominate: either the gate would be asked: score .40 ≥ .25"),
+        ("calibrated", 0.7, "with watchers.nominate: either it would be active: score .70 ≥ .60"),
     ],
 )
 def test_where_only_a_match_nominates(preset: str, score: float, flip: str) -> None:
     watchers = {"nominate": "pattern", **({"policy": TABLE} if preset == "calibrated" else {})}
     assert told((), score, preset=preset, watchers=watchers) == (
-        "no trigger matched, and only a match nominates",
+        "no trigger matched, and only a match nominates (watchers.nominate: pattern)",
         flip,
     )
 
@@ -462,7 +466,7 @@ def test_where_only_a_match_nominates(preset: str, score: float, flip: str) -> N
 def test_switched_by_hand() -> None:
     assert told(HITS, 0.5, forced=True) == (
         "switched on by hand",
-        "without the switch the gate would be asked: .50 ≥ .20",
+        "without the switch the gate would be asked: score .50 ≥ .20",
     )
     assert told(HITS, 0.5, forced=False)[0] == "switched off by hand"
     flips = {
@@ -472,7 +476,7 @@ def test_switched_by_hand() -> None:
         likely(HIT, 0.2, forced=False, activation="auto")[1],
     }
     assert flips == {
-        "without the switch it would be active: .81 ≥ .60",
+        "without the switch it would be active: score .81 ≥ .60",
         "without the switch it would be dropped",
         "without the switch it would wait for a person",
         "without the switch it would be active",
@@ -520,7 +524,7 @@ def test_every_number_of_a_flip_is_true(
         return
     contributions = () if weight is None else (Contribution("trigger", weight),)
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
-    around = Circumstances("input", watchers)
+    around = PolicyContext("input", watchers)
     case = Case(known, hits, score, step, None, verdicts[step.kind], around, contributions)
     assert explain.why(case)
     check(flip(case), known, hits, score, watchers)
@@ -542,7 +546,7 @@ def check(
         kind = decide(known, hits, float(mark) - 0.0001, watchers).kind
         assert kind == ("ask" if "asked" in result else "drop"), flip
     for about, result in re.findall(
-        r"at about ([\d.]+): (still active|the gate would be asked|dropped)", flip
+        r"score about ([\d.]+): (still active|the gate would be asked|dropped)", flip
     ):
         kind = decide(known, (), float(about), watchers).kind
         expected = {"still active": "activate", "dropped": "drop"}.get(result, "ask")
@@ -588,17 +592,17 @@ def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any)
     [
         (
             [row_of("a", 0.17), row_of("b", 0.1)],
-            "no trigger matched, and the nearest topic, a, scored .17 < .25",
+            "no trigger matched; closest: a, score .17 < .25",
         ),
         ([row_of("a", 0.17, gate_at=None, activate_at=None)], "no trigger matched"),
         ([row_of("a", 0.0)], "no trigger matched"),
         (
             [row_of("a", 0.2), row_of("b", 0.18, hits=HIT)],
-            "1 topic matched, none passed its policy row; the nearest, b, scored .18 < .25",
+            "1 topic matched, but none was activated; closest: b, score .18 < .25",
         ),
         (
             [row_of("a", 0.7, "manual", hits=HIT, gate_at=None, activate_at=None)],
-            "1 topic matched, none passed its policy row",
+            "1 topic matched, but none was activated",
         ),
         ([row_of("a", 0.4, "rejected", gate=NO), row_of("b", 0.2)], "the gate said no to 1 topic"),
         (

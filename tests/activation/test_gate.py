@@ -305,7 +305,7 @@ def test_closing_while_somebody_waits_ends_the_waiting() -> None:
     assert begun.wait(30)
     asking.close()
     waiting.join(30)
-    assert [outcome.reason for outcome in outcomes] == ["given up: the gate was closed"]
+    assert [outcome.reason for outcome in outcomes] == ["cancelled: the gate was closed"]
 
 
 def test_a_closed_loop_gives_nothing_and_forgets_no_coroutine() -> None:
@@ -332,7 +332,7 @@ async def test_a_person_is_given_the_time_of_the_setting_for_persons() -> None:
     asking = gate(AskGate(asker), deadline_s=0.1, ask_deadline_s=20)
     outcomes = await asked(asking, [question("a"), question("b"), question("c")])
     assert [outcome.answer for outcome in outcomes] == ["yes", "no", "failed"]
-    assert "nobody answered in time" in outcomes[2].reason
+    assert "no answer in time" in outcomes[2].reason
     assert all(10 < timeout <= 20 for timeout in given)
 
 
@@ -352,7 +352,7 @@ async def test_a_persons_answer_is_remembered(tmp_path: Path) -> None:
 async def test_without_a_face_there_is_nobody_to_ask() -> None:
     (outcome,) = await asked(gate(AskGate()), [question()])
     assert outcome.answer == "failed"
-    assert outcome.reason.startswith("nobody to ask; ")
+    assert outcome.reason.startswith("no one to ask; ")
 
 
 def test_a_profile_shows_enough_of_the_topic_to_decide_by() -> None:

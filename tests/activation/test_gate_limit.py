@@ -98,13 +98,15 @@ def test_a_row_that_was_not_asked_about_says_so() -> None:
     high, low = trace.row("high"), trace.row("low")
     assert high is not None and low is not None and high.gate is None and low.gate is None
     assert high.why == (
-        "not asked: gate.max_calls_per_message is 1; active, as .55 ≥ .40, the middle of its thresholds"
+        "active without asking the gate (gate.max_calls_per_message is 1): "
+        "score .55 ≥ .40, midway between its thresholds"
     )
     assert low.why == (
-        "not asked: gate.max_calls_per_message is 1; dropped, as .25 < .40, the middle of its thresholds"
+        "dropped without asking the gate (gate.max_calls_per_message is 1): "
+        "score .25 < .40, midway between its thresholds"
     )
     assert low.flip == (
-        "a higher gate.max_calls_per_message would have put it to the gate; "
+        "with a higher gate.max_calls_per_message the gate would be asked; "
         "without, it would be active at ≥ .40"
     )
     assert high.flip.endswith("without, it would be dropped below .40")
@@ -204,11 +206,12 @@ def test_with_the_table_of_the_specification_what_is_only_similar_is_dropped() -
     assert near is not None and hit is not None
     assert near.score > 0.5 and (near.verdict, near.rule) == ("dropped", "not asked")
     assert near.why == (
-        "not asked: gate.max_calls_per_message is 0; dropped, as no score activates it without the gate"
+        "dropped without asking the gate (gate.max_calls_per_message is 0): "
+        "no score activates it without the gate"
     )
-    assert near.flip == "a higher gate.max_calls_per_message would have put it to the gate"
+    assert near.flip == "with a higher gate.max_calls_per_message the gate would be asked"
     assert hit.score < 0.15 and (hit.verdict, hit.rule) == ("dropped", "not asked")
-    assert hit.why.endswith("dropped, as .00 < .15, the middle of its thresholds; matched “deploy”")
+    assert hit.why.endswith(": score .00 < .15, midway between its thresholds; matched “deploy”")
 
 
 def test_the_middle_of_the_thresholds_decides() -> None:

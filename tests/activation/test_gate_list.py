@@ -22,7 +22,7 @@ from engine.activation.gate_list import (
 )
 from engine.activation.gate_local import LocalGate
 from engine.activation.gate_model import ModelGate
-from engine.activation.gate_question import GateQuestion, TogetherGate
+from engine.activation.gate_question import BatchGate, GateQuestion
 from engine.activation.trace import GateOutcome
 from engine.pipeline.assembly import gate_provider
 from engine.settings.model import GateSettings
@@ -107,7 +107,7 @@ async def test_an_answer_that_is_no_list_has_failed_for_every_topic(said: str, t
     for outcome in outcomes:
         assert outcome and outcome.cost_usd == pytest.approx(0.001)
         assert outcome.reason == (
-            f"the answer is no list of numbers: “{said}”" if said else "the answer is empty"
+            f"the answer is not a list of numbers: “{said}”" if said else "the answer is empty"
         )
     assert await answers(asking, questions("a", "b")) == ["yes", "no"], "a failure is not remembered"
 
@@ -220,8 +220,8 @@ def test_the_setting_chooses_how_a_model_is_asked(provider: str, tmp_path: Path)
         return gate_provider(GateSettings(**chosen), files, nobody)
 
     listing, each = made(provider=provider, mode="list"), made(provider=provider)
-    assert isinstance(listing, ListGate) and isinstance(listing, TogetherGate) and listing.name == provider
-    assert isinstance(each, ModelGate) and not isinstance(each, TogetherGate)
+    assert isinstance(listing, ListGate) and isinstance(listing, BatchGate) and listing.name == provider
+    assert isinstance(each, ModelGate) and not isinstance(each, BatchGate)
     assert isinstance(made(provider="local", mode="list"), LocalGate)
     assert isinstance(made(provider="ask", mode="list"), AskGate)
 

@@ -23,7 +23,7 @@ from engine.activation.gate_local import (
     save_model,
 )
 from engine.activation.gate_question import GateQuestion, InstantGate, profile_of
-from engine.activation.numbers import written
+from engine.activation.numbers import format_score
 from engine.activation.signals import Signals, content_words, measure
 from engine.activation.trace import Direction, TriggerHit
 from engine.topics.model import Topic
@@ -244,7 +244,7 @@ def test_a_calibrated_score_answers_for_itself(probability: float, expected: str
     for signals in ({}, {"word": 1.0, "share": 1.0, "density": 1.0}):
         outcome = LocalGate().decide(calibrated(probability, **signals))
         assert (outcome.answer, outcome.probability, outcome.model) == (expected, probability, "fixed rule")
-        assert outcome.reason == f"fixed rule: {written(probability, 0.5)} from tiers 1 and 2"
+        assert outcome.reason == f"fixed rule: {format_score(probability, 0.5)} from tiers 1 and 2"
 
 
 def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
@@ -255,7 +255,7 @@ def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
     gate = LocalGate(model)
     doubtful = gate.decide(calibrated(0.6, share=0.5))
     assert doubtful.answer == "no" and doubtful.model == "fitted to 400 labels"
-    assert "no match, probability .60 before it, .50 of its words in the topic" in doubtful.reason
+    assert "no match, tier-2 probability .60, .50 of the words in the topic" in doubtful.reason
     assert gate.decide(calibrated(0.9, share=0.5)).answer == "yes"
 
 

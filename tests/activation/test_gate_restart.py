@@ -35,12 +35,12 @@ def trace(workspace: Path, seed: int) -> dict[str, Any]:
 
 
 def without_times(told: dict[str, Any]) -> dict[str, Any]:
-    """A trace without when it was made, how long it took, and whether answers were remembered."""
+    """A trace without when it was made, how long it took, and whether answers were cached."""
     rows = [
         {
             **row,
             "gate": row["gate"] and {**row["gate"], "latency_ms": 0.0, "cached": False},
-            "why": row["why"].replace(", remembered)", ")"),
+            "why": row["why"].replace(", cached)", ")"),
         }
         for row in told["rows"]
     ]

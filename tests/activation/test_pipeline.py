@@ -138,9 +138,9 @@ def test_a_gate_that_fails_is_visible_and_applied_as_set(on_failure: str, verdic
     trace = pipeline(pr_topic(), provider=AskGate(), on_failure=on_failure).process("review")
     (row,) = trace.rows
     assert row.verdict == verdict and row.gate is not None and row.gate.answer == "failed"
-    assert "nobody to ask" in row.why
+    assert "no one to ask" in row.why
     if on_failure == "skip":
-        assert trace.why.startswith("nothing active: the gate failed for 1 topic (nobody to ask")
+        assert trace.why.startswith("nothing active: the gate failed for 1 topic (no one to ask")
 
 
 def test_all_candidates_are_asked_in_one_round_and_their_cost_is_told() -> None:

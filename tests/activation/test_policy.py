@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.activation.policy import Step, Thresholds, decide, far_step, threshold_of, thresholds_of
-from engine.activation.proof import FREELY, NOTHING
+from engine.activation.proof import NO_EFFECT, UNRESTRICTED
 from engine.activation.trace import TriggerHit
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
@@ -72,7 +72,7 @@ def test_only_a_match_nominates_when_the_setting_says_so() -> None:
 
 
 def test_similarity_can_be_left_out_for_a_message() -> None:
-    got = decide(topic(), (), 0.9, WatcherSettings(preset="spec"), alone=NOTHING)
+    got = decide(topic(), (), 0.9, WatcherSettings(preset="spec"), alone=NO_EFFECT)
     assert got == Step("drop", "no match", 0.15)
 
 
@@ -337,9 +337,9 @@ def test_a_topic_below_its_far_mark_is_decided_as_ever(
 ) -> None:
     settings = WatcherSettings(**{"preset": preset, "nominate": nominate})  # type: ignore[arg-type]
     known = topic(**of)
-    mark, far = far_step(known, settings, alone=FREELY if is_input else NOTHING)
+    mark, far = far_step(known, settings, alone=UNRESTRICTED if is_input else NO_EFFECT)
     scores = [number / 50 for number in range(51)]
     below = [score for score in scores if score < mark]
     for score in below:
-        assert decide(known, (), score, settings, alone=FREELY if is_input else NOTHING) == far
+        assert decide(known, (), score, settings, alone=UNRESTRICTED if is_input else NO_EFFECT) == far
     assert below or mark == 0

@@ -12,7 +12,7 @@ from engine.activation.gate_local import LocalGate
 from engine.activation.gate_question import GateProvider
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Thresholds
-from engine.activation.proof import Proof, Standing, lower_bound
+from engine.activation.proof import Proof, ProofStatus, lower_bound
 from engine.activation.trace import GateOutcome, TopicTrace
 from engine.activation.tuning.fit import propose
 from engine.activation.tuning.replay import alone_text, figures
@@ -81,25 +81,25 @@ def test_a_row_says_what_its_score_lacks() -> None:
     found = row(watching(0.62, Proven(review=FEW)))
     assert (found.rule, found.activate_at, found.gate_at) == ("unproven", None, None)
     assert found.why == (
-        "no trigger matched; .62 by similarity, which decides only once your labels have proven it right "
+        "no trigger matched, and similarity alone (score .62) counts only once your labels have proven it "
         "(3 of 8 labels)"
     )
     assert found.flip == (
-        "a match would activate it, or a yes of a gate that is a model or a person; "
-        "watchers.similarity_alone: always would activate it"
+        "a match would activate it, or a yes from a gate that is a model or a person; "
+        "with watchers.similarity_alone: always it would be active: score .62 ≥ .60"
     )
     spoken_against = row(watching(0.62, Proven(review=WRONG)))
     assert "(right for 9 of 14 labels)" in spoken_against.why
     trace = watching(0.62).process("hello")
     assert trace.why == (
-        "nothing active: no trigger matched, and the nearest topic, review, is there by similarity only: "
-        ".62, which your labels have not proven yet"
+        "nothing active: no trigger matched; the closest topic, review (score .62), rests on similarity "
+        "alone, which your labels have not proven yet"
     )
 
 
 def test_a_score_below_the_threshold_is_too_low_first_of_all() -> None:
     found = row(watching(0.41))
-    assert found.why == "no trigger matched and .41 < .60 for medium priority"
+    assert found.why == "no trigger matched, and score .41 < .60 for medium priority"
     assert (found.rule, found.flip) == ("medium <.60", "a trigger would have to match")
 
 
@@ -107,7 +107,7 @@ def test_what_labels_have_proven_activates_and_says_so() -> None:
     found = row(watching(0.62, Proven(review=RIGHT)))
     assert (found.verdict, found.rule) == ("active", "medium ≥.60")
     assert found.why == (
-        "active without the gate: .62 ≥ .60; your labels have proven it (right for 8 of 8 labels)"
+        "active without the gate: score .62 ≥ .60; proven by your labels (right for 8 of 8 labels)"
     )
     assert row(watching(0.41, Proven(review=RIGHT))).verdict == "dropped", "the local gate lets nothing in"
 
@@ -126,7 +126,7 @@ def test_a_gate_that_can_say_yes_is_asked_and_decides() -> None:
     said_yes = Scripted(yes())
     found = row(watching(0.9, provider=said_yes))
     assert (found.verdict, found.rule, said_yes.asked) == ("active", "medium ≥.20", ["review"])
-    assert "said yes: no trigger matched, but .90 ≥ .20" in found.why
+    assert "said yes: no trigger matched, but score .90 ≥ .20" in found.why
     assert row(watching(0.15, provider=said_yes)).verdict == "dropped" and len(said_yes.asked) == 1
     never = row(watching(0.9, provider=said_yes, gate={"max_calls_per_message": 0}))
     assert (never.verdict, never.rule) == ("dropped", "not asked")
@@ -140,7 +140,7 @@ def test_a_gate_that_fails_lets_nothing_in_that_only_a_score_speaks_for(proven: 
     found = row(watching(0.4, proven, Scripted(breaks), gate={"on_failure": "activate"}))
     assert found.verdict == verdict
     if verdict == "failed":
-        assert "without a match only its yes lets the topic in" in found.why
+        assert "without a match only a yes from it activates the topic" in found.why
         assert found.flip == "an answer would decide"
 
 
@@ -169,16 +169,16 @@ def test_a_match_needs_no_proof() -> None:
     ],
 )
 def test_how_many_right_ones_are_enough(right: int, of: int, proven: bool) -> None:
-    assert Standing(right, of, right).proven is proven
+    assert ProofStatus(right, of, right).proven is proven
     assert lower_bound(right, of) < right / of
 
 
 def test_what_counts_is_the_threshold_that_activates() -> None:
     proof = Proof(20, tuple((0.9, True) for _ in range(8)) + tuple((0.5, False) for _ in range(8)))
-    assert not proof.at(0.4).proven and proof.at(0.6).proven
-    assert str(proof.at(0.4)) == "right for 8 of 16 labels"
-    assert str(Standing(8, 7, 7)) == "right for 7 of 7 labels, too few to be sure of .80"
-    assert str(Standing(0)) == "0 of 8 labels" and str(Standing(8)) == "right for 0 of 0 labels"
+    assert not proof.status(0.4).proven and proof.status(0.6).proven
+    assert str(proof.status(0.4)) == "right for 8 of 16 labels"
+    assert str(ProofStatus(8, 7, 7)) == "right for 7 of 7 labels, too few to be sure of .80"
+    assert str(ProofStatus(0)) == "0 of 8 labels" and str(ProofStatus(8)) == "right for 0 of 0 labels"
 
 
 LOG = [*series([0.7] * 10, True), *series([0.7] * 2, False, 20), decision(40, 0.7, True, hits=("pattern",))]
@@ -210,8 +210,8 @@ def test_a_replay_says_what_a_score_may_do() -> None:
     assert alone_text(table("local", FEW), "t") == (
         "without a trigger hit: never active until your labels prove its score (3 of 8 labels)"
     )
-    assert "only a yes of the gate activates it until" in alone_text(table("openai", FEW), "t")
-    assert "proven (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
+    assert "only a yes from the gate activates it until" in alone_text(table("openai", FEW), "t")
+    assert "proven by your labels (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
     assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Thresholds(0.2, 0.9))
     assert alone_text(table("local", FEW, similarity_alone="always"), "t") == ""
     assert alone_text(table("local", FEW, nominate="pattern"), "t") == ""
@@ -219,4 +219,4 @@ def test_a_replay_says_what_a_score_may_do() -> None:
 
 def test_what_thresholds_do_not_decide_is_told_when_fitting() -> None:
     refused = propose(table("local"), "t").refused
-    assert "before your labels prove it (0 of 8 labels)" in refused
+    assert "until your labels prove it (0 of 8 labels)" in refused

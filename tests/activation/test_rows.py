@@ -6,11 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from engine.activation.candidates import EXPLAINED_ROWS, Considered, candidates_of, counted_hits, telling
-from engine.activation.case import Circumstances
+from engine.activation.candidates import (
+    EXPLAINED_ROWS,
+    Candidate,
+    candidates_of,
+    counted_hits,
+    worth_explaining,
+)
+from engine.activation.case import PolicyContext
 from engine.activation.policy import Step, StepKind, far_step
-from engine.activation.proof import FREELY
-from engine.activation.rows import NEAREST_ROWS, ROWS_LIMIT, funnel_of, rows_of, shown, standing, verdict_of
+from engine.activation.proof import UNRESTRICTED
+from engine.activation.rows import (
+    NEAREST_ROWS,
+    ROWS_LIMIT,
+    effective_corrections,
+    funnel_of,
+    rows_of,
+    shown,
+    verdict_of,
+)
 from engine.activation.similarity import SCORED_CHARS, Explanation, readable, scored_part
 from engine.activation.trace import (
     Correction,
@@ -27,16 +41,16 @@ from tests.activation.support import pattern, topic
 from tests.cases import each_case
 
 SETTINGS = WatcherSettings(preset="spec")
-AROUND = Circumstances("input", SETTINGS, calls=1)
+CONTEXT = PolicyContext("input", SETTINGS, calls=1)
 HIT = TriggerHit(0, "pattern", "review", 0, 6)
 EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
 
 
 def candidate(
     name: str = "t", score: float = 0.0, kind: StepKind = "drop", hits: tuple[TriggerHit, ...] = ()
-) -> Considered:
+) -> Candidate:
     step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
-    return Considered(topic(name), hits, (Score("tfidf", score),), score, step)
+    return Candidate(topic(name), hits, (Score("tfidf", score),), score, step)
 
 
 @each_case(
@@ -76,7 +90,7 @@ def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
         far,
         SETTINGS,
         deciding="tfidf",
-        alone=dict.fromkeys(("far", "near", "hit"), FREELY),
+        alone=dict.fromkeys(("far", "near", "hit"), UNRESTRICTED),
     )
     assert [(each.topic.name, each.score, each.step.kind) for each in found] == [
         ("far", 0.0, "drop"),
@@ -90,7 +104,7 @@ def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
 def test_what_was_reached_and_what_is_near_is_explained() -> None:
     near = [candidate(f"near{number:02}", 0.01 * (number + 1)) for number in range(EXPLAINED_ROWS + 5)]
     others = [candidate("far"), candidate("hit", hits=(HIT,)), candidate("off", kind="off")]
-    names = telling([*near, *others])
+    names = worth_explaining([*near, *others])
     assert set(names) == {"hit", "off", *(f"near{number:02}" for number in range(5, EXPLAINED_ROWS + 5))}
 
 
@@ -131,7 +145,7 @@ def test_rows_stand_in_order_with_what_was_said_of_them() -> None:
         candidate("asked", 0.2, "ask"),
         candidate("hit", 0.1, hits=(HIT,)),
     ]
-    rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, AROUND)
+    rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, CONTEXT)
     assert [row.topic for row in rows] == ["unasked", "asked", "a", "b", "hit"]
     assert [row.verdict for row in rows[:3]] == ["active", "active", "dropped"]
     assert rows[0].rule == "not asked" and "gate.max_calls_per_message is 1" in rows[0].why
@@ -144,9 +158,9 @@ def test_rows_stand_in_order_with_what_was_said_of_them() -> None:
 def test_hints_of_topics_that_do_not_apply_are_not_given() -> None:
     kinds: list[tuple[str, StepKind]] = [("off", "off"), ("manual", "manual"), ("dropped", "drop")]
     candidates = [*(candidate(name, 0.3, kind) for name, kind in kinds), candidate("no", 0.3, "ask")]
-    rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, AROUND)
+    rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, CONTEXT)
     hints = [Correction(name, "hint", "x") for name in ("off", "manual", "dropped", "no", "unheard of")]
-    assert [hint.topic for hint in standing(hints, rows)] == ["dropped"]
+    assert [hint.topic for hint in effective_corrections(hints, rows)] == ["dropped"]
 
 
 def test_words_are_shown_where_they_stand_in_the_message() -> None:

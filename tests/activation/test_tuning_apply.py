@@ -83,10 +83,10 @@ def test_what_the_table_says_anyway_loses_its_line(engine: Engine) -> None:
 @each_case(
     ("thresholds", "what"),
     [
-        (Thresholds(0.7, 0.6), "the gate's threshold lies above the other"),
-        (Thresholds(-0.1, 0.6), "a threshold is a number from 0 to 1"),
-        (Thresholds(0.1, 1.5), "a threshold is a number from 0 to 1"),
-        (Thresholds(float("nan"), 0.6), "a threshold is a number from 0 to 1"),
+        (Thresholds(0.7, 0.6), "the gate threshold is above the activation threshold"),
+        (Thresholds(-0.1, 0.6), "thresholds must be between 0 and 1"),
+        (Thresholds(0.1, 1.5), "thresholds must be between 0 and 1"),
+        (Thresholds(float("nan"), 0.6), "thresholds must be between 0 and 1"),
     ],
 )
 def test_what_is_no_pair_of_thresholds_is_refused(engine: Engine, thresholds: Thresholds, what: str) -> None:
@@ -97,7 +97,7 @@ def test_what_is_no_pair_of_thresholds_is_refused(engine: Engine, thresholds: Th
 
 
 def test_thresholds_that_hold_already_and_unknown_topics_are_refused(engine: Engine) -> None:
-    with pytest.raises(TopicError, match="has these thresholds already"):
+    with pytest.raises(TopicError, match="already has these thresholds"):
         engine.tuning.apply(TOPIC, engine.tuning.table().today(TOPIC))
     for act in (
         lambda: engine.tuning.apply("nope", Thresholds(0.1, 0.2)),
@@ -112,14 +112,14 @@ def test_a_file_that_changed_meanwhile_is_left_alone_once(engine: Engine) -> Non
     engine.tuning.table()
     changed = file.read_bytes() + b"\nOne more thing.\n"
     file.write_bytes(changed)
-    with pytest.raises(TopicError, match="was changed since") as caught:
+    with pytest.raises(TopicError, match="changed since") as caught:
         engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     assert caught.value.where == PATH and caught.value.hint
     assert file.read_bytes() == changed
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     assert b"One more thing." in file.read_bytes()
     file.unlink()
-    with pytest.raises(TopicError, match="is gone"):
+    with pytest.raises(TopicError, match="no longer exists"):
         engine.tuning.apply(TOPIC, Thresholds(0.1, 0.2))
 
 
@@ -147,7 +147,7 @@ def test_undo_gives_back_every_byte_also_after_a_restart(engine: Engine) -> None
         last, second = subjects(again)
         assert last.startswith(f"maintenance: undo tune {TOPIC}: gate .22, active ")
         assert second == f"maintenance: undo tune {TOPIC}: gate .34, active .62"
-        with pytest.raises(TopicError, match="no change of thresholds is left"):
+        with pytest.raises(TopicError, match="no threshold change to undo"):
             again.tuning.undo()
 
 
@@ -165,7 +165,7 @@ def test_undo_refuses_when_the_thresholds_were_changed_since(engine: Engine) -> 
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     file.write_bytes(file.read_bytes().replace(b"0.34", b"0.4"))
     changed = file.read_bytes()
-    with pytest.raises(TopicError, match=r"names other thresholds since \(gate .40, active .62\)") as caught:
+    with pytest.raises(TopicError, match=r"now has other thresholds \(gate .40, active .62\)") as caught:
         engine.tuning.undo()
     assert caught.value.where == PATH and "autopoiesis tune" in caught.value.hint
     assert file.read_bytes() == changed
@@ -177,7 +177,7 @@ def test_a_change_that_was_taken_back_by_hand_is_not_taken_back_twice(engine: En
     engine.tuning.apply("release", Thresholds(0.5, 0.9))
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     file.write_bytes(before)
-    with pytest.raises(TopicError, match="was taken back already"):
+    with pytest.raises(TopicError, match="was already undone"):
         engine.tuning.undo()
     assert engine.tuning.undo().topic == "release"
 
@@ -185,10 +185,10 @@ def test_a_change_that_was_taken_back_by_hand_is_not_taken_back_twice(engine: En
 def test_undo_of_a_topic_that_is_gone_is_refused(engine: Engine) -> None:
     engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
     (engine.workspace.root / PATH).unlink()
-    with pytest.raises(TopicError, match="is gone"):
+    with pytest.raises(TopicError, match="no longer exists"):
         engine.tuning.undo()
     engine.reload_topics()
-    with pytest.raises(TopicError, match="is gone"):
+    with pytest.raises(TopicError, match="no longer exists"):
         engine.tuning.undo()
 
 

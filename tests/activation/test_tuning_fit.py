@@ -61,7 +61,7 @@ def test_noise_that_the_gate_rejects_is_not_asked_about_any_more() -> None:
 def test_noise_that_is_dropped_already_leaves_the_thresholds_alone() -> None:
     proposal = propose(table_of(series(spread(0.13, 0.2, 20), False)), "t")
     assert proposal.thresholds is None
-    assert proposal.refused == "today's thresholds are the best for its 20 labelled decisions"
+    assert proposal.refused == "today's thresholds are already the best for its 20 labelled decisions"
 
 
 def test_useful_ones_alone_lower_the_threshold_to_the_gate_and_only_that() -> None:
@@ -123,25 +123,24 @@ def test_one_label_does_not_move_a_threshold_across_the_scale_and_several_do() -
 @each_case(
     ("decisions", "why"),
     [
-        ([], "0 decisions are labelled, and at least 10 are needed"),
-        (series([0.9], False), "1 decision is labelled, and at least 10 are needed"),
-        (series([0.9] * 9, False), "9 decisions are labelled, and at least 10 are needed"),
+        ([], "0 labelled decisions, at least 10 needed"),
+        (series([0.9], False), "1 labelled decision, at least 10 needed"),
+        (series([0.9] * 9, False), "9 labelled decisions, at least 10 needed"),
         (
             [*series(spread(0.6, 0.9, 9), False), *series([0.95, 0.96], True, 9)],
-            "2 useful and 9 noise are too few to tell them apart, and at least 3 of each are needed",
+            "2 useful and 9 noise decisions labelled, at least 3 of each needed",
         ),
         (
             [decision(n, 0.9, False, message="the same") for n in range(20)],
-            "all labelled decisions are about one and the same message, and at least two are needed",
+            "all labelled decisions are about the same message, at least two messages needed",
         ),
         (
             [decision(n, 0.9, False, hits=("webhook",)) for n in range(20)],
-            "thresholds decide 0 of 20 labelled decisions, and at least 10 are needed; a trigger settles the "
-            "others",
+            "thresholds decide 0 of 20 labelled decisions, at least 10 needed; a trigger decides the others",
         ),
         (
             [*series([0.9], True), *(decision(9 + n, 0.9, True, signal="tfidf") for n in range(31))],
-            "1 decision is labelled, and at least 10 are needed; 31 logged under another preset do not count",
+            "1 labelled decision, at least 10 needed; 31 logged under another preset do not count",
         ),
     ],
 )
@@ -159,10 +158,10 @@ def test_too_little_to_learn_from_is_refused_with_the_numbers(decisions: list[De
 @each_case(
     ("known", "why"),
     [
-        (topic("t", activation="manual"), "is activated by hand only"),
+        (topic("t", activation="manual"), "is activated only by hand"),
         (forced("t", True), "is switched on by hand"),
         (forced("t", False), "is switched off by hand"),
-        (replace(topic("t"), path=""), "has no file any more"),
+        (replace(topic("t"), path=""), "no longer has a file"),
     ],
 )
 def test_topics_whose_thresholds_decide_nothing_are_refused(known: Topic, why: str) -> None:
@@ -172,7 +171,7 @@ def test_topics_whose_thresholds_decide_nothing_are_refused(known: Topic, why: s
 
 def test_noise_that_a_trigger_lets_in_is_not_the_thresholds_business() -> None:
     noise = [decision(n, score, False, hits=("keywords",)) for n, score in enumerate(spread(0.6, 0.7, 20))]
-    assert "a trigger settles" in propose(table_of(noise, topic("t", priority="critical")), "t").refused
+    assert "a trigger decides" in propose(table_of(noise, topic("t", priority="critical")), "t").refused
     assert propose(table_of(noise), "t").thresholds is not None
 
 
@@ -184,7 +183,7 @@ def test_chance_is_refused_with_what_it_gave_on_left_out_decisions() -> None:
     proposal = propose(table, "t")
     assert proposal.thresholds is None and proposal.held_out is not None
     assert proposal.refused.startswith(
-        "fitted thresholds do no better than today's on decisions left out: F1 "
+        "fitted thresholds do no better than today's on held-out decisions: F1 "
     )
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from engine.activation.decision import Decision
 from engine.activation.policy import Thresholds, decide
-from engine.activation.proof import NOTHING
+from engine.activation.proof import NO_EFFECT
 from engine.activation.trace import TriggerHit
 from engine.activation.tuning.own import own_thresholds
 from engine.activation.tuning.table import DecisionTable
@@ -114,7 +114,7 @@ def judge(table: DecisionTable, row: int, thresholds: Thresholds | None, setting
         known = own_thresholds(known, settings, thresholds).on(known)
     hits = tuple(TriggerHit(0, str(kind), "x") for _, kind, *_ in found.hits)
     score = float(table.scores[row])
-    alone = table.alone(known) if found.direction == "input" else NOTHING
+    alone = table.alone(known) if found.direction == "input" else NO_EFFECT
     step = decide(known, hits, score, settings, alone=alone)
     outcome = {"activate": "active", "ask": "asked"}.get(step.kind, "dropped")
     useful, _ = found.label

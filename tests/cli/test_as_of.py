@@ -73,9 +73,10 @@ def test_a_difference_in_words(apo: Command, past: Path) -> None:
     assert max(map(len, ran.out.splitlines())) <= 80
     name = git(past, "rev-parse", "HEAD~1")[:8]
     assert f"before   {name}: " in ran.out and "after    now: " in ran.out
-    assert "from knowledge/identity/TOOLS.md: its file has another name" in ran.out
-    assert "now: not there: there was no such file, or nothing in it" in ran.out
-    assert "prefix   differs from layer 5 (persona), identity:TOOLS.md" in ran.out.replace("\n         ", " ")
+    assert "renamed from knowledge/identity/TOOLS.md" in ran.out
+    assert "now: absent: the file did not exist or was empty" in ran.out
+    flat = ran.out.replace("\n         ", " ")
+    assert "prefix   first difference in layer 5 (persona), identity:TOOLS.md" in flat
     assert "budget by slot" in ran.out
     explained = apo("-C", past, "compile", MESSAGE, "--diff", "2026-06-13", "now", "--explain")
     assert explained.out.startswith(ran.out)
@@ -102,7 +103,7 @@ def test_a_difference_as_json(apo: Command, past: Path) -> None:
 def test_no_difference(apo: Command, past: Path) -> None:
     ran = apo("-C", past, "compile", MESSAGE, "--diff", "main", "HEAD")
     assert ran.code == 0
-    assert "the two prompts are the same, to the byte" in ran.out
+    assert "the two prompts are byte-identical" in ran.out
 
 
 @pytest.mark.parametrize(

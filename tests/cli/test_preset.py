@@ -59,7 +59,7 @@ def test_what_is_wrong_stands_on_standard_error(apo: Command, sample: Path) -> N
     assert "presets/active:2: there is no preset gone; run: autopoiesis preset off gone" in listed.err
     assert "presets/odd.md:3: lists none.md, which does not exist" in listed.err
     shown = apo("-C", sample, "preset", "show", "odd")
-    assert "–  none.md   there is no such file" in shown.out and "presets/odd.md:3" in shown.err
+    assert "–  none.md   no such file" in shown.out and "presets/odd.md:3" in shown.err
     compiled = apo("-C", sample, "compile", "Hello")
     assert compiled.code == 0 and "presets/odd.md:3" in compiled.err
 
@@ -70,7 +70,7 @@ def test_refusals_are_one_line(apo: Command, sample: Path) -> None:
         ("use", "nope"): "there is no preset nope",
         ("off", "nope"): "preset nope is not active; active: none",
         ("add", "a", "../x"): "contains '..'",
-        ("add", "a", HOSTS, "--lines", "5-1"): "lines: '5-1' ends before it begins; give lines as",
+        ("add", "a", HOSTS, "--lines", "5-1"): "lines: '5-1' ends before it starts; give lines as",
     }.items():
         ran = apo("-C", sample, "preset", *words)
         assert ran.code == 1 and said in ran.err and len(ran.err.splitlines()) == 1

@@ -86,7 +86,7 @@ def test_explain_shows_what_made_a_score(printed: pytest.CaptureFixture[str]) ->
     at = next(number for number, line in enumerate(lines) if line.startswith("● github-pr-review active"))
     block = "\n".join(lines[at : lines.index("", at)])
     assert "from trigger +2.4, vectors +1.9" in " ".join(block.split())
-    assert "without the match it would be at about .48: the gate would be asked" in " ".join(block.split())
+    assert "without the match it would score about .48: the gate would be asked" in " ".join(block.split())
     assert "Can you [review] the [PR] that just ‹came› in? It ‹changes› how" in block
     (gauge,) = [line for line in block.splitlines() if line.strip().startswith("p ")]
     assert gauge.count(TICK) == 2 and gauge.endswith(" .91")

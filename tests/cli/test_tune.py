@@ -101,7 +101,7 @@ def test_labels_of_a_noisy_topic_lead_to_thresholds_that_keep_it_quiet(apo: Comm
     assert undone.code == 0 and (workspace / "topics/lunch.md").read_bytes() == before
     assert git(workspace, "log", "-1", "--format=%s").startswith("maintenance: undo tune lunch: gate ")
     again = apo("-C", workspace, "tune", "--undo")
-    assert again.code == 1 and again.err == "autopoiesis: no change of thresholds is left to take back\n"
+    assert again.code == 1 and again.err == "autopoiesis: no threshold change to undo\n"
 
 
 def _row(apo: Command, root: Path) -> dict[str, object]:
@@ -165,11 +165,9 @@ def test_thin_data_is_refused_with_its_numbers(apo: Command, workspace: Path) ->
     label_noise(apo, workspace, 3)
     ran = apo("-C", workspace, "tune", "lunch", "--fit")
     assert ran.code == 0
-    assert "no proposal: 3 decisions are labelled, and at least 10 are needed" in ran.out
+    assert "no proposal: 3 labelled decisions, at least 10 needed" in ran.out
     ran = apo("-C", workspace, "tune", "lunch", "--fit", "--apply")
-    assert ran.code == 1 and ran.err.startswith(
-        "autopoiesis: lunch: nothing to apply: 3 decisions are labelled"
-    )
+    assert ran.code == 1 and ran.err.startswith("autopoiesis: lunch: nothing to apply: 3 labelled decisions")
 
 
 @pytest.mark.parametrize("workspace", ["spec"], indirect=True)
@@ -204,7 +202,7 @@ def test_one_wrong_id_labels_nothing(apo: Command, sample: Path) -> None:
     apo("-C", sample, "trace", "Can you review the PR that just came in?", "--log")
     known = apo("-C", sample, "decisions", "list", "--json").json[0]["id"]
     ran = apo("-C", sample, "decisions", "label", known, "ffffffffff", "--noise")
-    assert ran.code == 1 and "there is no decision ffffffffff" in ran.err
+    assert ran.code == 1 and "no decision matches ffffffffff" in ran.err
     assert all(found["useful"] is None for found in apo("-C", sample, "decisions", "list", "--json").json)
 
 

@@ -249,7 +249,7 @@ def test_a_budget_above_the_models_window_is_lowered_and_said() -> None:
     assert (compiled.budget, compiled.model, compiled.window) == (200_000, "claude-haiku-4-5", 200_000)
     [problem] = compiled.problems
     assert problem.startswith(
-        "context_compiler.token_budget: 300,000 tokens are more than claude-haiku-4-5 takes"
+        "context_compiler.token_budget: 300,000 tokens exceed the context window of claude-haiku-4-5"
     )
     assert compile_rich(8192, model="claude-haiku-4-5").problems == ()
 
@@ -265,8 +265,8 @@ def test_a_model_nobody_knows_is_said() -> None:
     compiled = compile_rich(8192, model="my\nown")
     assert compiled.budget == 8192 and compiled.window is None
     assert compiled.problems == (
-        "context_compiler.model: how much my own takes is not known; set context_compiler.model_window to its"
-        " tokens",
+        "context_compiler.model: the context window of my own is not known; set "
+        "context_compiler.model_window to its size in tokens",
     )
 
 

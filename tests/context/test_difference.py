@@ -63,7 +63,7 @@ def test_the_same_prompt_twice() -> None:
     assert difference.equal and difference.prefix.equal
     assert difference.sections == ()
     assert difference.unchanged == 4
-    assert "the same, to the byte" in difference_text(difference)
+    assert "byte-identical" in difference_text(difference)
 
 
 def test_a_changed_section_has_its_diff_and_both_sizes() -> None:
@@ -78,10 +78,10 @@ def test_what_came_and_went_says_why_it_was_not_there() -> None:
     difference = compare(compiled(A, C, M), compiled(A, B, M))
     came, went = difference.sections
     assert (came.kind, came.label, went.kind, went.label) == ("came", "memory:B", "went", "topic:C")
-    assert came.before.why == "not there: there was no such file, or nothing in it"
+    assert came.before.why == "absent: the file did not exist or was empty"
     assert came.after.why == "always in the prompt"
     assert went.before.why == "matched “deploy”"
-    assert went.after.why == "not there: the topic was not active"
+    assert went.after.why == "absent: the topic was not active"
     assert came.before.place == went.after.place == 0
 
 
@@ -89,16 +89,16 @@ def test_what_came_and_went_says_why_it_was_not_there() -> None:
     ("label", "layer", "why"),
     [
         ("subscription:x.md", 9, "no active topic subscribed to it"),
-        ("history:3 user", 11, "the conversation had no such turn in reach"),
+        ("history:3 user", 11, "the conversation had no such turn within the window"),
         ("steering", 9, "no output watcher had fired"),
         ("knowledge:a.md", 10, "the search did not return it"),
-        ("knowledge:digest.md", 7, "there was no such file, or nothing in it"),
-        ("journal:2026-09-01.md", 8, "there was no such file, or nothing in it"),
+        ("knowledge:digest.md", 7, "the file did not exist or was empty"),
+        ("journal:2026-09-01.md", 8, "the file did not exist or was empty"),
     ],
 )
 def test_why_a_section_of_any_kind_is_not_there(label: str, layer: int, why: str) -> None:
     change = only(compare(compiled(A), compiled(A, section(label, "x", layer))))
-    assert change.before.why == f"not there: {why}"
+    assert change.before.why == f"absent: {why}"
 
 
 def test_the_reason_it_was_left_out_goes_before_any_guess() -> None:
@@ -301,9 +301,9 @@ def test_the_text_of_a_difference() -> None:
         "before   1a2b3c4d: 8 of 8,192 tokens, 4 sections, 0 pieces left out\n"
         "after    now: 13 of 8,192 tokens, 3 sections, 0 pieces left out\n"
         "topics   - C\n"
-        "prefix   differs from layer 6 (project context), memory:B on: byte 60, line 8 of\n"
-        "         the prompt; 71 → 69 characters\n"
-        "sections 1 went, 1 changed, 2 as they were\n"
+        "prefix   first difference in layer 6 (project context), memory:B: byte 60, line\n"
+        "         8 of the prompt; 71 → 69 characters\n"
+        "sections 1 went, 1 changed, 2 unchanged\n"
         "\n"
         "           tokens  P   section\n"
         " 6 project context\n"
@@ -317,7 +317,7 @@ def test_the_text_of_a_difference() -> None:
         " 9 topics\n"
         "-               1  P1  topic  topics/c.md\n"
         "      1a2b3c4d: matched “deploy”\n"
-        "      now: not there: the topic was not active\n"
+        "      now: absent: the topic was not active\n"
         "\n"
         "budget by slot\n"
         "  P1 memory          10 → 16       +6\n"
@@ -329,6 +329,6 @@ def test_a_long_diff_and_a_long_history_say_how_much_is_not_shown() -> None:
     before = compiled(replace(A, text="\n".join(map(str, range(200)))), *turns)
     after = compiled(replace(A, text="\n".join(map(str, range(1000, 1200)))))
     text = difference_text(compare(before, after))
-    assert "361 of 401 lines of this diff are not shown" in text
+    assert "361 of 401 lines of this diff not shown" in text
     assert "history 1 user to 30 user: 30 turns" in text
     assert len(text.splitlines()) < 70

@@ -72,7 +72,7 @@ def test_the_summary_budget_left_out_and_problems_are_there(space: Space) -> Non
     assert "\nleft out: " in text
     assert "more search results" in text
     assert "\nproblems: 1\n  - topics/review.md: subscribes to no.md" in text
-    assert "there is no such file (subscribed by review)" in text
+    assert "no such file (subscribed by review)" in text
 
 
 def test_without_topics_or_stable_text_it_says_so(space: Space) -> None:
@@ -97,8 +97,8 @@ def test_the_window_and_one_more_kib_have_a_line(space: Space) -> None:
     compiled = compiler.compile(CompileRequest("Hello", TODAY, history=history, budget=2048))
     text = outline(compiled)
     percent = 100 * compiled.tokens / 200_000
-    assert f"model    {percent:.1f} % of the 200,000 tokens that claude-haiku-4-5 takes\n" in text
-    [more] = [line for line in text.splitlines() if line.startswith("1 KiB more would bring: ")]
+    assert f"model    {percent:.1f} % of the 200,000-token window of claude-haiku-4-5\n" in text
+    [more] = [line for line in text.splitlines() if line.startswith("1 KiB more would add: ")]
     assert "history " in more
     assert "model" not in outline(space.compile("Hi")) and "1 KiB" not in outline(space.compile("Hi"))
     assert window_share(replace(compiled, tokens=40_000)).startswith("20 % of")
@@ -108,5 +108,5 @@ def test_the_window_and_one_more_kib_have_a_line(space: Space) -> None:
 def test_pieces_without_a_file_are_named_by_what_they_are() -> None:
     turns = LeftOut("history:3-9", 4, "history", "", "", 60, None, "older", "room")
     found = LeftOut("knowledge:a\x1b.md", 3, "knowledge", "a\x1b.md", "1-2", 1200, 0.5, "needs", "room")
-    assert next_line((turns, found)) == "1 KiB more would bring: history 3-9 (60), a\\x1b.md:1-2 (1,200)"
+    assert next_line((turns, found)) == "1 KiB more would add: history 3-9 (60), a\\x1b.md:1-2 (1,200)"
     assert next_line(()) == ""

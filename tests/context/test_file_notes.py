@@ -53,7 +53,7 @@ def test_many_notes_are_cut_at_their_cap_and_that_is_said(space: Space) -> None:
     notes = [each for each in compiled.sections if each.label.startswith("file-knowledge")]
     said = [each.text.removeprefix("{file-knowledge}").removesuffix("{/file-knowledge}") for each in notes]
     assert sum(len(text.strip().encode()) for text in said) <= 2048
-    assert any("KiB of file notes" in each.why for each in notes)
+    assert any("the limit of file notes" in each.why for each in notes)
     assert [each.source for each in compiled.left_out if each.source == OTHER] == [OTHER]
 
 

@@ -106,7 +106,7 @@ def test_a_newest_turn_too_long_for_the_window_is_cut(space: Space) -> None:
     assert "\n- step 399 of the plan\n" in compiled.text
     assert "- step 200 of the plan\n" not in compiled.text
     [left] = compiled.left_out
-    assert (left.label, left.reason) == ("history:4", "the middle of it: the last turns share the room")
+    assert (left.label, left.reason) == ("history:4", "its middle: the last turns share the room")
 
 
 @given(st.lists(st.integers(1, 900), max_size=16), st.integers(0, 3000))

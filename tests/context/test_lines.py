@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.context.lines import READ_LIMIT, numbered, source_lines
+from engine.context.lines import READ_LIMIT, line_numbers, source_lines
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.context.conftest import Space
@@ -15,26 +15,26 @@ HEADER = "---\ntitle: Soul\n---\n\n"
 
 
 def test_a_whole_file_is_numbered_from_below_its_header() -> None:
-    assert numbered("# Soul\n\nI am Wren.", f"{HEADER}# Soul\n\nI am Wren.\n") == (5, 6, 7)
+    assert line_numbers("# Soul\n\nI am Wren.", f"{HEADER}# Soul\n\nI am Wren.\n") == (5, 6, 7)
 
 
 def test_lines_that_stand_in_no_file_have_no_number() -> None:
     text = "{knowledge}\n# Digest\n- one\n{/knowledge}"
-    assert numbered(text, "# Digest\n- one\n") == (0, 1, 2, 0)
+    assert line_numbers(text, "# Digest\n- one\n") == (0, 1, 2, 0)
 
 
 def test_an_excerpt_is_looked_for_from_its_own_line_on() -> None:
     file = "same\nother\nsame\nlast\n"
-    assert numbered("same\nlast", file, 3) == (3, 4)
-    assert numbered("same", file) == (1,)
+    assert line_numbers("same\nlast", file, 3) == (3, 4)
+    assert line_numbers("same", file) == (1,)
 
 
 def test_lines_left_out_between_do_not_shift_the_rest() -> None:
-    assert numbered("one\nfour", "one\ntwo\nthree\nfour\n") == (1, 4)
+    assert line_numbers("one\nfour", "one\ntwo\nthree\nfour\n") == (1, 4)
 
 
 def test_numbers_only_grow() -> None:
-    assert numbered("b\na", "a\nb\n") == (2, 0)
+    assert line_numbers("b\na", "a\nb\n") == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_numbers_only_grow() -> None:
     ],
 )
 def test_text_made_safe_is_found_in_the_file_as_it_is(shown: str, line: str) -> None:
-    assert numbered(shown, f"first\n{line}\n") == (2,)
+    assert line_numbers(shown, f"first\n{line}\n") == (2,)
 
 
 def test_every_section_of_a_prompt_is_found(space: Space) -> None:

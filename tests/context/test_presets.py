@@ -195,7 +195,7 @@ def test_memory_stays_in_the_main_session(space: Space) -> None:
     activate(space, "a")
     compiled = space.compile(main_session=False)
     assert "private" not in compiled.text
-    assert [each.reason for each in compiled.left_out] == ["MEMORY.md belongs to the main session"]
+    assert [each.reason for each in compiled.left_out] == ["MEMORY.md is only for the main session"]
 
 
 def test_text_of_a_preset_cannot_forge_a_section(space: Space) -> None:
@@ -232,20 +232,19 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
     ]
     for line, words in {
         5: "path '../secret.md' is refused: contains '..'; name the file by its place in the workspace",
-        7: "lists none.md, which does not exist; correct the path, or run: autopoiesis preset remove a"
-        " none.md",
-        10: "lines 1-3 of a.md are in its header; correct the lines",
-        12: "asks for lines 40-60 of a.md, whose text ends on line 43; correct the lines",
-        13: "asks for lines 90-99 of a.md, whose text ends on line 43; correct the lines",
-        14: 'lines of a.md: \'9-7\' ends before it begins; write lines: "10-40" or "3-9, 20-31"',
+        7: "lists none.md, which does not exist; fix the path, or run: autopoiesis preset remove a none.md",
+        10: "lines 1-3 of a.md are in its header; fix the lines",
+        12: "asks for lines 40-60 of a.md, but its text ends on line 43; fix the lines",
+        13: "asks for lines 90-99 of a.md, but its text ends on line 43; fix the lines",
+        14: 'lines of a.md: \'9-7\' ends before it starts; write lines: "10-40" or "3-9, 20-31"',
         15: 'lines of a.md: \'all\' is not a range of lines; write lines: "10-40" or "3-9, 20-31"',
         16: "an item of files has no path; write path: knowledge/…",
-        17: "nte has no meaning here; did you mean note?",
-        18: "lists a.md:10, 12 again, as on line 17; remove one of them",
+        17: "unknown key nte; did you mean note?",
+        18: "a.md:10, 12 is already listed on line 17; remove one of them",
         19: "an item of files is a list; write - path: knowledge/…",
     }.items():
         assert said[f"presets/a.md:{line}"] == f"presets/a.md:{line}: {words}"
-    assert said["presets/active:3"] == "presets/active:3: a is named again; remove the line"
+    assert said["presets/active:3"] == "presets/active:3: a is listed twice; remove the line"
     assert "'no such' is not a valid preset name" in said["presets/active:4"]
     assert (
         said["presets/active:5"]
@@ -254,7 +253,7 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
     assert any(problem.startswith("out.md: a symlink leads out") for problem in compiled.problems)
     assert any(problem.startswith("photo.jpg: is a binary file") for problem in compiled.problems)
     reasons = {each.source: each.reason for each in compiled.left_out}
-    assert reasons["none.md"] == "there is no such file" and reasons["empty.md"] == "the file is empty"
+    assert reasons["none.md"] == "no such file" and reasons["empty.md"] == "the file is empty"
 
 
 @pytest.mark.parametrize(
@@ -265,12 +264,12 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
         ("---\ntype: topic\nfiles: [a.md]\n---\n", "type is 'topic'; write type: preset"),
         ("---\nfiles: [a.md]\n---\n", "the header has no 'type'; write type: preset"),
         ("---\ntype: preset\nfiles: a.md\n---\n", "files must be a list, not 'a.md'"),
-        ("---\ntype: preset\nfile: [a.md]\n---\n", "file has no meaning here; did you mean files?"),
-        ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: [1-2]}\n---\n", "lines must be one text"),
+        ("---\ntype: preset\nfile: [a.md]\n---\n", "unknown key file; did you mean files?"),
+        ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: [1-2]}\n---\n", "lines must be a string"),
         ("---\ntype: preset\nfiles:\n  - {path: a.md, note: '" + "x" * 500 + "'}\n---\n", "500 characters"),
         ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: '1-9, 5-7'}\n---\n", "1-9 and 5-7 overlap"),
-        ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: '0-2'}\n---\n", "begins before line 1"),
-        ("---\ntype: preset\nfiles:\n  - {path: a.md, path2: b}\n---\n", "path2 has no meaning here"),
+        ("---\ntype: preset\nfiles:\n  - {path: a.md, lines: '0-2'}\n---\n", "starts before line 1"),
+        ("---\ntype: preset\nfiles:\n  - {path: a.md, path2: b}\n---\n", "unknown key path2"),
     ],
 )
 def test_a_wrong_header_is_named_with_line_and_cure(space: Space, text: str, words: str) -> None:

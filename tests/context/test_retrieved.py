@@ -218,9 +218,7 @@ def test_lines_that_a_cap_cut_off_are_not_retrieved(space: Space) -> None:
     assert int(memory.lines.partition("-")[2]) < 280
     assert not [each for each in compiled.sections if each.layer == 10]
     why_not = reasons(compiled)["knowledge/memory/MEMORY.md:280-280"]
-    assert why_not.startswith(
-        "kept out of the prompt: the rest of it: over context_compiler.memory_budget_kb"
-    )
+    assert why_not.startswith("kept out of the prompt: the rest: over context_compiler.memory_budget_kb")
     assert reasons(compiled)["knowledge/memory/MEMORY.md:2-3"] == "already in the prompt as memory:MEMORY.md"
 
 
@@ -248,7 +246,7 @@ def test_core_memory_is_not_retrieved_into_other_sessions(space: Space) -> None:
     compiled = space.compile("What was decided?", retrieve=retrieve, main_session=False)
     assert "private" not in compiled.text
     assert "knowledge/memory/MEMORY.md" in asked[0]
-    assert reasons(compiled) == {"knowledge/memory/MEMORY.md:1-1": "MEMORY.md belongs to the main session"}
+    assert reasons(compiled) == {"knowledge/memory/MEMORY.md:1-1": "MEMORY.md is only for the main session"}
 
 
 def test_of_the_conversation_only_what_its_history_does_not_hold_is_found_again(space: Space) -> None:
@@ -267,7 +265,7 @@ def test_of_the_conversation_only_what_its_history_does_not_hold_is_found_again(
     shown = [each.text for each in compiled.sections if each.layer == 10]
     assert shown == ["Turn 1, long ago", "another session"]
     assert "<!-- earlier in this conversation (2026-02-17 1045" in compiled.text
-    assert reasons(compiled)[f"{own}:200-202"] == "a turn of this conversation that the history holds"
+    assert reasons(compiled)[f"{own}:200-202"] == "a turn of this conversation that is in the history"
     numbers = [int(each.label.removeprefix("history:")) for each in compiled.sections if each.layer == 11]
     assert 20 in numbers and 1 not in numbers
     first = space.compile(results=results, session_id="ses_a1", conversation=own)
@@ -281,7 +279,7 @@ def test_nothing_is_searched_for_a_message_that_asks_for_nothing(space: Space, m
 
     compiled = space.compile(message, retrieve=retrieve)
     [left] = compiled.left_out
-    assert left.reason == "not searched: the message asks for nothing"
+    assert left.reason == "not searched: the message asks nothing"
 
 
 def test_nothing_is_brought_where_nothing_answers(space: Space) -> None:
@@ -289,7 +287,7 @@ def test_nothing_is_brought_where_nothing_answers(space: Space) -> None:
     compiled = space.compile("Is the cache warm?", retrieve=lambda query: unlike)
     assert "{rag-context}" not in compiled.text
     [left] = compiled.left_out
-    assert left.reason == "not enough to do with the message: 0.27; 0.28 is needed"
+    assert left.reason == "not relevant enough: 0.27, at least 0.28 needed"
 
 
 def test_the_less_sure_an_answer_is_the_less_room_it_gets(space: Space) -> None:
@@ -367,7 +365,7 @@ def test_a_failing_search_is_a_problem_and_not_the_end(space: Space) -> None:
 
     compiled = space.compile("Is the cache warm?", retrieve=retrieve)
     assert compiled.problems == (
-        "search failed, so nothing was retrieved: memory.db: the index is gone; run: autopoiesis index",
+        "search failed, nothing was retrieved: memory.db: the index is gone; run: autopoiesis index",
     )
 
 
@@ -761,7 +759,7 @@ def test_another_sessions_memory_is_left_out_with_its_reason() -> None:
     memory = result("knowledge/memory/MEMORY.md", 1, 1, 0.9, "private")
     placement, text, spent = placed([memory], 500, main_session=False)
     assert (text, spent, placement.pieces) == ("", 0, [])
-    assert [left.reason for left in placement.left_out] == ["MEMORY.md belongs to the main session"]
+    assert [left.reason for left in placement.left_out] == ["MEMORY.md is only for the main session"]
     assert "private" in placed([memory], 500)[1]
 
 
@@ -771,9 +769,7 @@ def test_crumbs_stay_out_and_are_counted(space: Space) -> None:
     )
     compiled = space.compile(results=(result("knowledge/facts.md", score=1.0), *crumbs))
     assert [each.source for each in compiled.sections if each.layer == 10] == ["knowledge/facts.md"]
-    assert {each.reason for each in compiled.left_out} == {
-        "a crumb: its score is below 0.2 of the best one's"
-    }
+    assert {each.reason for each in compiled.left_out} == {"its score is below 0.2 of the best one"}
     assert len(compiled.left_out) == 3
 
 
@@ -782,7 +778,7 @@ def test_a_turn_that_says_nothing_by_itself_is_a_crumb(space: Space) -> None:
     short = tuple(result(f"knowledge/p{number}.md", text=text, speaker="user") for number, text in said)
     compiled = space.compile(results=(result("knowledge/facts.md", text="Ann."), *short))
     assert [each.source for each in compiled.sections if each.layer == 10] == ["knowledge/facts.md"]
-    assert {each.reason for each in compiled.left_out} == {"a crumb: it says nothing by itself"}
+    assert {each.reason for each in compiled.left_out} == {"it says too little by itself"}
 
 
 def test_where_many_files_answer_alike_more_of_them_come_in(space: Space) -> None:

@@ -115,7 +115,7 @@ def test_two_messages_share_the_prefix_however_tight_the_budget(
     prefix = longer.text[: longer.stable_prefix_length]
     assert prefix.startswith(shorter.text[: shorter.stable_prefix_length])
     if shorter.stable_prefix_length != longer.stable_prefix_length:
-        assert any("gave way to the message" in each.reason for each in shorter.left_out)
+        assert any("removed to make room" in each.reason for each in shorter.left_out)
 
 
 @given(FILES, REQUEST, BUDGET)
@@ -196,7 +196,9 @@ def test_an_overlong_message_takes_stable_sections_from_the_end(space: Space) ->
     usual = space.compile("Hi", budget=1024)
     crowded = space.compile("a word " * 250, budget=1024)
     assert crowded.text[: crowded.stable_prefix_length] == usual.text[: usual.boundaries[-2]]
-    assert [each.label for each in crowded.left_out if "gave way" in each.reason] == ["knowledge:digest.md"]
+    assert [each.label for each in crowded.left_out if "to make room" in each.reason] == [
+        "knowledge:digest.md"
+    ]
 
 
 def test_an_edit_of_a_stable_file_changes_the_prefix_from_its_place_on(space: Space) -> None:

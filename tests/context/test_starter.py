@@ -30,7 +30,7 @@ def test_a_new_workspace_has_a_short_prompt_that_says_what_is_missing(fresh: Pat
     assert {section.label for section in compiled.sections} == {"system:system.md", "discussion", "message"}
     reasons = {left.source: left.reason for left in compiled.left_out}
     assert {path: reasons[path] for path in STARTERS} == dict.fromkeys(
-        STARTERS, "still as a new workspace has it; write something into it"
+        STARTERS, "unchanged from the starter file; write something into it"
     )
 
 

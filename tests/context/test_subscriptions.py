@@ -169,7 +169,7 @@ def test_subscriptions_that_cannot_be_read_are_named(space: Space) -> None:
     assert layer9(compiled) == ["topic:one"]
     assert [each.source for each in compiled.left_out] == [*paths, "knowledge/empty.md"]
     assert len(compiled.problems) == len(paths)
-    assert "topics/one.md: subscribes to none.md, which does not exist; correct the path" in compiled.problems
+    assert "topics/one.md: subscribes to none.md, which does not exist; fix the path" in compiled.problems
     assert "secret\n" not in compiled.text
 
 
@@ -179,7 +179,7 @@ def test_core_memory_is_not_subscribed_into_other_sessions(space: Space) -> None
     compiled = space.compile(topics=(one,), main_session=False)
     assert "private" not in compiled.text
     assert {each.reason for each in compiled.left_out} == {
-        "MEMORY.md belongs to the main session (subscribed by one)"
+        "MEMORY.md is only for the main session (subscribed by one)"
     }
 
 

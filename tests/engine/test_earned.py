@@ -87,11 +87,11 @@ def test_labels_earn_it_and_noise_takes_it_away(engine: Engine) -> None:
     assert verdict == "dropped" and "(3 of 8 labels)" in why
     label(engine, WANTED[3:], True)
     verdict, why = told(engine)
-    assert verdict == "active" and "your labels have proven it (right for 12 of 12 labels)" in why
+    assert verdict == "active" and "proven by your labels (right for 12 of 12 labels)" in why
     assert told(engine, "ok, do it")[0] == "dropped"
     label(engine, tuple(text.replace("should I open", "did I open") for text in WANTED), False)
     verdict, why = told(engine)
-    assert verdict == "dropped" and "once your labels have proven it right (right for " in why
+    assert verdict == "dropped" and "once your labels have proven it (right for " in why
 
 
 def test_labels_that_contradict_each_other_earn_nothing(engine: Engine) -> None:

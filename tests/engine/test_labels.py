@@ -54,7 +54,7 @@ def test_a_label_of_a_row_is_logged_and_learnt_from_at_once(engine: Engine) -> N
 def test_a_row_that_is_not_there_cannot_be_labelled(engine: Engine) -> None:
     key = said(engine, MESSAGE)
     for wrong, topic in ((key, "unheard-of"), (key.replace("#0", "#7"), TOPIC), ("nowhere", TOPIC)):
-        with pytest.raises(AutopoiesisError, match="was not considered there"):
+        with pytest.raises(AutopoiesisError, match="was not considered for this message"):
             engine.labels.label(wrong, topic, True)
     assert not engine.decision_log.last(10)
 

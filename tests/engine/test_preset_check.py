@@ -52,24 +52,24 @@ def test_presets_in_order_are_counted(root: Path) -> None:
             "  - knowledge/hosts.md\n  - knowledge/gone.md\n",
             "error",
             "presets/auth.md:5: lists knowledge/gone.md, which does not exist",
-            "correct the path, or run: autopoiesis preset remove auth knowledge/gone.md",
+            "fix the path, or run: autopoiesis preset remove auth knowledge/gone.md",
         ),
         (
             "  - path: knowledge/hosts.md\n    lines: 12-99\n",
             "error",
-            "presets/auth.md:4: asks for lines 12-99 of knowledge/hosts.md, whose text ends on line 16",
-            "correct the lines",
+            "presets/auth.md:4: asks for lines 12-99 of knowledge/hosts.md, but its text ends on line 16",
+            "fix the lines",
         ),
         (
             "  - path: knowledge/hosts.md\n    lines: 1-2\n",
             "error",
             "presets/auth.md:4: lines 1-2 of knowledge/hosts.md are in its header",
-            "correct the lines",
+            "fix the lines",
         ),
         (
             "  - path: knowledge/hosts.md\n    lines: 9-3\n",
             "error",
-            "presets/auth.md:5: lines of knowledge/hosts.md: '9-3' ends before it begins",
+            "presets/auth.md:5: lines of knowledge/hosts.md: '9-3' ends before it starts",
             'write lines: "10-40" or "3-9, 20-31"',
         ),
         (
@@ -81,7 +81,7 @@ def test_presets_in_order_are_counted(root: Path) -> None:
         (
             "  - knowledge/hosts.md\n  - knowledge/hosts.md\n",
             "warning",
-            "presets/auth.md:5: lists knowledge/hosts.md again, as on line 4",
+            "presets/auth.md:5: knowledge/hosts.md is already listed on line 4",
             "remove one of them",
         ),
     ],
@@ -156,7 +156,7 @@ def test_files_that_cannot_be_read_and_names_that_are_none(root: Path) -> None:
     texts = [finding.text for finding in found(root)]
     assert "presets/auth.md:4: lists knowledge/picture.md, which cannot be read: is a binary file" in texts
     assert any(text.startswith("presets/auth.md:5: lists knowledge, which cannot be read") for text in texts)
-    assert "presets/two words.md: its name is not valid for a preset" in texts
+    assert "presets/two words.md: invalid preset name" in texts
     assert "presets/bin.md: is a binary file" in texts
     assert "presets/active:2: there is no preset nowhere" in texts
     assert len(texts) == 5

@@ -129,7 +129,7 @@ def test_an_active_preset_that_is_gone_is_said_and_can_be_switched_off(
     (engine.workspace.root / "presets/no name.md").write_text("---\ntype: preset\n---\n")
     assert [str(problem) for problem in presets.problems()] == [
         "presets/active:1: there is no preset release; run: autopoiesis preset off release",
-        "presets/no name.md: its name is not valid for a preset; use letters, digits, '.', '_' and '-'",
+        "presets/no name.md: invalid preset name; use letters, digits, '.', '_' and '-'",
     ]
     assert presets.off(["release"]).active == () and presets.list() == ()
 
@@ -139,14 +139,14 @@ def test_an_active_preset_that_is_gone_is_said_and_can_be_switched_off(
     [
         (("../x", "knowledge/reference/hosts.md"), AutopoiesisError, "not a valid preset name"),
         (("hosts", "../../etc/passwd"), PathRefused, "contains '..'"),
-        (("hosts", "none.md"), DocumentError, "none.md: there is no such file"),
+        (("hosts", "none.md"), DocumentError, "none.md: no such file"),
         (("hosts", "knowledge/reference/hosts.md", "x"), AutopoiesisError, "'x' is not a range of lines"),
         (("hosts", "knowledge/reference/hosts.md", "90-95"), DocumentError, "has no lines 90-95"),
-        (("hosts", "knowledge/reference/hosts.md", "1-3"), DocumentError, "its text stands on lines"),
+        (("hosts", "knowledge/reference/hosts.md", "1-3"), DocumentError, "its text is on lines"),
         (("hosts", "knowledge/reference/hosts.md", "", "x" * 500), AutopoiesisError, "500 characters"),
-        (("release", "knowledge/procedures/release.md"), DocumentError, "lists .* already"),
-        (("release", "knowledge/procedures/release.md", "10-12"), DocumentError, "lists .* already"),
-        (("release", "knowledge/reference/hosts.md", "8-14"), DocumentError, "release.md:6: lists"),
+        (("release", "knowledge/procedures/release.md"), DocumentError, "already lists .*"),
+        (("release", "knowledge/procedures/release.md", "10-12"), DocumentError, "already lists .*"),
+        (("release", "knowledge/reference/hosts.md", "8-14"), DocumentError, "release.md:6: already lists"),
     ],
 )
 def test_what_cannot_be_added_changes_nothing(

@@ -139,7 +139,7 @@ def test_one_bad_item_costs_neither_the_others_nor_a_second_question(source: Sou
     done, provider = taken(source, "Here:\n" + reply(facts=(SAID, "<!-- x"), decisions=("y" * 635,)))
     assert len(provider.prompts) == 1 and [item.text for item in done.items] == [SAID, "y" * 635]
     assert done.items[1].why == "is longer than 600 characters"
-    assert done.refused == ("facts 2: statement has a marker of memory or of a prompt in it: “<!-- x”",)
+    assert done.refused == ("facts 2: statement contains a marker of memory or of a prompt: “<!-- x”",)
 
 
 def test_a_missing_key_is_told_from_what_is_wrong_with_one_conversation(source: SourceText) -> None:

@@ -198,7 +198,7 @@ def test_one_bad_item_is_named_and_the_others_are_kept() -> None:
     found = read_reply(reply(facts="Fine.", decisions=("Fine.", "<!-- x -->", "Good.")))
     assert found.items == (Item("facts", "Fine."), Item("decisions", "Fine."), Item("decisions", "Good."))
     assert found.refused == (
-        "decisions 2: statement has a marker of memory or of a prompt in it: “<!-- x -->”",
+        "decisions 2: statement contains a marker of memory or of a prompt: “<!-- x -->”",
     )
 
 

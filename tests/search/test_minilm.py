@@ -80,7 +80,7 @@ def test_an_index_is_made_and_asked(module: Any, filled: Workspace, open_index: 
 def test_what_was_closed_answers_no_more(module: Any) -> None:
     embedder = MiniLMEmbedder()
     embedder.close()
-    with pytest.raises(EmbeddingFailed, match="it was ended"):
+    with pytest.raises(EmbeddingFailed, match="stopped"):
         embedder.embed(["text"])
 
 

@@ -105,5 +105,5 @@ def test_files_that_never_rest_are_no_defect(desk: Desk) -> None:
         return desk.compile()
 
     # It differs from the first prompt, and the first prompt is not made again: three times over.
-    with pytest.raises(AutopoiesisError, match="changed while the prompt was compiled"):
+    with pytest.raises(AutopoiesisError, match="changed while compiling the prompt"):
         checked(desk, there=edited)

@@ -110,7 +110,7 @@ def test_a_broken_header_keeps_the_version_before_until_it_is_mended(
     delta = library.refresh(["topics/a.md"])
     assert delta.changed == ()
     assert [known.instructions for known in library.topics] == ["Good."]
-    assert "the version read before stays in use" in delta.problems[0].hint
+    assert "the last valid version stays in use" in delta.problems[0].hint
     assert delta.problems[0].line == 3
     assert library.problems == delta.problems
     write("topics/a.md", topic("Better."))

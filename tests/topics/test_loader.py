@@ -131,16 +131,16 @@ def test_windows_line_ends_and_byte_order_mark_do_not_matter() -> None:
 @each_case(
     ("field", "what", "hint"),
     [
-        ("priority: hgh", "priority 'hgh' is unknown, medium is used", "did you mean high?"),
+        ("priority: hgh", "priority 'hgh' is unknown, using medium", "did you mean high?"),
         ("priority: urgent", "priority 'urgent' is unknown", "did you mean critical?"),
         ("priority: [high]", "priority a list is unknown", "write one of low, medium, high, critical"),
-        ("activation: automatic", "activation 'automatic' is unknown, gated is used", "did you mean auto?"),
+        ("activation: automatic", "activation 'automatic' is unknown, using gated", "did you mean auto?"),
         ("max_context_kb: lots", "max_context_kb must be a number", "write max_context_kb: 4"),
         ("max_context_kb: -1", "max_context_kb must be a number", "write max_context_kb: 4"),
         ("similarity_threshold: 0,2", "must be a number from 0 to 1", "write similarity_threshold: 0.2"),
         ("similarity_threshold: 20", "must be a number from 0 to 1", "write similarity_threshold: 0.2"),
         ("similarity_threshold: nan", "must be a number from 0 to 1", "write similarity_threshold: 0.2"),
-        ("examples: {a: b}", "examples must be a list of texts", "write examples: [one, two]"),
+        ("examples: {a: b}", "examples must be a list of strings", "write examples: [one, two]"),
     ],
 )
 def test_a_wrong_value_costs_only_itself(field: str, what: str, hint: str) -> None:
@@ -185,7 +185,7 @@ def test_settings_indented_like_triggers_are_read_although_yaml_cannot() -> None
     assert (topic.similarity_threshold, topic.activation) == (0.2, "auto")
     assert (topic.title, topic.instructions) == ("Mail", "Sort it.")
     assert [(problem.line, problem.severity) for problem in problems] == [(8, "warning"), (9, "warning")]
-    assert all("left margin" in problem.hint for problem in problems)
+    assert all("remove the indentation" in problem.hint for problem in problems)
     assert topic.digest == hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -228,7 +228,7 @@ def test_a_header_without_type_but_with_triggers_is_taken_as_a_topic() -> None:
 def test_nothing_that_could_call_it_and_nothing_to_say_are_warnings() -> None:
     _, problems = load("---\ntype: topic\n---\n")
     assert [problem.severity for problem in problems] == ["warning", "warning"]
-    assert {problem.what.split(" ")[1] for problem in problems} == {"neither", "no"}
+    assert {problem.what.split(" ")[2] for problem in problems} == {"working", "instructions"}
     _, problems = load("---\ntype: topic\nexamples: [hello]\n---\nGo.\n")
     assert problems == []
     _, problems = load("---\ntype: topic\nactivation: manual\n---\nGo.\n")

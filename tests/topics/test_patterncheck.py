@@ -67,7 +67,7 @@ def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> N
 @each_case(
     ("match", "place"),
     [
-        ("mail(", "at character 6, its end"),
+        ("mail(", "at character 6 (the end)"),
         ("[z-a]", "at character 5, before ']'"),
         ("/ma(il/i", "at character 7, before '/i'"),
         ("a**b", "at character 3, before '*b'"),

@@ -73,7 +73,7 @@ def test_each_kind_is_read(written: str, expected: Trigger) -> None:
         ("email", "this trigger is 'email', not a mapping", "write '- type: pattern'"),
         ("{type: pattern}", "this trigger has no match", "add match:"),
         ("{type: pattern, match: [a, b]}", "match is a list", "type: keywords"),
-        ("{type: pattern, match: {a: b}}", "match must be one text, not a mapping", "write match: 'text'"),
+        ("{type: pattern, match: {a: b}}", "match must be a string, not a mapping", "write match: 'text'"),
         ("{type: keywords, words: []}", "this trigger has no words", "add words:"),
         ("{type: glob}", "this trigger has no match", "add match: '*.py'"),
         ("{type: language}", "this trigger has no languages", "add languages: [de]"),

@@ -126,7 +126,7 @@ def candidates(message: str = REVIEW) -> list[Candidate]:
             "knowledge",
             "knowledge/digest.md",
             "{knowledge}\n# Knowledge digest\n\n## Facts\n- CI runs on two cores\n{/knowledge}",
-            "its file exists, so it is on",
+            "on, because its file exists",
         ),
         candidate(
             "discussion",
@@ -135,7 +135,7 @@ def candidates(message: str = REVIEW) -> list[Candidate]:
             "history",
             "",
             "Today is 2026-06-12. Session ses_a1b2c3d4, turn 6.",
-            "the day and the session",
+            "date and session",
         ),
         candidate(
             "journal:2026-06-12.md",
@@ -218,7 +218,7 @@ LEFT_OUT = (
         "21-109",
         1317,
         None,
-        "the rest of it: over context_compiler.memory_budget_kb (3 KiB)",
+        "the rest: over context_compiler.memory_budget_kb (3 KiB)",
         "cap",
     ),
     LeftOut(

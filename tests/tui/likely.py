@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from engine.activation import explain
-from engine.activation.case import Case, Circumstances
+from engine.activation.case import Case, PolicyContext
 from engine.activation.counterfactual import flip
 from engine.activation.policy import decide
 from engine.activation.trace import (
@@ -71,7 +71,7 @@ def likely_row(
     kinds: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
     answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
     verdict = answers[gate.answer] if gate else kinds[step.kind]
-    case = Case(known, found, score, step, gate, verdict, Circumstances("input", SETTINGS), contributions)
+    case = Case(known, found, score, step, gate, verdict, PolicyContext("input", SETTINGS), contributions)
     return TopicTrace(
         topic=name,
         priority=known.priority,

@@ -254,7 +254,7 @@ def test_each_form_is_shorter_than_the_one_before() -> None:
     assert texts[2].startswith("github-pr-review active without the gate")
     assert texts[3].startswith("active without the gate")
     for text in texts:
-        assert "without the match it would be at about .48: the gate would be asked" in " ".join(text.split())
+        assert "without the match it would score about .48: the gate would be asked" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("roles", [ROLES, PLAIN])
@@ -434,7 +434,7 @@ async def test_the_counterfactual_is_in_view_on_a_small_terminal(run: Run, likel
         await driven.press("2")
         assert "below .55 the gate would be asked; without" in driven.text
         await driven.press("j")
-        assert "active without the gate: .81 ≥ .60, from vectors" in driven.text
+        assert "active without the gate: score .81 ≥ .60" in driven.text
         assert "below .60 the gate would be asked" in driven.text
 
 

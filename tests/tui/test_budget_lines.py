@@ -46,13 +46,13 @@ def test_the_line_fits_and_keeps_the_end_of_the_path(width: int) -> None:
 def test_the_share_of_the_window_is_below() -> None:
     percent = 100 * MORE.tokens / 200_000
     shown = " ".join(text(budget_lines(MORE, 60, 30, PLAIN)).split())
-    assert f"{percent:.1f} % of the 200,000 tokens that claude-haiku-4-5 takes" in shown
+    assert f"{percent:.1f} % of the 200,000-token window of claude-haiku-4-5" in shown
     assert "tokens that" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
 
 
 def test_the_prompt_page_lists_everything_one_more_kib_would_include() -> None:
     shown = " ".join(text(prompt_lines(MORE, 100, PLAIN)).split())
-    assert "1 KiB more would bring: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
+    assert "1 KiB more would add: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
 
 
 @pytest.mark.parametrize("width", [32, 38, 48, 60, 80, 120])

@@ -188,7 +188,7 @@ async def test_o_shows_what_was_left_out(run: Run) -> None:
             rows = [item for item in items if isinstance(item, SectionItem)]
             assert [row.tokens for row in rows] == [420, 95, 1317, 820, 40], size
             await driven.press("j", "j")
-            assert "the rest of it: over context" in driven.text, size
+            assert "the rest: over context" in driven.text, size
             await driven.press("o")
             assert driven.in_use() == "sections" and not driven.screen.left_out.display, size
             await driven.press("o", "slash")

@@ -16,7 +16,7 @@ Picture = Callable[[Driven, str], None]
 TOO_MUCH = BudgetError(
     "system prompt and identity take 9,120 tokens (knowledge/identity/SOUL.md 6,400, "
     "knowledge/identity/AGENTS.md 2,100, knowledge/prompts/system.md 620), and 7,936 of 8,192 are free "
-    "beside the reply reserve",
+    "after the reply reserve",
     where="context_compiler.token_budget",
     hint="raise the budget or shorten these files",
 )

@@ -52,7 +52,7 @@ def test_a_tmux_sequence_carries_the_text() -> None:
 
 
 def test_interactive_commands_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(AutopoiesisError, match="serve needs a terminal of its own"):
+    with pytest.raises(AutopoiesisError, match="serve needs its own terminal"):
         run_line(tmp_path, "serve --port 0", deadline_s=5)
 
 

@@ -123,7 +123,7 @@ async def test_the_last_change_can_be_undone_on_another_day(root: Path) -> None:
         await driven.press("right", "enter")
         assert path.read_bytes() == before
         await driven.press("z", "right", "enter")
-        assert "no change of thresholds is left to take back" in driven.said
+        assert "no threshold change to undo" in driven.said
 
 
 async def test_a_label_is_logged_and_can_be_undone(root: Path) -> None:
@@ -161,7 +161,7 @@ async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept
         )
         path.write_text(mine, encoding="utf-8")
         await driven.press("z", "right", "enter")
-        assert "names other thresholds since" in driven.said
+        assert "now has other thresholds" in driven.said
         assert path.read_text(encoding="utf-8") == mine
 
 
@@ -182,7 +182,7 @@ async def test_without_proof_the_screen_says_that_a_score_decides_nothing(root: 
         assert "without a trigger hit: never active until your labels prove its" in driven.text
         assert driven.screen.decisions.items, "they are listed all the same, to be labelled"
         await driven.press("f")
-        assert "before your labels prove it" in driven.state.proposals[TOPIC].refused
+        assert "until your labels prove it" in driven.state.proposals[TOPIC].refused
 
 
 async def test_a_read_only_workspace_is_not_changed(root: Path) -> None:

@@ -123,7 +123,7 @@ async def test_enter_applies_and_z_asks_before_undoing(run: Run) -> None:
         assert len(driven.tuning.asked("undo")) == 1
         assert driven.state.today == TODAY and "undone, gate .25, active .60" in driven.text
         await driven.press("z", "tab", "enter")
-        assert "no change of thresholds is left to take back" in driven.text
+        assert "no threshold change to undo" in driven.text
 
 
 async def test_what_cannot_be_done_says_why(run: Run) -> None:
@@ -299,7 +299,7 @@ SWITCHES_OFF: dict[str, Any] = {
     "topics": [topic("smalltalk")],
 }
 OFF = Thresholds(1.0, 1.0)
-CAUTION = "! then hardly any message"
+CAUTION = "! hardly any message"
 
 
 async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -> None:
@@ -345,7 +345,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
         await driven.press("enter")
         assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
         assert "smalltalk: gate .25, active .60 ▸ gate 1.0, active 1.0" in driven.text
-        assert "Then hardly any message reaches the topic" in driven.text
+        assert "Hardly any message would reach the topic" in driven.text
         for keys in (("enter",), ("enter", "escape"), ("enter", "right", "left", "enter")):
             await driven.press(*keys)
             assert "▸ Cancel ◂" not in driven.text and driven.now == OFF

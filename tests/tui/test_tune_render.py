@@ -181,9 +181,9 @@ def test_the_fit_is_shown_below() -> None:
     assert at[0].text.startswith("fit held out, 5 folds: F1 .83 ±.03, today .79")
     moved_on = draw_changes(changes(after=some(), proposal=fit), 64, PLAIN)[4:]
     assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows the fit"]
-    refused = replace(fit, thresholds=None, refused="8 decisions are labelled, and at least 10 are needed")
+    refused = replace(fit, thresholds=None, refused="8 labelled decisions, at least 10 needed")
     said = " ".join(row.text for row in draw_changes(changes(now=TODAY, proposal=refused), 42, PLAIN)[4:])
-    assert said.startswith("! no proposal: 8 decisions")
+    assert said.startswith("! no proposal: 8 labelled decisions")
     assert "fitting" in draw_changes(changes(now=TODAY, fitting=True), 42, PLAIN)[4].text
     assert "! disk" in draw_changes(changes(now=TODAY, problem="disk full"), 42, PLAIN)[4].text
 

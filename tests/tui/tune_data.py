@@ -191,7 +191,7 @@ class FakeTuning(Tuning):
         """Changes it back."""
         self._called("undo")
         if not self.applied:
-            raise AutopoiesisError("no change of thresholds is left to take back")
+            raise AutopoiesisError("no threshold change to undo")
         last = self.applied.pop()
         done = self._change(last.topic, last.before)
         self.applied.pop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from tui.cli.activation import number
 from tui.cli.base import emit, emit_json, kept, minute, plain, table
 
@@ -152,7 +152,7 @@ def said(thresholds: Thresholds) -> str:
 
 def threshold_text(threshold: float | None) -> str:
     """One threshold: ``.25``, ``never``."""
-    return "never" if threshold is None else limit(threshold)
+    return "never" if threshold is None else format_threshold(threshold)
 
 
 def flips_tree(log: DecisionTable, turned: Flips) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from math import log
 from rich.cells import cell_len
 from rich.style import Style
 
-from engine.activation.numbers import limit, signed, written
+from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.trace import TopicTrace, Trace
 from tui.render.draw import FILL, TICK, Row, bar
 from tui.render.figures import score
@@ -33,7 +33,7 @@ def unit(trace: Trace | None) -> str:
 def score_scale(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
     """The score as a gauge from 0 to 1 with both thresholds, and the meaning of each zone below."""
     thresholds = [threshold for threshold in (row.gate_at, row.activate_at) if threshold is not None]
-    number = written(row.score, *thresholds)
+    number = format_score(row.score, *thresholds)
     size = max(12, min(_LONGEST, width - len(number) - 2))
     marks = [
         (threshold, style)
@@ -58,9 +58,9 @@ def _zones(row: TopicTrace, size: int, roles: Roles) -> list[tuple[int, str, str
     if min((threshold for threshold in (gate, active) if threshold is not None), default=1) > 0:
         zones.append((0, "", "dropped", roles.dropped))
     if gate is not None:
-        zones.append((min(size - 1, int(gate * size)), limit(gate), "asked", roles.gate))
+        zones.append((min(size - 1, int(gate * size)), format_threshold(gate), "asked", roles.gate))
     if active is not None:
-        zones.append((min(size - 1, int(active * size)), limit(active), "active", roles.active))
+        zones.append((min(size - 1, int(active * size)), format_threshold(active), "active", roles.active))
     return zones
 
 
@@ -110,7 +110,7 @@ def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> li
         line.gap().fit("" if value is None else score(value), 4, roles.muted, "right").gap(2)
         weight = weights.get(name)
         if weight is not None:
-            line.fit(signed(weight, 2), 6, roles.normal, "right").gap(2)
+            line.fit(format_weight(weight, 2), 6, roles.normal, "right").gap(2)
             line.extend(_signed_bar(weight, list(weights.values()), size, _tone(name, weight, roles), roles))
         rows.append(line)
     start = base(row)
@@ -118,7 +118,7 @@ def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> li
         before = gauge + 1 if gauge else 0
         for name, number in (("base", start), ("sum", start + sum(weights.values()))):
             line = Row().fit(name, column, roles.faint).gap(before + 7)
-            rows.append(line.fit(signed(number, 2), 6, roles.normal, "right"))
+            rows.append(line.fit(format_weight(number, 2), 6, roles.normal, "right"))
     return rows
 
 
@@ -147,11 +147,13 @@ def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str
             if each.weight * sign > 0:
                 tone = _tone(each.signal, each.weight, roles)
                 length = max(1, round(abs(each.weight) / highest * _SMALL))
-                cell = Row((f"{first_line(each.signal)} ", roles.muted), (signed(each.weight), roles.normal))
+                cell = Row(
+                    (f"{first_line(each.signal)} ", roles.muted), (format_weight(each.weight), roles.normal)
+                )
                 cells.append(cell.gap().add(FILL * length, tone))
         start = base(row)
         if start is not None and start * sign > 0:
-            cells.append(Row(("base ", roles.muted), (signed(start), roles.normal)))
+            cells.append(Row(("base ", roles.muted), (format_weight(start), roles.normal)))
         if cells:
             blocks.append((label, flow(cells, width)))
     return blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from engine.activation.trace import GateOutcome, TopicTrace, TriggerHit
 from engine.context.compiled import Compiled
 from tui.render.draw import Piece, Row, bar, clip_start, wrap
@@ -190,15 +190,15 @@ def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, thresholds
         (f" · {visible(row.priority)}, {visible(row.activation)}", roles.muted),
     ]
     if unit(shown.trace) != "p":
-        pieces.extend([(" · similar from ", roles.muted), (limit(row.threshold), roles.normal)])
+        pieces.extend([(" · similar from ", roles.muted), (format_threshold(row.threshold), roles.normal)])
     if row.gate_at is None:
         pieces.append((" · gate never asked", roles.muted))
     elif thresholds:
-        pieces.extend([(" · gate from ", roles.muted), (limit(row.gate_at), roles.gate)])
+        pieces.extend([(" · gate from ", roles.muted), (format_threshold(row.gate_at), roles.gate)])
     if row.activate_at is None:
         pieces.append((" · active only through the gate", roles.muted))
     elif thresholds:
-        pieces.extend([(" · active from ", roles.muted), (limit(row.activate_at), roles.active)])
+        pieces.extend([(" · active from ", roles.muted), (format_threshold(row.activate_at), roles.active)])
     return _labelled("rule", pieces, width, roles)
 
 

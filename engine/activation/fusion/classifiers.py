@@ -1,4 +1,4 @@
-"""How alike the entries of a set of topics are to one another, and the classifiers trained on that."""
+"""The similarity of topics' entries to one another, and classifiers trained on it."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     Integers = NDArray[Any]
 
 CLASSIFIED_ENTRIES = 4_096
-"""Entries and titles up to which classifiers are trained: the time grows with the cube of their number."""
+"""Maximum number of entries and titles to train classifiers: the time grows with its cube."""
 RIDGE = 0.2
 """Regularisation of the classifiers, in units of one entry's similarity to itself."""
 SHARPNESS = 3.0
-"""How fast similarity falls with the distance of vectors. What lies far from an example then says next to
-nothing about it, which a plain cosine, whose mean over unrelated texts is well above 0, does not give."""
+"""How fast similarity falls with the distance of vectors, so that distant texts have nearly no effect; the
+plain cosine of unrelated texts is well above 0."""
 GRAM_SHARE = 0.2
-"""What n-grams add to similarity, in units of what vectors give."""
+"""Weight of n-grams in similarity relative to vectors."""
 
 _RIVALS = 10
-"""Entries of other topics that come nearest to a topic's classifier."""
+"""Number of the highest-scoring entries of other topics."""
 _BORROWED = 5
-"""Entries of the whole workspace's kind that a topic's own level is mixed with: few examples say little."""
+"""Number of average entries mixed into a topic's own level, since few examples say little."""
 
 _SMALL_TRIANGLE = 128
 _COMMON = 64
-"""Entries from which an n-gram is compared as a column of a matrix; of a rarer one, pair by pair."""
+"""Number of entries from which an n-gram is compared as a matrix column; rarer ones are compared pairwise."""
 _COLUMNS = 2_000
 _PAIRS = 1_000_000
-"""Columns and pairs compared at once; they bound the memory."""
+"""Columns and pairs compared at once, to bound the memory."""
 
 
 def own_similarity(starts: Integers, index: Mapping[str, Any], vectors: Floats) -> tuple[Floats, Floats]:
-    """How alike each topic's own entries are.
+    """The similarity of each topic's own entries.
 
     Args:
         starts: int32 ``[T + 1]``: the first entry of each topic.
-        index: The n-grams of the entries, as ``index_grams`` gives them.
+        index: The n-grams of the entries from ``index_grams``.
         vectors: float32 ``[N, D]``: the entries' vectors.
 
     Returns:
@@ -69,23 +69,23 @@ def own_similarity(starts: Integers, index: Mapping[str, Any], vectors: Floats) 
 
 @dataclass(frozen=True, slots=True)
 class Classifiers:
-    """A classifier per topic, and what it makes of the entries it has not seen.
+    """A classifier per topic, and its values for held-out entries.
 
-    ``N`` entries, ``T`` topics. Everything has no elements when there are too many entries or too few topics.
+    ``N`` entries, ``T`` topics. All arrays are empty with too many entries or too few topics.
     """
 
     weights: Floats
-    """float32 ``[N + T, T]``: what the similarity to each entry, and to each title, adds to each topic's
+    """float32 ``[N + T, T]``: weight of the similarity to each entry and each title in each topic's
     classifier."""
     own: Floats
-    """float32 ``[T]``: what the classifier gives the topic's own entries, each left out of its training;
-    mixed with the mean of all topics where they are few. 0 where no topic has examples."""
-    rivals: Floats  # float32 ``[T]``: the same of those entries of other topics that it gives most
-    spread: Floats  # float32 ``[1]``: standard deviation of what entries left out get from their own topics
+    """float32 ``[T]``: mean value of the topic's own held-out entries, mixed with the mean of all topics if
+    there are few; 0 if no topic has examples."""
+    rivals: Floats  # float32 ``[T]``: mean value of the highest entries of other topics
+    spread: Floats  # float32 ``[1]``: standard deviation of held-out entries for their own topics
 
 
 def similarity_of(cosines: Floats) -> Floats:
-    """The part of similarity that vectors make, 0 to 1, from their cosines; any shape."""
+    """Similarity by vectors, 0 to 1, from their cosines; any shape."""
     found: Floats = numpy.exp(SHARPNESS * (cosines - 1))
     return found
 
@@ -95,12 +95,12 @@ def train_classifiers(
 ) -> Classifiers:
     """A regularised least-squares classifier per topic, over the similarity to each entry and each title.
 
-    A classifier is taught to give 1 for the entries of its topic and −1/T for the others. What it gives an
-    entry that it has not seen follows from the same matrix without training again.
+    Its target is 1 for the entries of its topic and −1/T for others. Values of held-out entries follow from
+    the same matrix without training again.
 
     Args:
-        labels: float32 ``[T, D]``: the titles' vectors. A title counts as one more entry, without n-grams.
-        has_examples: bool ``[T]``: where not, the topic's only entry is its title.
+        labels: float32 ``[T, D]``: the titles' vectors. A title counts as another entry, without n-grams.
+        has_examples: bool ``[T]``: if false, the topic's only entry is its title.
     """
     total, count = int(starts[-1]), len(starts) - 1
     titled = numpy.flatnonzero(has_examples)
@@ -126,9 +126,9 @@ def train_classifiers(
 
 
 def _inverse_of_triangle(lower: Floats) -> Floats:
-    """The inverse of a lower triangular matrix: halves, and what joins them.
+    """The inverse of a lower triangular matrix, computed by halves.
 
-    With a Cholesky decomposition a third of the time that inverting the whole takes.
+    Together with a Cholesky decomposition this takes a third of the time of a full inversion.
     """
     size = len(lower)
     if size <= _SMALL_TRIANGLE:
@@ -143,7 +143,7 @@ def _inverse_of_triangle(lower: Floats) -> Floats:
 
 
 def _unseen(values: Floats, owners: Integers, is_example: Any) -> tuple[Floats, Floats, Floats]:
-    """``own``, ``rivals`` and ``spread`` of ``Classifiers``, from what entries left out get: ``[N, T]``."""
+    """``own``, ``rivals`` and ``spread`` of ``Classifiers``, from held-out values ``[N, T]``."""
     count = values.shape[1]
     places = numpy.arange(len(values))
     given = values[places, owners]
@@ -160,7 +160,7 @@ def _unseen(values: Floats, owners: Integers, is_example: Any) -> tuple[Floats, 
 
 
 def _add_grams(similarity: Floats, index: Mapping[str, Any], total: int) -> None:
-    """Adds the cosines of the entries' n-grams to a matrix, of which they are the first rows and columns."""
+    """Adds the cosines of the entries' n-grams to the first rows and columns of a matrix."""
     mine = index["rows"] < total
     rows = index["rows"][mine].astype(numpy.int64)
     weights = index["weights"][mine] * numpy.float32(GRAM_SHARE**0.5)
@@ -184,12 +184,12 @@ def _add_grams(similarity: Floats, index: Mapping[str, Any], total: int) -> None
 
 
 def _owners(starts: Integers) -> Integers:
-    """For each element of parts that begin at ``starts``, the number of its part."""
+    """For each element of parts given by their starts, the number of its part."""
     return numpy.repeat(numpy.arange(len(starts) - 1), numpy.diff(starts))
 
 
 def _matrix(columns: Integers, rows: Integers, values: Floats, height: int) -> Floats:
-    """Values at rows and columns as a matrix without empty columns."""
+    """A matrix of values at rows and columns, without empty columns."""
     used, place = numpy.unique(columns, return_inverse=True)
     matrix = numpy.zeros((height, len(used)), dtype=numpy.float32)
     matrix[rows, place] = values
@@ -197,7 +197,7 @@ def _matrix(columns: Integers, rows: Integers, values: Floats, height: int) -> F
 
 
 def _mean_of_nearest(similarity: Floats) -> float:
-    """The mean over rows of the mean of the three largest entries beside the diagonal."""
+    """The mean over rows of the mean of the three largest elements off the diagonal."""
     others = similarity.copy()
     numpy.fill_diagonal(others, -1.0)
     nearest = min(3, len(others) - 1)

@@ -1,9 +1,8 @@
-"""The signals of a message, fused into one calibrated probability per topic.
+"""Fuses the signals of a message into one calibrated probability per topic.
 
-What ships is a small network (``data/combiner.json``) trained on thousands of made-up workspaces of different
-sizes; ``data/README.md`` says on what and how. It sees each signal of a topic, how far it stands out from the
-other topics' and how it compares with how alike the topic's own examples are, so that what it learned holds
-for topics it has never seen.
+A small network (``data/combiner.json``) was trained on thousands of synthetic workspaces of different sizes,
+as described in ``data/README.md``. It sees each signal of a topic, also relative to other topics and to the
+similarity of the topic's own examples, so that it generalizes to topics it has never seen.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 WEIGHTS = Path(__file__).parent / "data" / "combiner.json"
 MINILM_WEIGHTS = WEIGHTS.with_name("combiner-minilm.json")
 MOST_LOGIT = 16.0
-"""Log-odds beyond which nothing is claimed. Far beyond what a probability shows, since topics that are all
-but impossible are still put in order by it."""
+"""Limit of log-odds, far beyond what a probability shows, since it still orders practically impossible
+topics."""
 
 _ALONE = 1 << 18
-"""Multiplications up to which BLAS multiplies matrices on one core."""
+"""Number of multiplications up to which BLAS uses one core."""
 _STEPS = 8
-"""Steps on the line from one topic's features to another's; more change no part by .1."""
+"""Integration steps between two topics' features; more change no contribution by .1."""
 
 _COMPARED = (
     "vectors_max",
@@ -68,12 +67,12 @@ FEATURES = (
     "classified",
     "background",
 )
-"""What the network sees of one topic, in order.
+"""The features of one topic, in order.
 
-``_lead`` is a signal minus the highest of any other topic measured, ``_above`` minus the mean of the five
-highest; ``_own`` a signal minus what the topic's own entries reach among themselves, ``_part`` divided by it,
-``_rivals`` minus what other topics' entries reach, ``_level`` and ``_spread`` what the own entries reach and
-how far that varies; ``background`` the mean similarity to all topics.
+``_lead`` is a signal minus the highest of any other measured topic, ``_above`` minus the mean of the five
+highest; ``_own`` minus that of the topic's own entries among themselves, ``_part`` divided by it; ``_rivals``
+minus that of other topics' entries; ``_level`` and ``_spread`` are mean and deviation for the own entries;
+``background`` is the mean similarity to all topics.
 """
 
 GROUPS = {
@@ -87,11 +86,11 @@ GROUPS = {
     "counter-examples": ("against", "against_lead"),
     "coverage": ("coverage",),
 }
-"""Which features a signal is made of, beside its ``_lead`` and ``_above``."""
+"""The features of each signal, besides its ``_lead`` and ``_above``."""
 
 
 def features(measured: Measured, fitted: Fitted) -> Floats:
-    """float32 ``[n, len(FEATURES)]``: what the network sees of each topic measured."""
+    """The features of each measured topic, float32 ``[n, len(FEATURES)]``."""
     values, topics = measured.values, measured.topics
     compared = values[:, [RAW.index(name) for name in _COMPARED]]
     best = numpy.sort(compared, axis=0)[::-1]
@@ -134,10 +133,10 @@ def features(measured: Measured, fitted: Fitted) -> Floats:
 
 
 def _against_unseen(classifier: Floats, measured: Measured, fitted: Fitted) -> list[Floats]:
-    """The classifier's value beside what it gives entries that it has not seen: the topic's, and others'.
+    """The classifier's value relative to its values for held-out entries, the topic's own and others'.
 
-    What counts as high differs from workspace to workspace by how alike its topics are, and from topic to
-    topic by how alike its examples are; this says it in the workspace's own terms.
+    What counts as high depends on the similarity of the workspace's topics and of the topic's examples; this
+    normalizes it.
     """
     if not measured.classified or not fitted.spread_classified[0]:
         return [numpy.zeros(len(classifier), dtype=numpy.float32)] * 5
@@ -151,19 +150,19 @@ def _against_unseen(classifier: Floats, measured: Measured, fitted: Fitted) -> l
 class Combiner:
     """A network with two hidden layers over ``FEATURES``."""
 
-    version: str  # names the weights
+    version: str  # identifies the weights
     mean: Floats  # float32 ``[F]``, subtracted from the features
-    scale: Floats  # float32 ``[F]``, multiplied with them afterwards
+    scale: Floats  # float32 ``[F]``, then multiplied with them
     layers: tuple[tuple[Floats, Floats], ...]
     """Weights ``[inputs, outputs]`` and biases ``[outputs]`` of each layer."""
-    typical: Floats  # float32 ``[F]``: the features of a topic that has nothing to do with the message
+    typical: Floats  # float32 ``[F]``: the features of a topic unrelated to the message
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Combiner:
         """Reads the weights.
 
         Raises:
-            AutopoiesisError: The file cannot be read or belongs to other features.
+            AutopoiesisError: The file cannot be read or has other features.
         """
         try:
             data = json.loads(path.read_text("utf-8"))
@@ -189,7 +188,7 @@ class Combiner:
             ) from error
         if known != FEATURES:
             raise AutopoiesisError(
-                "the weights of tier 2 are for other features", where=str(path), hint="reinstall autopoiesis"
+                "the weights of tier 2 have other features", where=str(path), hint="reinstall autopoiesis"
             )
         return found
 
@@ -223,7 +222,7 @@ class Combiner:
         return [dict(zip(GROUPS, parts, strict=True)) for parts in (by_feature @ _group_masks().T).tolist()]
 
     def _slopes(self, rows: Floats) -> Floats:
-        """What the log-odds change by each feature, float32 ``[n, F]``."""
+        """The gradient of the log-odds by each feature, float32 ``[n, F]``."""
         scaled = (rows - self.mean) * self.scale
         values = numpy.clip(scaled, -6, 6)
         bends = []
@@ -239,7 +238,7 @@ class Combiner:
 
 
 def _product(left: Floats, right: Floats) -> Floats:
-    """A product of matrices on this core alone: on a busy machine, waiting for threads takes longer."""
+    """A matrix product on one core: on a busy machine, waiting for BLAS threads takes longer."""
     step = max(1, _ALONE // right.size)
     if len(left) <= step:
         return left @ right
@@ -248,7 +247,7 @@ def _product(left: Floats, right: Floats) -> Floats:
 
 @lru_cache(maxsize=1)
 def _group_masks() -> Floats:
-    """Which features each signal is made of: float32 ``[len(GROUPS), len(FEATURES)]``, 1 or 0."""
+    """The features of each signal: float32 ``[len(GROUPS), len(FEATURES)]``, 1 or 0."""
     masks = numpy.zeros((len(GROUPS), len(FEATURES)), dtype=numpy.float32)
     for index, members in enumerate(GROUPS.values()):
         for column, feature in enumerate(FEATURES):
@@ -258,5 +257,4 @@ def _group_masks() -> Floats:
 
 
 def probability_of(logit: float) -> float:
-    """The probability that belongs to log-odds."""
     return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0

@@ -1,12 +1,11 @@
-"""What people have said goes before what was learned: a topic's triggers, and messages labelled as noise.
+"""Evidence from people that overrides what was learned: a topic's triggers, and messages labelled as noise.
 
-How good a trigger is cannot be known before it has been used, so its weight is a fixed rule, not learned: a
-person wrote it for this topic, which is worth more than any similarity. A hit lifts a topic at least to where
-the gate is asked; a short message that consists of it, or a strong kind of hit, activates.
+The quality of a trigger is unknown before it has been used, so its weight is fixed instead of learned: a
+person wrote it for this topic, which is worth more than any similarity. A hit raises a topic at least to
+where the gate is asked; a short message that consists of it, or a strong kind of hit, activates.
 
-The combiner has seen counter-examples, but none that are the message itself. A message that is the same as
-one labelled as noise, or close to it, and closer than to any example, is held against the
-topic.
+The combiner was trained with counter-examples, but not with the message itself among them. A message that
+equals one labelled as noise, or is close to it and closer than to any example, counts against the topic.
 """
 
 from __future__ import annotations
@@ -27,28 +26,27 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 LEAST_LOGIT = -3.0
-"""Log-odds below which a topic with a hit is not taken to be, however unlike the message its text is."""
+"""Minimum log-odds of a topic with a hit, however dissimilar its text."""
 KINDS = {"word": 2.4, "mark": 3.4, "whole": 4.6}
-"""Log-odds of the strongest hit: a word or phrase; a name or code; a fact about the message as a whole."""
+"""Log-odds of the strongest hit: a word or phrase; a name or code; a property of the whole message."""
 FURTHER = 0.8
-"""Of each further different text that matched, of which two count."""
+"""Log-odds of each further distinct match, at most two."""
 COVERING = 1.5
-"""Of hits that cover every content word of the message; in proportion where they cover fewer."""
+"""Log-odds of hits that cover every content word of the message, or in proportion."""
 
 
 ALIKE = 0.75
-"""Similarity of a message to a counter-example from which it is held against the topic; in full at 1."""
+"""Similarity to a counter-example from which it counts against the topic; fully at 1."""
 REFUSED = 8.0
-"""Log-odds that a counter-example takes away which is the message itself."""
+"""Log-odds removed by a counter-example that equals the message."""
 
 
-def held_against(similarity: Floats, examples: Floats) -> Floats:
-    """The log-odds that counter-examples take from each topic, float32 ``[n]``, none above 0.
+def counter_evidence(similarity: Floats, examples: Floats) -> Floats:
+    """The (negative) log-odds from counter-examples of each topic, float32 ``[n]``.
 
     Args:
-        similarity: Similarity of the message to the nearest counter-example of each topic; 0 where there is
-            none.
-        examples: Its similarity to the nearest example.
+        similarity: Of the message to the closest counter-example of each topic; 0 without one.
+        examples: Of the message to the closest example.
     """
     nearer = similarity > examples
     share = numpy.clip((similarity - ALIKE) / (1 - ALIKE), 0, 1) * nearer
@@ -57,17 +55,15 @@ def held_against(similarity: Floats, examples: Floats) -> Floats:
 
 
 def with_hits(logit: float, topic: Topic, hits: Sequence[TriggerHit], message_words: frozenset[str]) -> float:
-    """The log-odds of a topic once its hits are counted.
+    """The log-odds of a topic including its hits.
 
     Args:
-        logit: The log-odds from the message's text.
-        hits: Its tier-1 hits; without one the log-odds stay as they are.
+        logit: The log-odds from the text.
         message_words: ``content_words`` of the message.
     """
     if not hits:
         return logit
-    # Hits that do not count for the message's direction have been left out, so a trigger made for the output
-    # has fired on output.
+    # Only hits in the message's direction are passed, so a trigger for the output has fired on output.
     strongest = max(KINDS[kind_of(topic, hit, "output")] for hit in hits)
     texts = {" ".join(hit.matched.lower().split()) for hit in hits}
     covered = frozenset[str]().union(*(content_words(text) for text in texts)) & message_words

@@ -1,4 +1,4 @@
-"""What tier 2 knows of a set of topics, as arrays: made when topics change, read when a message comes."""
+"""The fit of tier 2 to a set of topics, as arrays: computed when topics change, used for each message."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _UNHAPPY = (
 
 
 EXAMPLES_LIMIT = 64
-"""Examples of one topic that count; of more, the written ones and then the latest labelled ones."""
+"""Maximum number of examples of one topic: the written ones, then the latest labelled ones."""
 ABOUT_LIMIT = 4_000
-"""Characters of the instructions and headings that count."""
+"""Maximum number of characters of instructions and headings."""
 
 _SEPARATORS = re.compile(r"[-_./]+")
 
 
 class Embedding(Protocol):
-    """Gives texts vectors; ``TokenVectors`` is one."""
+    """Computes vectors of texts, such as ``TokenVectors``."""
 
     version: str
 
@@ -54,20 +54,18 @@ class Embedding(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TopicTexts:
-    """The texts by which a topic is known."""
+    """The texts of a topic used for matching."""
 
     name: str
     label: str  # title and description as one text
-    about: str = ""  # everything else written in the topic's file that says what it is for
+    about: str = ""  # instructions and headings
     examples: tuple[str, ...] = ()  # messages that should activate it
-    against: tuple[str, ...] = ()  # messages that should not, though they look like it
+    against: tuple[str, ...] = ()  # similar messages that should not
 
 
 def texts_of(topic: Topic, labelled: Labelled | None = None, headings: Sequence[str] = ()) -> TopicTexts:
-    """The texts by which a topic is known: name, title and description; instructions and the headings of what
-    it subscribes to; examples in its header; and messages that people labelled.
-
-    Labelled messages come oldest first.
+    """The texts of a topic: name, title and description; instructions and headings of subscriptions;
+    examples; and labelled messages, oldest first.
     """
     names = (_SEPARATORS.sub(" ", topic.name), topic.title, topic.description)
     label = ". ".join(dict.fromkeys(part.strip() for part in names if part.strip()))
@@ -83,24 +81,24 @@ def texts_of(topic: Topic, labelled: Labelled | None = None, headings: Sequence[
 class Fitted:
     """The arrays; ``T`` topics, ``N`` entries.
 
-    An entry is an example of a topic, or its label where it has no examples. Entries of a topic follow one
-    another. Behind them stand one row per topic for everything written about it.
+    An entry is an example of a topic, or its label if it has no examples. Entries are ordered by topic,
+    followed by one row per topic for all of its text.
     """
 
     names: tuple[str, ...]  # the topics in order
     starts: Integers  # int32 ``[T + 1]``: the first entry of each topic
     grams: NDArray[numpy.uint32]  # uint32, sorted: the CRC-32 of each known n-gram
     idf: Floats  # float32, per n-gram
-    offsets: Integers  # int32 ``[len(grams) + 1]``: where each n-gram's postings begin
+    offsets: Integers  # int32 ``[len(grams) + 1]``: start of each n-gram's postings
     rows: Integers  # int32: the entries and topic rows in which it occurs
     weights: Floats  # float32: its weight there, of rows of length 1
     words: NDArray[numpy.uint32]  # uint32, sorted: the CRC-32 of each known word
     word_idf: Floats  # float32, per word, BM25's
-    word_offsets: Integers  # int32: where each word's postings begin
+    word_offsets: Integers  # int32: start of each word's postings
     word_topics: Integers  # int32: the topics in whose text it occurs
     word_weights: Floats  # float32: its BM25 weight there
-    entry_words: Integers  # int32 ``[N]``: how many different words each entry has
-    word_entry_offsets: Integers  # int32: where each word's entries begin
+    entry_words: Integers  # int32 ``[N]``: number of distinct words of each entry
+    word_entry_offsets: Integers  # int32: start of each word's entries
     word_entries: Integers  # int32: the entries in which it occurs
     entry_vectors: Floats  # float32 ``[N, D]``
     label_vectors: Floats  # float32 ``[T, D]``
@@ -109,15 +107,15 @@ class Fitted:
     mood_axis: Floats  # float32 ``[D]``: the direction from unhappy to happy words; see ``mood_of``
     moods: Floats  # float32 ``[T]``: mean mood of the entries, −1 to 1
     own_vectors: Floats
-    """float32 ``[T]``: how alike the topic's own entries are, as the mean over entries of the similarity to
-    the three nearest others; −1 where there is one entry."""
+    """float32 ``[T]``: similarity of the topic's own entries, as the mean over entries of the similarity to
+    the three nearest others; −1 with a single entry."""
     own_grams: Floats  # the same by n-grams
     classifiers: Floats  # the ``weights`` of ``Classifiers``
     own_classified: Floats  # its ``own``, and so on
     rivals_classified: Floats
     spread_classified: Floats
     against_vectors: Floats  # float32 ``[A, D]``
-    against_topics: Integers  # int32 ``[A]``: whose counter-example each of them is
+    against_topics: Integers  # int32 ``[A]``: the topic of each counter-example
 
     @classmethod
     def array_names(cls) -> tuple[str, ...]:
@@ -126,19 +124,13 @@ class Fitted:
 
 
 def mood_of(vectors: Floats, axis: Floats) -> Floats:
-    """How happy texts sound, −1 to 1, one number per row of ``vectors``."""
+    """The mood of texts from unhappy −1 to happy 1, for each row of ``vectors``."""
     moods: Floats = numpy.clip(3 * (vectors @ axis), -1, 1)
     return moods
 
 
 def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
-    """Everything that can be prepared for these topics.
-
-    The topics come in an order that stays.
-
-    Returns:
-        The arrays. Equal topics give equal arrays, in every process.
-    """
+    """Fits topics, in their given order; equal topics give equal arrays in every process."""
     entries = [topic.examples or (topic.label,) for topic in topics]
     starts = numpy.cumsum([0, *map(len, entries)]).astype(numpy.int32)
     texts = [text for of_topic in entries for text in of_topic]
@@ -179,14 +171,14 @@ def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
 def _documents(
     topics: Sequence[TopicTexts], abouts: Sequence[Sequence[str]], words: Sequence[Sequence[str]]
 ) -> list[Counter[str]]:
-    """How often each word occurs in what is written about each topic and in its examples."""
+    """Word counts of each topic's text and examples."""
     documents = [Counter(about) for about in abouts]
     entries = iter(words)
     for topic, document in zip(topics, documents, strict=True):
         for _ in topic.examples:
             document.update(next(entries))
         if not topic.examples:
-            next(entries)  # the label, which stands in what is written about the topic
+            next(entries)  # the label, which is part of the topic's text
     return documents
 
 

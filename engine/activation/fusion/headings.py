@@ -1,7 +1,7 @@
-"""The headings of what topics subscribe to, parsed once per content (scratch/, deletable).
+"""The headings of files that topics subscribe to, cached by content in ``scratch/``, which may be deleted.
 
-Every file is read whenever it is asked about, so a change is never missed. Taking one apart takes longer than
-reading it, so what was found is kept by the SHA-256 of the file's bytes.
+Every file is read each time, so no change is missed. Parsing takes longer than reading, so headings are
+cached by the SHA-256 of the file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 HEADINGS_PATH = "scratch/headings.json"
 SUBSCRIPTIONS_READ = 20
-"""Subscriptions of one topic whose headings count."""
+"""Maximum number of subscriptions of one topic whose headings count."""
 SUBSCRIPTION_BYTES = 256 * 1024
-"""Size of a subscription above which its headings are left out."""
+"""Size of a subscription above which its headings are ignored."""
 HEADINGS_LIMIT = 100
-"""Headings of one topic that count."""
+"""Maximum number of headings of one topic."""
 
 _FORM = 1
-"""Which way headings are found; those that were found another way are found anew."""
+"""Version of the cached form."""
 _LIMIT = 16 * 1024 * 1024
 _LOCK_WAIT_S = 1.0
 
@@ -37,19 +37,19 @@ _Known = dict[str, tuple[str, ...]]
 
 
 class Headings:
-    """Finds the headings of the Markdown files that topics subscribe to. Safe to use from several threads."""
+    """Finds the headings of the Markdown files that topics subscribe to. Thread-safe."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._known: _Known | None = None
 
     def __call__(self, topics: Sequence[Topic]) -> dict[str, tuple[str, ...]]:
-        """The headings by topic, each once; files that cannot be read have none."""
-        known = self._known if self._known is not None else self._kept()
+        """The distinct headings by topic; unreadable files have none."""
+        known = self._known if self._known is not None else self._cached()
         used: _Known = {}
         found = {topic.name: self._of(topic, known, used) for topic in topics}
         if used.keys() - known.keys():
-            self._keep(used)
+            self._save(used)
         self._known = used
         return found
 
@@ -67,8 +67,8 @@ class Headings:
                 found += used[name]
         return tuple(dict.fromkeys(found))[:HEADINGS_LIMIT]
 
-    def _kept(self) -> _Known:
-        """What was found the last time; nothing where that is damaged."""
+    def _cached(self) -> _Known:
+        """The cached headings; empty if they are damaged."""
         try:
             tree = json.loads(self._files.read(HEADINGS_PATH, limit=_LIMIT))
             if tree["form"] != _FORM:
@@ -77,8 +77,8 @@ class Headings:
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}
 
-    def _keep(self, found: _Known) -> None:
-        """Keeps what was found. Where that is not possible, it is found again the next time."""
+    def _save(self, found: _Known) -> None:
+        """Caches headings; errors are ignored."""
         if self._files.read_only:
             return
         data = json.dumps({"form": _FORM, "headings": found}).encode()
@@ -90,7 +90,7 @@ class Headings:
 
 
 def headings_in(data: bytes, path: str) -> tuple[str, ...]:
-    """The headings of a Markdown file, each once: at most ``HEADINGS_LIMIT``, cut to ``ABOUT_LIMIT``."""
+    """The distinct headings of a Markdown file: at most ``HEADINGS_LIMIT``, cut to ``ABOUT_LIMIT``."""
     body = documents.parse(data, path).body
     titles = (section.title[:ABOUT_LIMIT] for section in sections(body) if section.title)
     return tuple(dict.fromkeys(titles))[:HEADINGS_LIMIT]

@@ -1,4 +1,4 @@
-"""Which words of a message speak for a topic."""
+"""Finds the words of a message that are evidence for a topic."""
 
 from __future__ import annotations
 
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
     from engine.activation.trace import Span
 
 LEAST = 0.2
-"""Part of the strongest word's weight below which a word is not shown."""
+"""Share of the strongest word's weight below which a word is not shown."""
 
 
 def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tuple[Span, ...]]:
-    """The content words that topics' texts share, whole or in part, with their part in the similarity.
-
-    ``topics`` are indices.
-
-    Returns:
-        For each of ``topics`` the words, in order and not overlapping.
+    """For each topic index the content words that its texts share, in whole or in part, weighted by their
+    part in the similarity; in order and not overlapping.
     """
     places = places_of(text)
     telling = {word for word, _, _ in places if content_words(word)}
@@ -44,7 +40,7 @@ def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tupl
 
 
 def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Iterable[list[float]]:
-    """For each topic, what each word and its parts add to the similarity."""
+    """For each topic, the contribution of each word and its parts to the similarity."""
     parts = [codes_in(word) for word in words]
     places, is_known = places_in(fitted.grams, numpy.concatenate(parts))
     owners = numpy.repeat(numpy.arange(len(words)), [len(part) for part in parts])[is_known]
@@ -53,7 +49,7 @@ def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Ite
     terms = numpy.repeat(numpy.arange(len(different)), sizes)
     weights *= fitted.idf[different][terms]
     every = numpy.arange(len(fitted.names))
-    # The topic of each entry, and of each topic's own text behind them.
+    # The topic of each entry, and of each topic's own text after them.
     topic_of = numpy.concatenate([numpy.repeat(every, numpy.diff(fitted.starts)), every])[rows]
     order = numpy.argsort(topic_of, kind="stable")
     bounds = numpy.searchsorted(topic_of[order], [(topic, topic + 1) for topic in topics])
@@ -64,7 +60,7 @@ def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Ite
 
 
 def _joined(parts: Sequence[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
-    """Parts in order, those that overlap as one: words of a text without spaces do."""
+    """Parts with overlapping ones merged, as in texts without spaces."""
     joined: list[tuple[int, int, float]] = []
     for start, end, weight in parts:
         if joined and start < joined[-1][1]:

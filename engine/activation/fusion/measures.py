@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 ALL_TOPICS = 400
-"""Topics up to which all of them are measured in full; of more, those that two quick signals put in front."""
+"""Up to this many topics, all are measured in full; otherwise ``SHORTLIST`` of them, chosen by two quick
+signals."""
 SHORTLIST = 128
 
 RAW = (
@@ -45,19 +46,16 @@ RAW = (
 class Measured:
     """The signals of one message."""
 
-    topics: Any  # int ``[n]``: indices of the topics measured
+    topics: Any  # int ``[n]``: indices of the measured topics
     values: Floats  # float32 ``[n, len(RAW)]``
     background: float  # mean similarity to the centroids of all topics
-    coverage: float  # part of the message's words, by weight, that any topic's text knows, 0 to 1
-    length: int  # words of the message
+    coverage: float  # weighted share of the message's words that are in any topic's text, 0 to 1
+    length: int  # number of words in the message
     classified: bool  # whether there are classifiers
 
 
 def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
-    """Measures a message; ``None`` when it has no words or there are no topics.
-
-    ``vectors`` are those that the topics were fitted with.
-    """
+    """Measures a message with the vectors of the fit; ``None`` without words or topics."""
     words = words_of(text)
     count = len(fitted.names)
     if not words or not count:
@@ -78,7 +76,7 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     near = _products(fitted.entry_vectors[entries], vector)
     by_title = _products(fitted.label_vectors[topics], vector)
     same = fitted.signatures[entries] == signature_of(words)
-    alike = numpy.einsum("ij->i", same.view(numpy.uint8))  # no more agree than a byte can count
+    alike = numpy.einsum("ij->i", same.view(numpy.uint8))  # the number fits in a byte
     jaccard = shared[entries] / (different + fitted.entry_words[entries] - shared[entries])
     by_vectors, by_words = _table(near, layout), _table(by_entry[entries], layout)
     values = numpy.zeros((len(topics), len(RAW)), dtype=numpy.float32)
@@ -123,7 +121,9 @@ def _gram_similarity(words: Sequence[str], fitted: Fitted, height: int) -> Float
 def _word_similarity(
     words: Sequence[str], fitted: Fitted, total: int, count: int
 ) -> tuple[Floats, float, Any, int]:
-    """BM25 of every topic in parts of what it could be; coverage; shared words per entry; different words."""
+    """BM25 of every topic relative to its maximum; coverage; shared words of each entry; number of distinct
+    words.
+    """
     different = dict.fromkeys(words)
     places, _ = places_in(fitted.words, codes_of(different, len(different)))
     rare = float(numpy.log(1 + (count + 0.5) / 0.5))
@@ -138,19 +138,16 @@ def _word_similarity(
 
 
 def _products(matrix: Floats, vector: Floats) -> Floats:
-    """Each row times the vector, on this core alone.
-
-    BLAS would use threads, and on a busy machine waiting for them takes longer than the whole message.
-    """
+    """Each row times the vector, on one core: on a busy machine, waiting for BLAS threads takes longer."""
     found: Floats = numpy.einsum("ij,j->i", matrix, vector)
     return found
 
 
 def _layout(starts: Any, topics: Any) -> tuple[Any, Any]:
-    """The entries of some topics, and where each topic's stand among them.
+    """The entries of some topics.
 
     Returns:
-        The entries, int ``[m]``, and places in that, int ``[len(topics), most]``; −1 where a topic has fewer.
+        The entries, int ``[m]``, and their indices by topic, int ``[len(topics), max]``, padded with −1.
     """
     sizes = starts[topics + 1] - starts[topics]
     firsts = numpy.cumsum(sizes) - sizes
@@ -160,13 +157,13 @@ def _layout(starts: Any, topics: Any) -> tuple[Any, Any]:
 
 
 def _table(values: Any, layout: Any) -> Floats:
-    """The entries' values by topic, −2 where there is none."""
+    """The entries' values by topic, padded with −2."""
     found: Floats = numpy.where(layout >= 0, values.astype(numpy.float32)[layout], numpy.float32(-2.0))
     return found
 
 
 def _top(values: Floats) -> Floats:
-    """The mean of the three largest of each row, or of all where there are fewer."""
+    """The mean of the (up to) three largest values of each row."""
     if values.shape[1] > 3:
         values = -numpy.partition(-values, 2, axis=1)[:, :3]
     return _mean(values)

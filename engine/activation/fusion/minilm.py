@@ -1,4 +1,6 @@
-"""The transformer of the ``minilm`` extra, joined to the shipped vectors: better, and two seconds to load."""
+"""The transformer of the ``minilm`` extra, joined with the shipped vectors: better, but takes two seconds to
+load.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _TOKENS = 64
 class JoinedVectors:
     """Vectors whose cosine is the weighted mean of the transformer's and the shipped vectors' cosines.
 
-    The transformer is loaded with the first text. Safe to use from several threads.
+    The transformer is loaded with the first text. Thread-safe.
 
     Raises:
         AutopoiesisError: The extra is not installed.
@@ -37,5 +39,5 @@ class JoinedVectors:
         return DIMENSIONS + self._shipped.dimensions
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """float32 ``[len(texts), dimensions]``, each row of length 1 where both know the text."""
+        """float32 ``[len(texts), dimensions]``, each row of length 1 if both know the text."""
         return joined(self._transformer.encode(texts), self._shipped.embed(texts))

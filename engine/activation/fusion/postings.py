@@ -1,4 +1,4 @@
-"""Inverted indexes: which texts each n-gram and each word occurs in, and how much it weighs there."""
+"""Inverted indexes: the texts in which n-grams and words occur, with their weights."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     Integers = NDArray[Any]
 
 POSTINGS_LIMIT = 2_000
-"""Texts that one n-gram may point to; of one that occurs in more, those where it weighs most are kept."""
+"""Maximum number of texts of an n-gram; those with the largest weights are kept."""
 BM25_K1, BM25_B = 1.2, 0.75
 
 _CHAR_SIZES = (3, 4, 5)
 _BLOCK = 1_000
-"""Texts whose n-grams are counted at once; bounds the memory."""
+"""Number of texts counted at once, to bound the memory."""
 
 
 def codes_of(terms: Iterable[str], count: int) -> Codes:
-    """The numbers under which terms are looked up: CRC-32, uint32 ``[count]``."""
+    """The codes of terms: CRC-32, uint32 ``[count]``."""
     found = (zlib.crc32(term.encode("utf-8", "surrogatepass")) for term in terms)
     return numpy.fromiter(found, dtype=numpy.uint32, count=count)
 
 
 @lru_cache(maxsize=20_000)
 def codes_in(word: str) -> Codes:
-    """The codes of a word and of its character 3- to 5-grams, at most 118 together.
+    """The codes of a word and of its character 3- to 5-grams, at most 118 in all.
 
-    N-grams reach one place beyond either end of the word. They begin with ``#``, as no word does.
+    N-grams include a space at either end of the word. They start with ``#``, unlike words.
     """
     framed = f" {word} "
     grams = [
@@ -49,12 +49,10 @@ def codes_in(word: str) -> Codes:
 
 
 def count_grams(documents: Sequence[Sequence[str]]) -> tuple[Integers, Codes, Floats]:
-    """How often each n-gram occurs: ``codes_in`` the words of texts, and pairs of neighbouring words.
-
-    A document is the words of a text.
+    """Counts n-grams in texts given by their words: ``codes_in`` words, and pairs of adjacent words.
 
     Returns:
-        The number of the text, int32, ascending; the n-gram's code; and how often it occurs there, float32.
+        The number of the text, int32, ascending; the n-gram's code; and its count there, float32.
     """
     rows, codes, counts = [], [], []
     for start in range(0, len(documents), _BLOCK):
@@ -66,10 +64,10 @@ def count_grams(documents: Sequence[Sequence[str]]) -> tuple[Integers, Codes, Fl
 
 
 def places_in(known: Codes, codes: Codes) -> tuple[Integers, NDArray[numpy.bool_]]:
-    """Where codes stand among the known ones, which are sorted, and which of them are known.
+    """Looks up codes among known ones, which are sorted.
 
     Returns:
-        The places of those that are known, in order, and for each code whether it is.
+        The indices of the known codes, in order, and for each code whether it is known.
     """
     if not len(known):
         return numpy.zeros(0, dtype=numpy.int64), numpy.zeros(len(codes), dtype=bool)
@@ -79,14 +77,14 @@ def places_in(known: Codes, codes: Codes) -> tuple[Integers, NDArray[numpy.bool_
 
 
 def gathered(offsets: Integers, places: Integers, *columns: Any) -> tuple[Integers, tuple[Any, ...]]:
-    """The postings of some terms, those of one behind those of another.
+    """The concatenated postings of some terms.
 
     Args:
-        offsets: Where the postings of each term begin.
-        columns: What stands at each posting.
+        offsets: Start of the postings of each term.
+        columns: Values of each posting.
 
     Returns:
-        How many postings each term has, and the columns' parts.
+        The number of postings of each term, and the parts of the columns.
     """
     firsts, lasts = offsets[places], offsets[places + 1]
     pieces = [slice(first, last) for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
@@ -95,7 +93,7 @@ def gathered(offsets: Integers, places: Integers, *columns: Any) -> tuple[Intege
 
 
 def index_grams(documents: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The n-grams of texts, given by their words, with sublinear TF-IDF weights; texts of length 1.
+    """The n-grams of texts, given by their words, with sublinear TF-IDF weights, normalized.
 
     Returns:
         ``grams``, ``idf``, ``offsets``, ``rows`` and ``weights`` of ``Fitted``.
@@ -121,10 +119,10 @@ def index_grams(documents: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 
 def index_words(documents: Sequence[Mapping[str, int]], entries: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """BM25 weights of the words in each topic's text, and the entries that each of these words occurs in.
+    """BM25 weights of the words in each topic's text, and the entries in which each of them occurs.
 
     Args:
-        documents: How often each word occurs in each topic's text.
+        documents: Word counts of each topic's text.
         entries: The words of each entry.
 
     Returns:
@@ -158,7 +156,7 @@ def index_words(documents: Sequence[Mapping[str, int]], entries: Sequence[Sequen
 
 
 def _counted(documents: Sequence[Sequence[str]]) -> tuple[NDArray[numpy.uint64], NDArray[Any]]:
-    """The n-grams of texts as text times 2³² plus code, ascending, and how often each occurs."""
+    """The n-grams of texts as text number times 2³² plus code, ascending, and their counts."""
     parts: list[Codes] = []
     counts: list[int] = []
     owners: list[int] = []
@@ -177,7 +175,7 @@ def _counted(documents: Sequence[Sequence[str]]) -> tuple[NDArray[numpy.uint64],
 
 
 def _heaviest(frequency: Integers, weights: Floats) -> NDArray[numpy.bool_]:
-    """Which postings stay when no term has more than ``POSTINGS_LIMIT``; of equal ones, the first."""
+    """A mask of the postings to keep, at most ``POSTINGS_LIMIT`` of each term; the first of equal ones."""
     is_kept = numpy.ones(len(weights), dtype=bool)
     ends = numpy.cumsum(frequency)
     for term in numpy.flatnonzero(frequency > POSTINGS_LIMIT).tolist():
@@ -188,7 +186,7 @@ def _heaviest(frequency: Integers, weights: Floats) -> NDArray[numpy.bool_]:
 
 
 def _owners(parts: Sequence[Any]) -> Integers:
-    """For each element of some arrays, one behind the other, the number of its array: int32."""
+    """For each element of concatenated arrays, the number of its array: int32."""
     lengths = numpy.array([len(part) for part in parts], dtype=numpy.int64)
     owners: Integers = numpy.repeat(numpy.arange(len(parts), dtype=numpy.int32), lengths)
     return owners

@@ -1,4 +1,4 @@
-"""What labelled messages score by a tier 2 that does not know them (design 3.4)."""
+"""Held-out scores of labelled messages, to prove the scores of topics (design 3.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 FOLDS = 4
-"""Parts that the labelled messages are dealt into; tier 2 is fitted once without each."""
+"""Number of folds of labelled messages; tier 2 is fitted once without each."""
 
 
 def prove(
@@ -23,15 +23,15 @@ def prove(
     labelled: Mapping[str, Labelled],
     fitted: Callable[[Mapping[str, Labelled]], Scorer],
 ) -> dict[str, Proof]:
-    """What labels say of the scores of topics.
+    """What labels prove about the scores of topics.
 
-    Counted are messages on which none of the topic's triggers fired and that are no example in its file.
-    Where no topic has enough of them nothing is fitted; otherwise it takes ``FOLDS`` fits. Equal labels give
-    equal proofs.
+    Messages count on which none of the topic's triggers fired and that are not examples in its file. If no
+    topic has enough of them nothing is fitted; otherwise it takes ``FOLDS`` fits. Equal labels give equal
+    proofs.
 
     Args:
         labelled: By topic.
-        fitted: Tier 2 fitted to the topics and some of these labels.
+        fitted: Returns tier 2 fitted to the topics and some of these labels.
     """
     counted = {
         topic.name: _counted(topic, labelled[topic.name]) for topic in topics if topic.name in labelled
@@ -51,7 +51,7 @@ def prove(
 
 
 def _counted(topic: Topic, labelled: Labelled) -> dict[str, bool]:
-    """The messages that count for a topic, and whether it was useful; equal ones but for letter case once."""
+    """The messages that count for a topic, and whether it was useful; without duplicates, ignoring case."""
     known = {_plain(text) for text in (*topic.examples, *labelled.matched)}
     found: dict[str, tuple[str, bool]] = {}
     for texts, useful in ((labelled.useful, True), (labelled.noise, False)):
@@ -70,7 +70,7 @@ def _without(labelled: Labelled, part: int) -> Labelled:
 
 
 def _part(text: str) -> int:
-    """The part a message is dealt into, the same for one that differs in letters and white space only."""
+    """The fold of a message, independent of case and white space."""
     return hashlib.sha256(_plain(text).encode("utf-8", "surrogatepass")).digest()[0] % FOLDS
 
 

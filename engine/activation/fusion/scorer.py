@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from engine.activation.fusion.combiner import MOST_LOGIT, Combiner, features, probability_of
-from engine.activation.fusion.evidence import held_against, with_hits
+from engine.activation.fusion.evidence import counter_evidence, with_hits
 from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit, texts_of
 from engine.activation.fusion.highlight import telling_words
 from engine.activation.fusion.measures import RAW, measure
@@ -39,11 +39,11 @@ SHOWN = {
     "vectors": "vectors_top",
     "classifier": "classifier",
 }
-"""The raw signals that a trace shows beside the probability, and the column of ``RAW`` that each is."""
+"""The raw signals that a trace shows besides the probability, with their columns in ``RAW``."""
 DETAILED = 60
-"""Topics of a message whose raw signals are given: the most probable. The others show their probability."""
+"""Number of the most probable topics whose raw signals are given."""
 SMALLEST = 0.05
-"""Log-odds below which a contribution is not worth a line."""
+"""Log-odds below which a contribution is not shown."""
 FAR = Score("probability", 0.0)
 
 
@@ -52,7 +52,7 @@ _COLUMNS = tuple(RAW.index(column) for column in SHOWN.values())
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The topics, and what was made of their texts."""
+    """The topics and the fit of their texts."""
 
     topics: Mapping[str, Topic]
     texts: tuple[TopicTexts, ...]
@@ -61,10 +61,10 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """What was found for the last message, which is asked about twice: scores, then reasons.
+    """The results for the last message, which is needed twice: for scores and for explanations.
 
-    ``topics`` are the indices of the topics measured, in the order of the rows; ``places`` tells the row of
-    each by its name.
+    ``topics`` are the indices of the measured topics, in the order of the rows; ``places`` are the rows by
+    topic name.
     """
 
     text: str
@@ -80,14 +80,13 @@ class _Last:
 class CalibratedScorer:
     """Fuses n-gram TF-IDF, BM25, Jaccard, MinHash, sentiment, local embeddings and per-topic classifiers.
 
-    Safe to use from several threads.
+    Thread-safe.
 
     Args:
-        vectors: The shipped ones when left out.
-        combiner: The shipped ones when left out.
-        store: Where a fit is kept between processes; ``None`` keeps none.
-        labelled: Gives the messages that people labelled, by topic; they count as examples.
-        headings: Gives the headings of what topics subscribe to, by topic.
+        vectors, combiner: By default the shipped ones.
+        store: Keeps the fit between processes.
+        labelled: Returns labelled messages by topic, which count as examples.
+        headings: Returns the headings of subscribed files by topic.
     """
 
     deciding = "probability"
@@ -113,9 +112,9 @@ class CalibratedScorer:
         self._replacing = threading.Lock()
 
     def update(self, topics: Sequence[Topic]) -> None:
-        """Fits what is known of the topics, unless a fit for exactly these texts is at hand or kept.
+        """Fits the topics, unless there is already a fit of exactly these texts.
 
-        Messages are scored by what was known before until it is done.
+        Meanwhile messages are scored with the previous fit.
         """
         by_name = {topic.name: topic for topic in topics}
         with self._updating:
@@ -123,12 +122,11 @@ class CalibratedScorer:
                 pass
 
     def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
-        """Takes over labels that were given or taken back; whether there were any.
+        """Learns from added and removed labels; returns whether there were any.
 
-        The new fit is made while messages are scored by what was known before. Where topics have changed by
-        the time it is made, it is dropped, and what is known of the new topics is looked at instead. Of two
-        calls the later one begins when the earlier one has ended: it knows every label given before it, and
-        fits nothing that has been fitted. ``guard`` is held while the new fit replaces the old one.
+        Meanwhile messages are scored with the previous fit. If topics change before the new fit is done, it
+        is dropped and the new topics are used. Calls run one after the other: a later one knows every label
+        given before it, and repeats no fit. ``guard`` is held while the new fit replaces the old one.
         """
         with self._relearning:
             before = known = self._known
@@ -141,7 +139,7 @@ class CalibratedScorer:
         return before is not None and after is not None and after.texts != before.texts
 
     def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
-        """The probability of every topic, first, and behind it the raw signals of the most probable ones."""
+        """The probability of every topic, followed by the raw signals of the most probable ones."""
         known = self._known
         if known is None:
             return {}
@@ -162,7 +160,7 @@ class CalibratedScorer:
         return scores
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
-        """What each signal did to the probability, and the words that speak for the topic."""
+        """The effect of each signal on the probability, and the words in favour of the topic."""
         known = self._known
         if known is None:
             return {}
@@ -186,10 +184,10 @@ class CalibratedScorer:
                 logit = logits.get(name, -MOST_LOGIT)
                 lifted = with_hits(logit, known.topics[name], hits[name], words)
                 parts.setdefault(name, {})["trigger"] = lifted - logit
-        return {name: Explanation(_told(of), telling.get(name, ())) for name, of in parts.items()}
+        return {name: Explanation(_shown(of), telling.get(name, ())) for name, of in parts.items()}
 
     def _texts(self, topics: Mapping[str, Topic]) -> tuple[TopicTexts, ...]:
-        """What the topics are known by as of now, labels and the headings of subscriptions included."""
+        """The current texts of the topics, including labels and the headings of subscriptions."""
         labelled = self._labelled() if self._labelled is not None else {}
         headings = self._headings(tuple(topics.values())) if self._headings is not None else {}
         return tuple(
@@ -203,8 +201,8 @@ class CalibratedScorer:
         texts: tuple[TopicTexts, ...],
         guard: AbstractContextManager[object],
     ) -> bool:
-        """Puts topics and a fit of their texts in place of what is known, unless that is no longer ``known``;
-        whether it did. No message waits for the fit.
+        """Replaces the known state by topics and a fit of their texts, unless it is no longer ``known``;
+        returns whether it did. No message waits for the fit.
         """
         if known is not None and known.texts == texts:
             fitted, is_new = known.fitted, False
@@ -214,13 +212,13 @@ class CalibratedScorer:
             if self._known is not known:
                 return False
             self._known = _Known(topics, texts, fitted)
-        # Only a fit that counts is kept: one that came too late would take the place of the one that does.
+        # Only a fit in use is saved: one that came too late must not overwrite it.
         if is_new and self._store is not None:
             self._store.save(fingerprint(texts, self._vectors.version), fitted)
         return True
 
     def _fit(self, texts: Sequence[TopicTexts]) -> tuple[Fitted, bool]:
-        """The fit for texts, and whether it was made just now."""
+        """The fit of texts, and whether it is new."""
         if self._store is not None:
             name = fingerprint(texts, self._vectors.version)
             kept = self._store.load(name, self._vectors.dimensions)
@@ -238,13 +236,13 @@ class CalibratedScorer:
         rows = features(measured, fitted)
         places = {fitted.names[topic]: place for place, topic in enumerate(measured.topics.tolist())}
         values = measured.values
-        taken = held_against(values[:, RAW.index("against")], values[:, RAW.index("vectors_max")])
+        taken = counter_evidence(values[:, RAW.index("against")], values[:, RAW.index("vectors_max")])
         logits = (self._combiner.logits(rows) + taken).clip(-MOST_LOGIT, MOST_LOGIT)
         self._last = last = _Last(text, fitted, measured.topics, values, rows, taken, logits, places)
         return last
 
 
-def _told(parts: Mapping[str, float]) -> tuple[Contribution, ...]:
-    """The contributions that are worth a line, strongest first."""
-    told = [Contribution(signal, weight) for signal, weight in parts.items() if abs(weight) >= SMALLEST]
-    return tuple(sorted(told, key=lambda part: (-abs(part.weight), part.signal)))
+def _shown(parts: Mapping[str, float]) -> tuple[Contribution, ...]:
+    """The contributions worth showing, strongest first."""
+    shown = [Contribution(signal, weight) for signal, weight in parts.items() if abs(weight) >= SMALLEST]
+    return tuple(sorted(shown, key=lambda part: (-abs(part.weight), part.signal)))

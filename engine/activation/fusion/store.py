@@ -1,8 +1,7 @@
-"""A fit on disk, so that a process that scores one message need not make it (scratch/, deletable).
+"""Stores the last fit in ``scratch/``, for processes that score a single message; it may be deleted.
 
-The file is a line with the CRC-32 of all that follows, a line of JSON that names the arrays with type and
-shape, and their bytes, which are used where they were read to. A file that is incomplete, or points outside
-an array, is not used.
+The file has a line with the CRC-32 of the rest, a line of JSON with names, types and shapes of the arrays,
+and their bytes, which are used in place. A file that is incomplete or has invalid indices is ignored.
 """
 
 from __future__ import annotations
@@ -28,20 +27,20 @@ FIT_PATH = "scratch/similarity.fit"
 _LIMIT = 1024**3
 _LOCK_WAIT_S = 1.0
 _FORM = 2
-"""Which way topics are fitted; a fit of another form is made anew."""
+"""Version of the fit; others are ignored."""
 _SUM = 9
 _ALIGNED = 16
 _KINDS = ("int32", "uint32", "float32")
-"""What elements may be; each has four bytes."""
+"""Element types, of four bytes each."""
 _POINTING = (
     *("starts", "offsets", "rows", "word_offsets", "word_topics"),
     *("word_entry_offsets", "word_entries", "against_topics"),
 )
-"""The arrays that point into others."""
+"""Arrays of indices into others."""
 
 
 def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
-    """Names a fit: sha256 over everything it is made from."""
+    """The key of a fit: sha256 over its inputs."""
     whole = hashlib.sha256(f"{_FORM} {sys.byteorder} {vectors}".encode())
     for topic in topics:
         whole.update(b"\n%d %d" % (len(topic.examples), len(topic.against)))
@@ -52,13 +51,13 @@ def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
 
 
 class FitStore:
-    """Keeps the last fit of a workspace."""
+    """Stores the last fit of a workspace."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
 
     def load(self, name: str, dimensions: int) -> Fitted | None:
-        """The kept fit, if it is the one of this fingerprint; ``None`` also when the file is damaged.
+        """The stored fit, if it has this fingerprint and is not damaged.
 
         ``dimensions`` is the length of the embedding's vectors.
         """
@@ -66,7 +65,7 @@ class FitStore:
             data = self._files.read(FIT_PATH, limit=_LIMIT)
         except (OSError, AutopoiesisError):
             return None
-        # The name stands in front, so that a fit of other topics is recognised without reading it all.
+        # The name comes first, so that a fit of other topics is rejected without checking all of it.
         if not data.startswith(b'{"fit":"%s",' % name.encode(), _SUM):
             return None
         if data[:_SUM] != b"%08x\n" % zlib.crc32(memoryview(data)[_SUM:]):
@@ -74,7 +73,7 @@ class FitStore:
         return _fit_in(data, dimensions)
 
     def save(self, name: str, fitted: Fitted) -> None:
-        """Keeps a fit. Where that is not possible, it is made again the next time."""
+        """Stores a fit; errors are ignored."""
         if self._files.read_only:
             return
         arrays = {field: getattr(fitted, field) for field in Fitted.array_names()}
@@ -121,16 +120,16 @@ def _fit_in(data: bytes, dimensions: int) -> Fitted | None:
     return fitted if _is_whole(fitted, dimensions) and _is_sound(fitted) else None
 
 
-def _is_layout(of: object, most: int) -> bool:
-    """Whether this is the type of an array and its shape, in which no number is above ``most``."""
+def _is_layout(of: object, limit: int) -> bool:
+    """Whether this is a valid type and shape of an array, with no size above ``limit``."""
     if not isinstance(of, list) or not of or of[0] not in _KINDS:
         return False
     shape = of[1:]
-    return len(shape) in (1, 2) and all(type(size) is int and 0 <= size <= most for size in shape)
+    return len(shape) in (1, 2) and all(type(size) is int and 0 <= size <= limit for size in shape)
 
 
 def _is_whole(fitted: Fitted, dimensions: int) -> bool:
-    """Whether the arrays that are looked up together are equally long, and of the type to look up with."""
+    """Whether all arrays have the right shapes, and indices the right type."""
     topics, entries, grams = len(fitted.names), fitted.entry_words.size, fitted.grams.size
     words, against = fitted.words.size, fitted.against_topics.size
     trained = fitted.classifiers.size > 0
@@ -169,7 +168,7 @@ def _is_whole(fitted: Fitted, dimensions: int) -> bool:
 
 
 def _is_sound(fitted: Fitted) -> bool:
-    """Whether everything that points into an array points into it, and every topic has an entry."""
+    """Whether all indices are in range, and every topic has an entry."""
     topics, entries = len(fitted.names), len(fitted.entry_words)
     return (
         _divides(fitted.starts, entries, least=1)

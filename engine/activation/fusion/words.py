@@ -1,4 +1,4 @@
-"""Texts as words, and as fingerprints of their character trigrams."""
+"""Splits texts into words, and computes fingerprints of their character trigrams."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     Signature = NDArray[numpy.uint32]
 
 WORDS_READ = 1_000
-"""Words of a text that count: of more, the first and the last half of that."""
+"""Words of a text that count: half from its start and half from its end if it has more."""
 SIGNATURE_LENGTH = 64
-"""Hash functions of a fingerprint; the estimate of a Jaccard index has a standard error of at most .07."""
+"""Number of hash functions; the estimated Jaccard index has a standard error of at most .07."""
 
 _MARKS = "\u0300-\u036f\u3099\u309a"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
@@ -34,9 +34,9 @@ _MAX_WORD = 40
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, folded: NFKC, lower case, accents kept. Of very long ones the first 40 letters.
+    """The words of a text in NFKC and lower case with accents, cut to 40 letters.
 
-    Chinese and Japanese put no spaces between words, so each two neighbouring characters of a run are a word.
+    Chinese and Japanese have no spaces between words, so every two adjacent characters of a run are a word.
     """
     folded = _folded(ends_of(text))
     found = _WORD.findall(folded)
@@ -49,10 +49,10 @@ def words_of(text: str) -> list[str]:
 
 
 def places_of(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text with the offsets where they begin and end, for showing them; see ``words_of``.
+    """The words of a text, as in ``words_of``, with start and end offsets, in order.
 
-    In order. Words of one run of Chinese or Japanese overlap, and words that only folding tells apart, such
-    as the digits of ``½``, have the same offsets.
+    Words of a run of Chinese or Japanese overlap, and words that are only separated by folding, such as the
+    digits of ``½``, have the same offsets.
     """
     places: list[tuple[str, int, int]] = []
     half = CHARACTERS_READ // 2
@@ -73,8 +73,8 @@ def places_of(text: str) -> list[tuple[str, int, int]]:
 def signature_of(words: Sequence[str]) -> Signature:
     """The MinHash fingerprint of a text's character trigrams: uint32 ``[SIGNATURE_LENGTH]``.
 
-    Two texts' fingerprints agree in as large a part of their places as the texts share trigrams. Equal in
-    every process: the hash functions are fixed.
+    Fingerprints agree in the same share of positions as the texts share trigrams. The hash functions are
+    fixed.
     """
     codes = numpy.fromiter(_trigram_codes(words), dtype=numpy.uint64)
     if not len(codes):
@@ -88,12 +88,12 @@ def signature_of(words: Sequence[str]) -> Signature:
 def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
-    # The dot is what lower() leaves of the Turkish capital İ, which would end the word there.
+    # lower() leaves a dot of the Turkish capital İ, which would end the word.
     return normalised("NFKC", text).lower().replace("\u0307", "")
 
 
 def _parts(word: str) -> list[tuple[int, int]]:
-    """Where the words of a folded run of letters and digits begin and end."""
+    """The spans of the words in a folded run of letters and digits."""
     if word.isascii():
         return [(0, len(word))]
     parts: list[tuple[int, int]] = []
@@ -116,7 +116,7 @@ def _trigram_codes(words: Sequence[str]) -> Iterator[int]:
         framed = f" {word} "
         for start in range(len(framed) - 2):
             seen.add(framed[start : start + 3])
-    for gram in seen:  # in any order: only the least hash of all of them counts
+    for gram in seen:  # in any order, since only the minimum hash counts
         code = 0
         for character in gram:
             code = (code * 0x01000193 + ord(character)) & 0x7FFFFFFF
@@ -125,7 +125,7 @@ def _trigram_codes(words: Sequence[str]) -> Iterator[int]:
 
 @lru_cache(maxsize=1)
 def _hash_functions() -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint64]]:
-    # A fixed sequence instead of a random generator, whose numbers may change with numpy's version.
+    # A fixed sequence, since numpy's random numbers may change with its version.
     state, numbers = 0x2545F4914F6CDD1D, []
     for _ in range(2 * SIGNATURE_LENGTH):
         state ^= (state << 13) & 0xFFFFFFFFFFFFFFFF

@@ -1,8 +1,7 @@
-"""Thresholds fitted to the labels, and what they do to decisions that the fit did not see (spec 5.5).
+"""Fits thresholds to labels, and measures their effect on held-out decisions (spec 5.5).
 
-What makes thresholds good is in ``engine.activation.tuning.grid``. How far proposals can be trusted was
-simulated with ten kinds of topics, well and badly separated, with a good gate and with a poor one, whose F1
-is known::
+What makes thresholds good is defined in ``engine.activation.tuning.grid``. The reliability of proposals was
+simulated with ten kinds of topics, well and badly separated, with a good and a poor gate, and known F1::
 
     labels   topics   proposals   worse than today by a point   mean gain over all topics
         20      100          35                             1   7 points of F1
@@ -16,7 +15,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.activation.numbers import limit
+from engine.activation.numbers import format_threshold
 from engine.activation.tuning.grid import Outcome, best_thresholds, outcome
 from engine.activation.tuning.replay import Figures, figures
 from engine.activation.tuning.samples import Kind, Samples
@@ -28,46 +27,46 @@ if TYPE_CHECKING:
 LEAST_LABELS = 10
 """Labelled decisions below which nothing is proposed."""
 LEAST_OF_EACH = 3
-"""Useful ones and noise below which nothing is proposed, unless all labels are of one kind."""
+"""Useful and noise labels below which nothing is proposed, unless all labels are of one kind."""
 
 LEAST_GAIN = 1.0
-"""What thresholds must gain on decisions left out, in wrong ones, where there are labels of both kinds: less
-is chance. Where all are of one kind, any gain will do."""
+"""How many wrong held-out decisions thresholds must put right if there are labels of both kinds; less is
+chance. If all labels are of one kind, any gain is enough."""
 
 _CLEARLY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What fitted thresholds did to decisions that they had not seen.
+    """The effect of fitted thresholds on held-out decisions.
 
-    Every fold's decisions are judged by thresholds fitted to the others'; equal messages are in the same
-    fold.
+    The decisions of each fold are judged by thresholds fitted to the other folds; equal messages are in the
+    same fold.
     """
 
     folds: int
     f1: float
     f1_spread: float  # standard deviation between folds
-    precision: float  # 0 where nothing was active
-    recall: float  # 0 where nothing is useful
-    today_f1: float  # of today's thresholds on the same decisions, as the next two
+    precision: float  # 0 if nothing was active
+    recall: float  # 0 if nothing is useful
+    today_f1: float  # of today's thresholds on the same decisions, like the next two
     today_precision: float = 0.0
     today_recall: float = 0.0
     kind: Kind = "both"
-    """Which labels there are. With ``noise`` alone F1 is 0 at any thresholds; with ``useful`` alone only
-    recall says something."""
+    """Which labels there are. With ``noise`` alone F1 is always 0; with ``useful`` alone only recall is
+    meaningful."""
     noise: int = 0
-    noise_kept_out: float = 0.0  # how many of them did not become active (expected)
+    noise_kept_out: float = 0.0  # expected number of those not activated
     today_noise_kept_out: float = 0.0
     gate_calls: int = 0  # decisions that the gate was asked about
     today_gate_calls: int = 0
     unanswered: int = 0
-    """Of ``gate_calls`` those that were never asked before: their answers are expected to be as reliable as
+    """Those of ``gate_calls`` that were never asked before; their answers are assumed to be as reliable as
     the others."""
 
     @property
     def effect(self) -> str:
-        """The effect in a few words: ``F1 .83 ±.03, today .79``."""
+        """The effect in short: ``F1 .83 ±.03, today .79; 12 gate calls, today 20``."""
         new = f" ({self.unanswered} never asked before)" if self.unanswered else ""
         calls = f"{self.gate_calls} gate calls{new}, today {self.today_gate_calls}"
         if self.kind == "noise":
@@ -83,41 +82,40 @@ class HeldOut:
 
 
 _CLOSED = 0.985
-"""Lower threshold from which a topic is as good as switched off."""
+"""Lower threshold from which a topic is practically switched off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What fitting says about a topic."""
+    """Proposed thresholds of a topic, or why there are none."""
 
     topic: str
-    today: Thresholds  # its thresholds now
-    thresholds: Thresholds | None  # ``None`` where there are none
-    refused: str  # why there are none, one sentence with the numbers; empty otherwise
+    today: Thresholds
+    thresholds: Thresholds | None
+    refused: str  # why there are none, one sentence; empty otherwise
     before: Figures  # of today's thresholds
-    after: Figures | None  # of the proposed ones, on the decisions they were fitted to
+    after: Figures | None  # of the proposed thresholds, on the decisions they were fitted to
     held_out: HeldOut | None
-    """Their effect on decisions that they had not seen; ``None`` where it was not measured."""
+    """Their effect on held-out decisions, if measured."""
 
     @property
     def caution(self) -> str:
-        """What to know before the thresholds are taken, one sentence; empty where there is nothing.
+        """A warning about the proposed thresholds, one sentence; may be empty.
 
-        Noise that scores as high as anything can is kept out only by thresholds that keep everything out.
+        Noise with the highest possible scores is kept out only by thresholds that keep everything out.
         """
         if self.thresholds is None or self.thresholds.gate is None or self.thresholds.gate < _CLOSED:
             return ""
-        return "then hardly any message reaches the topic: look at its triggers and examples first"
+        return "hardly any message would reach the topic: check its triggers and examples first"
 
 
 def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
-    """Fits a topic's thresholds to its labels, and measures the effect on labels left out.
+    """Fits a topic's thresholds to its labels, and measures the effect on held-out labels.
 
-    The same table gives the same proposal. ``folds`` are the parts that the labelled messages are dealt into;
-    fewer where there are fewer messages.
+    The same table gives the same proposal. With few messages there are fewer ``folds``.
 
     Raises:
-        KeyError: The table does not know the topic.
+        KeyError: The topic is not in the table.
     """
     today, before = table.today(topic), figures(table, topic)
     samples = Samples.of(table, topic)
@@ -133,57 +131,57 @@ def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
 
 
 def _settled(table: DecisionTable, topic: str) -> str:
-    """Why no threshold of a topic means anything; empty where thresholds do."""
+    """Why thresholds have no effect on a topic; empty if they do."""
     known = table.topic(topic)
     if not known.path:
-        return f"{topic} has no file any more, so there is nothing to write thresholds into"
+        return f"{topic} no longer has a file to write thresholds to"
     if known.activation == "manual":
-        return f"{topic} is activated by hand only, so its thresholds decide nothing"
+        return f"{topic} is activated only by hand, so its thresholds have no effect"
     if known.forced is not None:
         switched = "on" if known.forced else "off"
-        return f"{topic} is switched {switched} by hand, so its thresholds decide nothing until it is reset"
+        return f"{topic} is switched {switched} by hand, so its thresholds have no effect until it is reset"
     return ""
 
 
 def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
-    """Why there is too little to learn from; empty where there is enough."""
+    """Why there are too few labels; empty if there are enough."""
     labelled, moved = len(samples), int(samples.moved.sum())
     left_out = table.left_out_of(topic)
     more = f"; {left_out} logged under another preset do not count" if left_out else ""
     if labelled < LEAST_LABELS:
-        counted = "1 decision is" if labelled == 1 else f"{labelled} decisions are"
-        return f"{counted} labelled, and at least {LEAST_LABELS} are needed{more}"
+        counted = "1 labelled decision" if labelled == 1 else f"{labelled} labelled decisions"
+        return f"{counted}, at least {LEAST_LABELS} needed{more}"
     if moved < LEAST_LABELS:
         return (
-            f"thresholds decide {moved} of {labelled} labelled decisions, and at least {LEAST_LABELS} are "
-            f"needed; {_settling(table, topic, samples)}{more}"
+            f"thresholds decide {moved} of {labelled} labelled decisions, at least {LEAST_LABELS} needed; "
+            f"{_other_deciders(table, topic, samples)}{more}"
         )
     useful = int(samples.useful[samples.moved].sum())
     noise = moved - useful
     if samples.kind == "both" and min(useful, noise) < LEAST_OF_EACH:
         return (
-            f"{useful} useful and {noise} noise are too few to tell them apart, and at least "
-            f"{LEAST_OF_EACH} of each are needed{more}"
+            f"{useful} useful and {noise} noise decisions labelled, at least {LEAST_OF_EACH} of each "
+            f"needed{more}"
         )
     kinds = [kind for kind, count in ((True, useful), (False, noise)) if count]
     if min(samples.messages_of(useful=kind) for kind in kinds) < 2:
-        what = "decisions" if len(kinds) == 1 else "useful ones, or all noise,"
-        return f"all labelled {what} are about one and the same message, and at least two are needed{more}"
+        what = "labelled" if len(kinds) == 1 else "useful or all noise"
+        return f"all {what} decisions are about the same message, at least two messages needed{more}"
     return ""
 
 
-def _settling(table: DecisionTable, topic: str, samples: Samples) -> str:
-    """What settles labelled decisions that thresholds do not."""
-    standing = table.alone(table.topic(topic)).standing
-    if standing is None or samples.moved[~samples.matched].all():
-        return "a trigger settles the others"
-    return f"without a trigger hit the score decides nothing before your labels prove it ({standing})"
+def _other_deciders(table: DecisionTable, topic: str, samples: Samples) -> str:
+    """What decides labelled decisions if not thresholds."""
+    status = table.alone(table.topic(topic)).status
+    if status is None or samples.moved[~samples.matched].all():
+        return "a trigger decides the others"
+    return f"without a trigger hit the score has no effect until your labels prove it ({status})"
 
 
 def _hold_out(
     table: DecisionTable, topic: str, samples: Samples, folds: int
 ) -> tuple[Outcome, Outcome, HeldOut]:
-    """Outcomes of fitted and of today's thresholds on left-out decisions, and both as figures."""
+    """Outcomes of fitted and of today's thresholds on held-out decisions, and both as figures."""
     kinds = (True, False) if samples.kind == "both" else (samples.kind == "useful",)
     count = max(2, min(folds, *(samples.messages_of(useful=kind) for kind in kinds)))
     ours = theirs = Outcome()
@@ -220,19 +218,19 @@ def _hold_out(
 
 
 def _no_better(today: Thresholds, best: Thresholds, ours: Outcome, theirs: Outcome, held_out: HeldOut) -> str:
-    """Why today's thresholds should stay; empty where the fitted ones are better."""
+    """Why today's thresholds should stay; empty if the fitted ones are better."""
     if best == today:
-        return f"today's thresholds are the best for its {round(ours.useful + ours.noise)} labelled decisions"
+        count = round(ours.useful + ours.noise)
+        return f"today's thresholds are already the best for its {count} labelled decisions"
     least = LEAST_GAIN if held_out.kind == "both" else _CLEARLY
     if ours.gain_over(theirs) < least or ours.f1 < theirs.f1 - _CLEARLY:
-        return f"fitted thresholds do no better than today's on decisions left out: {held_out.effect}"
+        return f"fitted thresholds do no better than today's on held-out decisions: {held_out.effect}"
     return ""
 
 
 def _figure(value: float) -> str:
-    return limit(round(value, 2))
+    return format_threshold(round(value, 2))
 
 
 def _count(value: float) -> str:
-    """An expected count: whole where it is."""
     return f"{value:.1f}".removesuffix(".0")

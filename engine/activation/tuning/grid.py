@@ -1,20 +1,20 @@
-"""Every pair of thresholds worth considering against some labelled decisions, at once (spec 5.5).
+"""Compares all plausible pairs of thresholds on labelled decisions (spec 5.5).
 
-Everything is weighed in wrong decisions. For labelled decisions with expected counts TP, FP and FN::
+Costs are measured in wrong decisions. For labelled decisions with expected counts TP, FP and FN::
 
     worth(thresholds) = (2·TP − GATE_PRICE · calls) / (2·TP + FP + FN)
 
-is F1 less a price for every question put to the gate; fitting takes off ``MOVE_PRICE`` for moving each
-threshold across the whole scale as well. Moving thresholds has to pay for itself in decisions put right, so a
-few labels move them little, and many as far as they say.
+is F1 minus a price for every gate question; fitting also subtracts ``MOVE_PRICE`` for moving a threshold
+across the whole scale. Moving thresholds must pay for itself in corrected decisions, so few labels move them
+little, and many as far as they suggest.
 
-Considered are the gaps between neighbouring scores with different labels, at the roundest number in each;
-where there are very many, all numbers of two digits.
+Candidates are the roundest numbers in the gaps between neighbouring scores with different labels; if there
+are very many gaps, all two-digit numbers.
 
-Where all labels are of one kind, F1 says nothing and the wrong decisions are counted instead, and thresholds
-stay close to the scores that they part from. Noise alone says nothing about where a topic is certain: above
-the threshold that keeps it out, as large a part as today is asked about. What is useful alone moves the lower
-threshold only, because nothing is known of what else would be let in, and the gate is there to find out.
+If all labels are of one kind, F1 is meaningless: wrong decisions are counted instead, and thresholds stay
+close to the labelled scores. Noise alone does not say where a topic is certain, so above the threshold that
+keeps it out, the same share as today is asked about. Useful labels alone move only the lower threshold:
+nothing is known about what else it would let in, and the gate is there to find out.
 """
 
 from __future__ import annotations
@@ -40,47 +40,47 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 GATE_PRICE = 0.05
-"""What a question to the gate costs, in wrong decisions."""
+"""Price of a question to the gate, in wrong decisions."""
 MOVE_PRICE = 2.0
-"""What moving a threshold from 0 to 1 costs while fitting, in wrong decisions."""
+"""Price of moving a threshold from 0 to 1 while fitting, in wrong decisions."""
 
-_MOST_CANDIDATES = 120
-_LEAST_GAP = 0.005
+_MAX_CANDIDATES = 120
+_MIN_GAP = 0.005
 _NEAR = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pair of thresholds does to some labelled decisions, as expected counts."""
+    """The effect of a pair of thresholds on labelled decisions, as expected counts."""
 
     useful: float = 0.0
     noise: float = 0.0
     useful_active: float = 0.0
     noise_active: float = 0.0
-    calls: float = 0.0  # questions put to the gate
-    unanswered: float = 0.0  # of these, those it never answered before
+    calls: float = 0.0  # questions to the gate
+    unanswered: float = 0.0  # those that it never answered before
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(*map(operator.add, astuple(self), astuple(other)))
 
     @property
     def f1(self) -> float:
-        """F1; 0 where nothing useful is active."""
+        """F1; 0 if nothing useful is active."""
         return 2 * self.useful_active / (self._weight or 1.0)
 
     @property
     def precision(self) -> float:
-        """Precision; 0 where nothing is active."""
+        """Precision; 0 if nothing is active."""
         return self.useful_active / ((self.useful_active + self.noise_active) or 1.0)
 
     @property
     def recall(self) -> float:
-        """Recall; 0 where nothing is useful."""
+        """Recall; 0 if nothing is useful."""
         return self.useful_active / (self.useful or 1.0)
 
     @property
     def worth(self) -> float:
-        """F1 less the price of the questions; where F1 says nothing, the share of right decisions less it."""
+        """F1, or the share of right decisions if all labels are of one kind, minus the price of questions."""
         price = GATE_PRICE * self.calls
         if self.useful and self.noise:
             return (2 * self.useful_active - price) / self._weight
@@ -88,7 +88,7 @@ class Outcome:
         return 1 - (wrong + price) / ((self.useful + self.noise) or 1.0)
 
     def gain_over(self, other: Outcome) -> float:
-        """By how many wrong decisions these thresholds are worth more than others on the same rows."""
+        """The advantage over other thresholds on the same rows, in wrong decisions."""
         weight = max(self._weight, other._weight) if self.useful and self.noise else self.useful + self.noise
         return (self.worth - other.worth) * weight
 
@@ -98,7 +98,7 @@ class Outcome:
 
 
 def outcome(table: DecisionTable, topic: str, samples: Samples, thresholds: Thresholds) -> Outcome:
-    """What one pair of thresholds does to some labelled decisions of a topic."""
+    """The effect of a pair of thresholds on labelled decisions of a topic."""
     found = Outcome()
     for matched in (False, True):
         part = samples.where(samples.matched == matched)
@@ -118,16 +118,16 @@ def outcome(table: DecisionTable, topic: str, samples: Samples, thresholds: Thre
 
 
 def best_thresholds(table: DecisionTable, topic: str, samples: Samples) -> Thresholds:
-    """The pair of thresholds that is worth most to some labelled decisions of a topic.
+    """The best pair of thresholds for labelled decisions of a topic.
 
-    Of pairs that are worth the same, the one nearest to today's; today's where thresholds decide about none.
+    Among equally good pairs the closest to today's; today's if thresholds decide none of them.
     """
     today = table.today(topic)
     if not samples.moved.any():
         return today
     kind = samples.kind
     gates, actives = _candidates(samples, today)
-    # The same to nine digits is the same: the order of adding up must not choose between equal pairs.
+    # Rounded, so that rounding errors do not choose between equal pairs.
     worth = np.round(_worth(table, topic, samples, gates, actives), 9)
     gate, active = np.unravel_index(int(np.argmax(worth)), worth.shape)
     best = Thresholds(gates[int(gate)], actives[int(active)])
@@ -135,19 +135,19 @@ def best_thresholds(table: DecisionTable, topic: str, samples: Samples) -> Thres
 
 
 def _candidates(samples: Samples, today: Thresholds) -> tuple[list[float | None], list[float | None]]:
-    """Lower and upper thresholds worth considering, today's first, then by distance from them."""
+    """Candidate lower and upper thresholds: today's first, then by distance from it."""
     order = np.argsort(samples.scores[samples.moved], kind="stable")
     scores = samples.scores[samples.moved][order]
     useful = samples.useful[samples.moved][order]
     values, starts = np.unique(scores, return_index=True)
     if samples.kind == "both":
-        # Between two scores whose decisions are all useful, or all noise, the ends are as good.
+        # A threshold between two scores with the same single label is no better than one at the ends.
         counts = np.diff(np.append(starts, scores.size))
         shares = np.add.reduceat(useful.astype(np.float64), starts) / counts
         turns = np.flatnonzero((shares[:-1] != shares[1:]) | (shares[:-1] % 1 != 0))
     else:
         turns = np.arange(values.size - 1)
-    if turns.size > _MOST_CANDIDATES:
+    if turns.size > _MAX_CANDIDATES:
         found = [mark / 100 for mark in range(1, 100) if scores[0] < mark / 100 <= scores[-1]]
     else:
         gaps = list(zip(values[turns].tolist(), values[turns + 1].tolist(), strict=True))
@@ -175,7 +175,7 @@ def _worth(
     gates: Sequence[float | None],
     actives: Sequence[float | None],
 ) -> Numbers:
-    """What every pair is worth, lower thresholds by upper thresholds; −∞ for pairs the wrong way round."""
+    """The worth of every pair, lower by upper thresholds; −∞ if the lower is above the upper."""
     today = table.today(topic)
     zero = np.zeros((len(gates), len(actives)))
     useful_active, noise_active, calls = zero.copy(), zero.copy(), zero.copy()
@@ -195,7 +195,7 @@ def _worth(
         all_scores = everything[part.start - table.segments(topic)[0].start :][: part.end - part.start]
         reached, certain = np.searchsorted(all_scores, asked_at), np.searchsorted(all_scores, active_at)
         calls += certain - np.minimum.outer(reached, certain)
-    # Questions about unlabelled decisions cost as much; they are counted at the rate of the labelled ones.
+    # Unlabelled decisions cost questions too; scale all questions to the number of labelled decisions.
     calls *= len(samples) / max(everything.size, 1)
     moves = np.add.outer(_distances(gates), _distances(actives))
     price = GATE_PRICE * calls + MOVE_PRICE * moves
@@ -213,7 +213,7 @@ def _worth(
 
 
 def _between(low: float, high: float) -> float | None:
-    """The roundest number above ``low``, up to ``high``, near the middle; ``None`` where there is none."""
+    """The roundest number above ``low`` and up to ``high``, near the middle, if any."""
     for digits in (2, 3, 4):
         middle = round((low + high) / 2, digits)
         if low < middle <= high:
@@ -222,7 +222,7 @@ def _between(low: float, high: float) -> float | None:
 
 
 def _above(scores: Numbers) -> float | None:
-    """A threshold above all scores, as far as the next one of such a series is expected to reach."""
+    """A threshold above all scores, by the mean distance between them; ``None`` above 1."""
     highest = float(scores[-1])
     threshold = min(1.0, math.ceil((highest + _gap(scores)) * 100) / 100)
     return threshold if threshold > highest else None
@@ -234,11 +234,11 @@ def _below(scores: Numbers) -> float:
 
 
 def _gap(scores: Numbers) -> float:
-    return max(_LEAST_GAP, float(scores[-1] - scores[0]) / max(scores.size - 1, 1))
+    return max(_MIN_GAP, float(scores[-1] - scores[0]) / max(scores.size - 1, 1))
 
 
 def _above_noise(best: Thresholds, today: Thresholds) -> Thresholds:
-    """Where the upper threshold had to rise to keep noise out, it leaves room for asking."""
+    """Raises the upper threshold to leave room for asking, if it had to rise to keep noise out."""
     if best.activate is None or today.activate is None or best.activate <= today.activate:
         return best
     asked = 0.0 if today.gate is None or today.gate >= 1 else (today.activate - today.gate) / (1 - today.gate)
@@ -247,12 +247,12 @@ def _above_noise(best: Thresholds, today: Thresholds) -> Thresholds:
 
 
 def _place(threshold: float | None) -> float:
-    """Where a threshold stands on the scale; “never” is at its end."""
+    """A threshold's place on the scale; “never” is at its end."""
     return 1.0 if threshold is None else threshold
 
 
 def _distances(thresholds: Sequence[float | None]) -> Numbers:
-    """How far each threshold is from the first, which is today's."""
+    """The distance of each threshold from the first, which is today's."""
     places = np.array([_place(threshold) for threshold in thresholds])
     distances: Numbers = np.abs(places - places[0])
     return distances

@@ -1,7 +1,7 @@
-"""The thresholds written into topics' files, so that the last change can be taken back (spec 5.5).
+"""Journal of the thresholds written to topic files, so that the last change can be undone (spec 5.5).
 
-``logs/tuning/YYYY-MM.jsonl``, append-only. A change is recorded before the file is written; that it was taken
-back, or came to nothing, is a record of its own.
+``logs/tuning/YYYY-MM.jsonl``, append-only. A change is recorded before the file is written; another record
+says that it was undone or never happened.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MONTH = re.compile(r"\d{4}-\d{2}\.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Thresholds that were written into a topic's file."""
+    """Thresholds written to a topic's file."""
 
     id: str
     topic: str
     path: str
-    before: OwnThresholds  # what the file said
-    after: OwnThresholds  # what it says since
-    header: str  # the file's header as it was, bytes as Latin-1, so that taking back restores every byte
-    digest: str  # sha256 of the whole file as it became
+    before: OwnThresholds
+    after: OwnThresholds
+    header: str  # the header before the change, bytes as Latin-1, so that undoing restores every byte
+    digest: str  # sha256 of the whole file after the change
 
 
 class TuningJournal:
@@ -55,10 +55,7 @@ class TuningJournal:
         header: bytes,
         digest: str,
     ) -> str:
-        """Records a change that is about to be made.
-
-        Returns:
-            Its id.
+        """Records a change that is about to be made and returns its id.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded; the change must not be made.
@@ -68,7 +65,7 @@ class TuningJournal:
         return change.id
 
     def close(self, change_id: str) -> None:
-        """Records that a change was taken back, or never reached the file.
+        """Records that a change was undone, or never reached the file.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -76,7 +73,7 @@ class TuningJournal:
         self._append({"closed": change_id})
 
     def begin(self, change_id: str) -> None:
-        """Records that a change is about to be taken back.
+        """Records that a change is about to be undone.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -84,11 +81,11 @@ class TuningJournal:
         self._append({"undoing": change_id})
 
     def is_begun(self, change_id: str) -> bool:
-        """Whether a change was about to be taken back."""
+        """Whether ``begin`` was recorded for a change."""
         return any(record.get("undoing") == change_id for record in self._backwards())
 
     def last(self) -> Change | None:
-        """The newest change that stands. Lines that cannot be read are passed over."""
+        """The last change that is not closed; unreadable lines are skipped."""
         closed: set[str] = set()
         for record in self._backwards():
             if isinstance(record.get("closed"), str):

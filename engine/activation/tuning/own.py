@@ -1,7 +1,7 @@
-"""A pair of thresholds as a topic's file names it, and back (spec 2.3, 5.4 and 5.5).
+"""Converts between a pair of thresholds and what a topic's file says (spec 2.3, 5.4 and 5.5).
 
-Which score activates, asks or drops is settled by ``engine.activation.policy`` alone. To see what other
-thresholds would have done, tuning asks it about the same topic with other numbers in its file.
+Only ``engine.activation.policy`` decides which score activates, asks or drops. To see the effect of other
+thresholds, tuning applies it to the same topic with other numbers in its file.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ _KEYS = ("similarity_threshold", "activation_threshold")
 
 @dataclass(frozen=True, slots=True)
 class OwnThresholds:
-    """What a topic's file says about its thresholds."""
+    """The thresholds in a topic's file."""
 
     similarity_threshold: float | None = None
-    """The lower threshold; ``None``: the file names none, so the table's counts."""
-    activation_threshold: float | None = None  # the upper threshold; ``None`` likewise
+    """The lower threshold; ``None`` if the table's applies."""
+    activation_threshold: float | None = None  # the upper threshold, likewise
 
     @classmethod
     def of(cls, topic: Topic) -> OwnThresholds:
-        """What the file of a topic says."""
         return cls(topic.similarity_threshold, topic.activation_threshold)
 
     def on(self, topic: Topic) -> Topic:
@@ -46,11 +45,11 @@ class OwnThresholds:
 
 
 def today(topic: Topic, settings: WatcherSettings) -> Thresholds:
-    """The two thresholds that hold for a topic and that its file can move.
+    """The two effective thresholds of a topic that its file can change.
 
-    With the ``calibrated`` preset they are those of a message without a match. With ``spec`` the lower one is
-    about messages without a match, and about matched ones as far as it raises their row's; the upper one is
-    about matched ones only, and “never” where a match needs no score at all.
+    With the ``calibrated`` preset they are those of a message without a match. With ``spec`` the lower one
+    applies to messages without a match, and to matched ones if it is above their row's; the upper one applies
+    to matched ones only, and is “never” if a match needs no score.
     """
     thresholds = thresholds_of(topic, settings, matched=False)
     if settings.preset == "calibrated":
@@ -63,11 +62,11 @@ def today(topic: Topic, settings: WatcherSettings) -> Thresholds:
 
 
 def own_thresholds(topic: Topic, settings: WatcherSettings, thresholds: Thresholds) -> OwnThresholds:
-    """What a topic's file has to say so that ``thresholds`` hold.
+    """What a topic's file must say to make ``thresholds`` effective.
 
-    A threshold that holds already stays as it is written, and one that the table gives by itself needs no
-    line. A file cannot say “never” where the table has a number: it says 1 then, which only a score of 1
-    reaches; and “never asked” is a lower threshold at the upper one, which leaves nothing to ask about.
+    An effective threshold stays as written, and one equal to the table's needs no line. A file cannot say
+    “never” where the table has a number, so it says 1, which only a score of 1 reaches; “never asked” is a
+    lower threshold equal to the upper one.
     """
     now, table = today(topic, settings), today(OwnThresholds().on(topic), settings)
     upper = thresholds.activate
@@ -84,13 +83,13 @@ def own_thresholds(topic: Topic, settings: WatcherSettings, thresholds: Threshol
         own_lower = lower if lower is not None else 1.0 if upper is None else upper
     own = OwnThresholds(own_lower, own_upper)
     if upper is not None and today(own.on(topic), settings).activate != upper:
-        # What the table gives by itself it gives above another lower threshold only.
+        # The table's upper threshold only applies above its own lower threshold.
         return OwnThresholds(own_lower, upper)
     return own
 
 
 def rounded(value: float | None) -> float | None:
-    """A threshold with as many digits as a file gets: two, or up to four where two would change it."""
+    """A threshold rounded for a file: two digits, or up to four if it has more."""
     if value is None:
         return None
     wanted = round(value, _DIGITS[-1])
@@ -98,35 +97,34 @@ def rounded(value: float | None) -> float | None:
 
 
 def digest_of(data: bytes) -> str:
-    """sha256 of a file's bytes, as ``Topic.digest``."""
+    """sha256 of a file, as in ``Topic.digest``."""
     return hashlib.sha256(data).hexdigest()
 
 
 def header_of(data: bytes, path: str) -> bytes:
-    """The bytes of a file up to the end of its header."""
     lines = data.split(b"\n")[: documents.parse(data, path).body_line - 1]
     return b"".join(line + b"\n" for line in lines)
 
 
 def thresholds_in(data: bytes, path: str) -> OwnThresholds:
-    """The thresholds that a topic's file names.
+    """The thresholds in a topic's file.
 
     Raises:
-        TopicError: It cannot be read as a topic.
+        TopicError: It is not a valid topic.
     """
     topic, problems = load_topic(documents.parse(data, path))
     if topic is None:
-        why = f": {problems[0].what}" if problems else ""
-        raise TopicError(f"cannot be read as a topic{why}", where=path, hint="see: autopoiesis topics check")
+        reason = f": {problems[0].what}" if problems else ""
+        raise TopicError(f"not a valid topic{reason}", where=path, hint="see: autopoiesis topics check")
     return OwnThresholds.of(topic)
 
 
 def with_thresholds(data: bytes, topic: Topic, thresholds: OwnThresholds) -> bytes:
-    """A topic's file with other thresholds: comments, order, line ends and everything else stay.
+    """A topic's file with other thresholds; comments, order, line ends and everything else are kept.
 
     Raises:
         DocumentError: The header cannot be edited.
-        TopicError: The file would still name other thresholds, because it names them in more than one place.
+        TopicError: The file would still have other thresholds, since it has them in more than one place.
     """
     before = thresholds_in(data, topic.path)
     wanted = {key: getattr(thresholds, key) for key in _KEYS}
@@ -134,7 +132,7 @@ def with_thresholds(data: bytes, topic: Topic, thresholds: OwnThresholds) -> byt
     new = documents.edit_header(data, changes, topic.path)
     if thresholds_in(new, topic.path) != thresholds:
         raise TopicError(
-            "names its thresholds in a place that cannot be edited",
+            "has its thresholds in a place that cannot be edited",
             where=topic.path,
             hint=f"move {' and '.join(changes)} to the left margin of the header",
         )

@@ -1,7 +1,7 @@
-"""The whole decision log under other thresholds, at once (spec 5.5, design 4).
+"""Replays the whole decision log under other thresholds (spec 5.5, design 4).
 
-Every topic's decisions are sorted by score beside running totals, so the figures of a moved threshold are a
-few binary searches, however long the log is.
+Each topic's decisions are sorted by score with running totals, so the figures of a moved threshold take a few
+binary searches, however long the log is.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _NO_THRESHOLDS: Mapping[str, Thresholds] = {}
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What some thresholds do to the logged decisions of a topic.
+    """The effect of thresholds on the logged decisions of a topic.
 
-    Precision, recall and F1 are those of labelled decisions. Where the gate would be asked, its logged answer
-    counts; where it was never asked, an answer as reliable as its others, so they come from expected counts.
+    Precision, recall and F1 are about labelled decisions. Where the gate would be asked, its logged answer
+    counts, or an expected answer as reliable as its others if it was never asked.
     """
 
     precision: float | None
-    """Of what would be active, the part that is useful, 0 to 1; ``None`` when nothing would be."""
-    recall: float | None  # of what is useful, the part that would be active; ``None`` when nothing is
-    f1: float | None  # harmonic mean; 0 where only noise is active, ``None`` where there is nothing to judge
-    decisions: int  # replayed
-    labelled: int  # those with a label
+    """Useful share of what would be active, 0 to 1; ``None`` if nothing would be."""
+    recall: float | None  # active share of what is useful, 0 to 1; ``None`` if nothing is
+    f1: float | None  # 0 if only noise is active, ``None`` if there is nothing to judge
+    decisions: int
+    labelled: int
     useful: int
     noise: int
-    by_person: int  # labels that a person gave
+    by_person: int  # labels by a person
     by_gate: int  # labels that are answers of the gate
-    by_use: int  # labels that come from use
+    by_use: int  # labels from use
     gate_calls: int  # decisions that the gate would be asked about
-    gate_calls_per_day: float  # by the days that the log spans
+    gate_calls_per_day: float  # over the days that the log spans
     cost_usd_per_day: float
     useful_active: float = 0.0  # expected number of useful decisions that would be active
     noise_active: float = 0.0  # expected number of noise decisions that would be active
@@ -64,22 +64,22 @@ class Flip:
 
     index: int  # row in the table
     kind: FlipKind
-    """``fixed``: wrong before, right after; ``lost``: the reverse; ``changed``: what is right is not known,
-    or it is as right as it was, e.g. activated where the gate said yes before."""
+    """``fixed``: wrong before, right after; ``lost``: the reverse; ``changed``: neither, because the label is
+    unknown or the result is the same, e.g. active where the gate said yes before."""
     before: Outcome
     after: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """What moving thresholds changes."""
+    """Decisions changed by moving thresholds."""
 
     fixed: int  # wrong decisions that become right
     lost: int  # right ones that become wrong
     changed: int  # others that are treated differently
     rows: tuple[Flip, ...]
-    """Newest first; fixed and lost ones, then others with a label, then those without; not more than were
-    asked for."""
+    """At most the requested number: fixed and lost ones, then others with a label, then those without; newest
+    first in each group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +88,14 @@ class Histogram:
 
     useful: tuple[int, ...]  # per bin
     noise: tuple[int, ...]  # per bin
-    fixed: int = (
-        0  # labelled decisions that no threshold moves (a trigger or a person settled them); in no bin
-    )
+    fixed: int = 0  # labelled decisions in no bin, since a trigger or a person decided them
 
 
 def figures(table: DecisionTable, topic: str, thresholds: Thresholds | None = None) -> Figures:
-    """What thresholds do to a topic's logged decisions; a few microseconds, whatever the log's length.
-
-    ``thresholds=None`` stands for today's.
+    """The effect of thresholds, by default today's, on a topic's logged decisions; takes microseconds.
 
     Raises:
-        KeyError: The table does not know the topic.
+        KeyError: The topic is not in the table.
     """
     limits = {matched: table.limits(topic, thresholds, matched=matched) for matched in (False, True)}
     sums = table.sums
@@ -132,34 +128,29 @@ def figures(table: DecisionTable, topic: str, thresholds: Thresholds | None = No
 
 
 def alone_text(table: DecisionTable, topic: str, thresholds: Thresholds | None = None) -> str:
-    """What a topic's score may do without a trigger, one line; empty where it may do what its thresholds say.
-
-    ``thresholds=None`` stands for today's.
+    """What a topic's score may do without a trigger hit, one line; empty if it is not restricted.
 
     Raises:
-        KeyError: The table does not know the topic.
+        KeyError: The topic is not in the table.
     """
     alone = table.alone(table.with_thresholds(topic, thresholds))
-    if alone.standing is None:
+    if alone.status is None:
         return ""
     if alone.activates:
-        return f"without a trigger hit: active by its score, which your labels have proven ({alone.standing})"
-    does = "only a yes of the gate activates it" if alone.asks else "never active"
-    return f"without a trigger hit: {does} until your labels prove its score ({alone.standing})"
+        return f"without a trigger hit: active by its score, proven by your labels ({alone.status})"
+    effect = "only a yes from the gate activates it" if alone.asks else "never active"
+    return f"without a trigger hit: {effect} until your labels prove its score ({alone.status})"
 
 
 def overview(
     table: DecisionTable, thresholds: Mapping[str, Thresholds] = _NO_THRESHOLDS
 ) -> dict[str, Figures]:
-    """The figures of every topic, in the table's order.
-
-    Topics without ``thresholds`` have today's.
-    """
+    """The figures of every topic, in the table's order, with today's thresholds if none are given."""
     return {topic: figures(table, topic, thresholds.get(topic)) for topic in table.topics}
 
 
 def total(figures: Iterable[Figures]) -> Figures:
-    """Several topics as one: every decision counts the same (micro average)."""
+    """Several topics as one, each decision counting the same (micro average)."""
     parts = list(figures)
     return _figures(**{name: sum(getattr(part, name) for part in parts) for name in _SUMMED})
 
@@ -167,12 +158,10 @@ def total(figures: Iterable[Figures]) -> Figures:
 def flips(
     table: DecisionTable, topic: str, before: Thresholds, after: Thresholds, *, limit: int = FLIPS_LIMIT
 ) -> Flips:
-    """The decisions that other thresholds treat differently.
-
-    At most ``limit`` rows are given; the counts are of all.
+    """The decisions that other thresholds treat differently: all in the counts, at most ``limit`` as rows.
 
     Raises:
-        KeyError: The table does not know the topic.
+        KeyError: The topic is not in the table.
     """
     places: list[NDArray[np.intp]] = []
     olds: list[NDArray[np.int8]] = []
@@ -198,7 +187,7 @@ def flips(
     right_after = _is_active(now_, gate_says) == (labels == 1)
     kinds = np.where(right_before == right_after, 2, np.where(right_after, 0, 1)).astype(np.int8)
     kinds[labels < 0] = 2
-    # Newest first among what was judged and turns, then among what was judged, then among the rest.
+    # Fixed and lost decisions, then other labelled ones, then the rest; newest first in each group.
     rank = np.where(kinds < 2, 0, np.where(labels >= 0, 1, 2)) * table.size - rows
     count = min(max(limit, 0), rows.size)
     first = np.argpartition(rank, count - 1)[:count] if 0 < count < rows.size else np.arange(count)
@@ -217,10 +206,7 @@ def flips(
 
 
 def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
-    """How the labelled decisions of a topic that thresholds are about lie between 0 and 1.
-
-    A score of 1 is in the last bin.
-    """
+    """The labelled decisions of a topic by score; a score of 1 is in the last bin."""
     counts = {1: np.zeros(bins, dtype=np.intp), 0: np.zeros(bins, dtype=np.intp)}
     fixed = 0
     for part in table.segments(topic):
@@ -235,7 +221,7 @@ def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
 
 
 def _places(table: DecisionTable, part: Segment, limits: tuple[float, float]) -> tuple[int, int]:
-    """Where in the sorted columns a segment's asked and active decisions begin."""
+    """Where a segment's asked and active decisions begin in the sorted columns."""
     scores = table.sorted_scores[part.start : part.end]
     asked, active = np.searchsorted(scores, limits, side="left").tolist()
     return part.start + asked, part.start + active
@@ -246,7 +232,6 @@ def _is_active(outcomes: NDArray[np.int8], gate_says: NDArray[np.bool_]) -> NDAr
 
 
 def _figures(*, useful: int, noise: int, useful_active: float, noise_active: float, **counts: Any) -> Figures:
-    """Figures from counts, given by the names in ``_SUMMED``."""
     active = useful_active + noise_active
     judged = useful + active
     return Figures(

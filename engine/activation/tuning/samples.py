@@ -1,4 +1,4 @@
-"""A topic's labelled decisions: what thresholds are fitted to, in folds that share no message (spec 5.5)."""
+"""A topic's labelled decisions to fit thresholds to, in folds that share no message (spec 5.5)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ Kind = Literal["both", "noise", "useful"]
 class Samples:
     """Labelled decisions of one topic, by match and score."""
 
-    scores: Numbers  # the deciding score; −∞ for what no threshold activates, ∞ for what none holds back
+    scores: Numbers  # the deciding score; −∞ if no threshold activates it, ∞ if none keeps it out
     useful: Truths  # noise otherwise
     yes: Numbers  # the probability that the gate says yes, 0 to 1
-    answered: Truths  # whether the gate did say something
+    answered: Truths  # whether the gate gave an answer
     matched: Truths  # whether a trigger had fired
     messages: NDArray[np.object_]  # sha256
 
     @classmethod
     def of(cls, table: DecisionTable, topic: str) -> Samples:
-        """The labelled decisions of a topic."""
         rows, scores = table.rows(topic), table.moved_scores(topic)
         matched = np.zeros(rows.size, dtype=bool)
         for part in table.segments(topic):
@@ -55,28 +54,27 @@ class Samples:
 
     @property
     def moved(self) -> Truths:
-        """Which of them thresholds decide about."""
+        """Those that thresholds decide about."""
         return np.isfinite(self.scores)
 
     @property
     def kind(self) -> Kind:
-        """Which labels those have that thresholds decide about."""
+        """The kinds of labels among those that thresholds decide about."""
         useful = self.useful[self.moved]
         return "noise" if not useful.any() else "useful" if useful.all() else "both"
 
     def where(self, chosen: Truths) -> Samples:
-        """Some of them."""
         return Samples(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def messages_of(self, *, useful: bool) -> int:
-        """How many different messages the useful ones, or the noise, are about, where thresholds decide."""
+        """Number of different useful (or noise) messages that thresholds decide about."""
         return len(set(self.messages[self.moved & (self.useful == useful)]))
 
     def folds(self, count: int) -> list[Truths]:
-        """Deals them into parts: equal messages into the same one, useful ones and noise evenly.
+        """Splits them into ``count`` ≥ 2 folds: equal messages together, useful ones and noise evenly.
 
-        The parts depend on the messages alone: they are dealt out in the order of their sha256. ``count`` is
-        at least 2; some parts may be empty when there are fewer messages.
+        The folds depend only on the messages, dealt out in the order of their sha256. With few messages some
+        may be empty.
         """
         kinds: dict[str, int] = {}
         for name, useful in zip(self.messages, self.useful.tolist(), strict=True):

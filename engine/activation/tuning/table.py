@@ -1,4 +1,4 @@
-"""The decision log as numpy columns: what replaying it under other thresholds needs (spec 5.5, design 4)."""
+"""The decision log as numpy columns, for replaying it under other thresholds (spec 5.5, design 4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from engine.activation import policy
 from engine.activation.decision import LABELLERS, Decision
 from engine.activation.policy import Thresholds
-from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
+from engine.activation.proof import NO_EFFECT, NO_PROOF, Proof, SimilarityAlone
 from engine.activation.signals import CALIBRATED
 from engine.activation.tuning.own import own_thresholds, today
 from engine.activation.tuning.sums import Reliability, Sums, expected_yes
@@ -32,49 +32,49 @@ RULED_YES = 0.5
 """Probability from which the local gate's fixed rule says yes."""
 
 FREE_GATES = frozenset({"", "local", "ask"})
-"""Gates whose answers cost no money."""
+"""Gates whose answers are free."""
 
 _DAY_S = 86_400.0
 _NO_PROOFS: Mapping[str, Proof] = {}
 _PERSON = LABELLERS.index("person")
-_LEAST_SCORE = 5e-324
+_MIN_SCORE = 5e-324
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Decisions of one topic that the same two thresholds are about, in the table's sorted columns."""
+    """Decisions of one topic, matched or not, as a range of the table's sorted columns."""
 
     start: int
-    end: int  # behind the last
-    matched: bool  # whether a trigger had fired for them
+    end: int  # exclusive
+    matched: bool  # whether a trigger had fired
 
 
 class DecisionTable:
-    """The part of the decision log that can be replayed under today's preset, in its order, oldest first.
+    """The part of the decision log that can be replayed under today's preset, oldest first.
 
-    A decision is left out when the signal that decides today was not logged with it: a raw cosine says
-    nothing about thresholds of a probability. One thread may label while others read: what they see is from
-    before or after. To make the columns of 100,000 decisions takes about half a second.
+    Decisions logged without today's deciding signal are left out: a raw cosine says nothing about thresholds
+    of a probability. One thread may label while others read. Building the table of 100,000 decisions takes
+    about half a second.
 
     Args:
-        decisions: The log, oldest first; rows are numbered in this order.
-        topics: Today's topics: they say which thresholds hold, and what no threshold moves.
-        provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
-            calculated, what another one would have said is expected as reliable as what it did say.
-        proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
+        decisions: The log, oldest first.
+        topics: Today's topics.
+        provider: Today's ``gate.provider``. Missing answers of ``local`` are calculated; those of other gates
+            are expected to be as reliable as their actual answers.
+        proofs: What labels have proven about topics' scores, by name.
 
     Attributes:
-        topics: Sorted names of today's topics, then those of topics that only the log knows.
-        days: From the first decision to the last one, at least 1.
-        left_out: Decisions that cannot be replayed.
-        gate: The gate that was asked last, e.g. ``local``; empty when none was.
-        cost_per_call: What an answer of that gate cost on average, US dollars; a remembered one cost 0.
-        labels: Per row: 1 useful, 0 noise, -1 not labelled.
-        labellers: Per row: who labelled it, as an index of ``LABELLERS``.
-        answers: Per row: what the gate said, 1 yes, 0 no, -1 nothing.
-        scores: Per row: the deciding score, 0 to 1.
+        topics: Sorted names of today's topics, then of topics that are only in the log.
+        days: Days from the first decision to the last one, at least 1.
+        left_out: Number of decisions that cannot be replayed.
+        gate: The gate that was asked last, e.g. ``local``; empty if none was.
+        cost_per_call: Mean cost of that gate's answers, including cached ones, US dollars.
+        labels: For each row 1 useful, 0 noise, -1 not labelled.
+        labellers: For each row who labelled it, as an index into ``LABELLERS``.
+        answers: For each row the gate's answer: 1 yes, 0 no, -1 none.
+        scores: For each row the deciding score, 0 to 1.
         order: Row numbers sorted by topic, match and ``sorted_scores``.
-        sorted_scores: The scores in that order; −∞ for what no threshold activates, ∞ for what none bars.
+        sorted_scores: The scores in that order; −∞ if no threshold activates it, ∞ if none keeps it out.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class DecisionTable:
         self.days = _days_of(self._decisions)
         self.gate, self.cost_per_call = _gate_in_use(self._decisions)
         judged = [decision.label for decision in self._decisions]
-        said = {"yes": 1, "no": 0}
+        codes = {"yes": 1, "no": 0}
         self.labels: Marks = np.array([_mark(label) for label, _ in judged], dtype=np.int8)
         self.labellers: Marks = np.array([LABELLERS.index(by) for _, by in judged], dtype=np.int8)
-        self.answers: Marks = np.array([said.get(d.gate_answer, -1) for d in self._decisions], dtype=np.int8)
+        self.answers: Marks = np.array([codes.get(d.gate_answer, -1) for d in self._decisions], dtype=np.int8)
         by_gate = np.array([d.gate_provider == self.gate for d in self._decisions], dtype=bool)
         self._of_gate: NDArray[np.bool_] = by_gate & (self.answers >= 0)
         self.scores: Numbers = np.array([scores[row] for row in kept], dtype=np.float64)
@@ -116,30 +116,28 @@ class DecisionTable:
         self._counts: Rows | None = None
 
     def today(self, topic: str) -> Thresholds:
-        """The thresholds that hold now for a topic without a match, from its file and the table.
+        """The effective thresholds of a topic without a match (``own.today``).
 
-        With the ``spec`` preset the upper one is about matched messages only. A topic without a file has the
-        table's thresholds, by the priority it last had.
+        A topic without a file has those of its last priority.
 
         Raises:
-            KeyError: The table does not know the topic.
+            KeyError: The topic is not in the table.
         """
         return today(self._topics[topic], self._settings)
 
     def topic(self, name: str) -> Topic:
-        """A topic; one that only the log knows has an empty ``path``.
+        """A topic; one that is only in the log has an empty ``path``.
 
         Raises:
-            KeyError: The table does not know it.
+            KeyError: The topic is not in the table.
         """
         return self._topics[name]
 
     def decision(self, index: int) -> Decision:
-        """The decision in a row, with its label."""
         return self._decisions[index]
 
     def left_out_of(self, topic: str) -> int:
-        """Decisions about a topic that cannot be replayed."""
+        """Number of a topic's decisions that cannot be replayed."""
         return self._left_out[topic]
 
     def rows(self, topic: str) -> Rows:
@@ -155,7 +153,7 @@ class DecisionTable:
         return self.yes[self._span(topic)]
 
     def label_counts(self, topic: str) -> dict[str, int]:
-        """A topic's labels by who gave them: ``gate``, ``use``, ``person``; ``""`` for those without."""
+        """Number of a topic's labels by labeller; ``""`` for decisions without a label."""
         counts = self._counts
         if counts is None:
             kinds = len(LABELLERS)
@@ -164,7 +162,7 @@ class DecisionTable:
         return dict(zip(LABELLERS, counts[self._place_of[topic]].tolist(), strict=True))
 
     def segments(self, topic: str) -> tuple[Segment, ...]:
-        """Where a topic's decisions stand in the sorted columns; nowhere when it has none."""
+        """The ranges of a topic's decisions in the sorted columns; may be empty."""
         return self._segments.get(topic, ())
 
     def _span(self, topic: str) -> slice:
@@ -172,7 +170,7 @@ class DecisionTable:
         return slice(segments[0].start, segments[-1].end) if segments else slice(0)
 
     def replaced(self, index: int, decision: Decision) -> None:
-        """Takes over a decision whose label has changed, as the log has it now."""
+        """Replaces a decision whose label has changed."""
         label, who = decision.label
         self._decisions[index] = decision
         self.labels[index] = self._sorted_labels[self._place[index]] = _mark(label)
@@ -180,10 +178,10 @@ class DecisionTable:
         self._sums = self._yes = self._counts = None
 
     def limits(self, topic: str, thresholds: Thresholds | None, *, matched: bool) -> tuple[float, float]:
-        """The scores from which the policy asks about and activates some decisions of a topic; ∞ is never.
+        """The scores from which the policy asks about and activates a topic's decisions; ∞ is never.
 
         Args:
-            thresholds: The pair that its file would stand for; ``None``: as it is.
+            thresholds: The thresholds in its file; ``None`` for today's.
             matched: Whether one of its triggers had fired.
         """
         known = self.with_thresholds(topic, thresholds)
@@ -192,33 +190,33 @@ class DecisionTable:
         activate = math.inf if found.activate is None else found.activate
         gate = math.inf if found.gate is None else found.gate
         if self._settings.preset == "spec" and not matched:
-            # There a score of 0 is no similarity at all, whatever the threshold.
-            gate = max(gate, _LEAST_SCORE)
+            # A score of 0 is no similarity at all, whatever the threshold.
+            gate = max(gate, _MIN_SCORE)
         return min(gate, activate), activate
 
     def with_thresholds(self, name: str, thresholds: Thresholds | None) -> Topic:
-        """A topic with other thresholds in its file; ``None``: as it is."""
+        """A topic with other thresholds in its file; unchanged for ``None``."""
         known = self._topics[name]
         return known if thresholds is None else own_thresholds(known, self._settings, thresholds).on(known)
 
-    def alone(self, topic: Topic) -> Alone:
-        """What a score may do for a topic where no trigger fired."""
+    def alone(self, topic: Topic) -> SimilarityAlone:
+        """What a score may do for a topic if no trigger fired."""
         if self._settings.nominate == "pattern":
-            return NOTHING
+            return NO_EFFECT
         proof = self._proofs.get(topic.name, NO_PROOF)
         return policy.alone_of(topic, self._settings, proof, provider=self._provider, is_input=True)
 
     def decides_alone(self, name: str) -> bool:
-        """Whether a score at any threshold can let a topic in where no trigger fired.
+        """Whether any score can activate a topic if no trigger fired.
 
-        Labels that are too few prove nothing at any threshold, and the local gate lets nothing in by itself.
+        Too few labels prove nothing at any threshold, and the local gate activates nothing by itself.
         """
         alone = self.alone(self._topics[name])
         return alone.asks or alone.activates or bool(self._proofs.get(name, NO_PROOF).held)
 
     @property
     def reliability(self) -> Reliability:
-        """How far the gate in use can be trusted, from its answers that a person has judged."""
+        """The reliability of the current gate, from its answers that a person has judged."""
         if self.gate == "ask":
             return Reliability()
         judged = self._of_gate & (self.labellers == _PERSON)
@@ -226,13 +224,13 @@ class DecisionTable:
 
     @property
     def yes(self) -> Numbers:
-        """In the order of the sorted columns: the probability that the gate says yes if it is asked."""
+        """The probability that the gate says yes if it is asked, in the order of the sorted columns."""
         yes = self._yes
         if yes is None:
             answers = self._sorted_answers
             if self._settings.preset == "calibrated" and self._provider == "local":
-                # What the fixed rule says is known where it was not asked: yes from a probability of one
-                # half. A local gate that has been fitted to labels differs from that for some.
+                # The fixed rule's answer is known even if it was not asked. A local gate fitted to labels
+                # may differ from it.
                 ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
                 answers = np.where(answers >= 0, answers, ruled)
             yes = self._yes = expected_yes(self._sorted_labels, answers, self.reliability)
@@ -240,7 +238,7 @@ class DecisionTable:
 
     @property
     def sums(self) -> Sums:
-        """Running totals over the sorted columns; made anew after a label."""
+        """Running totals over the sorted columns; rebuilt after a label."""
         sums = self._sums
         if sums is None:
             sums = self._sums = Sums.of(self._sorted_labels, self.yes)
@@ -274,7 +272,7 @@ class DecisionTable:
             self._segments[name] = tuple(segment for segment in both if segment.end > segment.start)
 
     def _fixed(self, decision: Decision, score: float) -> float:
-        """∞ for what is active whatever the thresholds are, −∞ for what never is, 0 where they decide."""
+        """∞ if active at any thresholds, −∞ if never active, 0 if thresholds decide."""
         topic = self._topics[decision.topic]
         if topic.forced is not None:
             return math.inf if topic.forced else -math.inf
@@ -289,7 +287,7 @@ class DecisionTable:
 
 
 def _number(value: Any) -> float | None:
-    """A logged score; ``None`` where there is none, or something else in its place."""
+    """A logged score; ``None`` if it is missing or not a number."""
     if value.__class__ is float and 0.0 <= value <= 1.0:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -298,7 +296,7 @@ def _number(value: Any) -> float | None:
 
 
 def _is_event(decision: Decision) -> bool:
-    # The log is a file that people can edit: a hit may have any form.
+    # The log can be edited by hand, so a hit may have any form.
     kinds = (kind for hit in decision.hits for kind in hit[1:2])
     return any(isinstance(kind, str) and kind in policy.EVENT_TYPES for kind in kinds)
 
@@ -308,7 +306,7 @@ def _mark(label: bool | None) -> Literal[-1, 0, 1]:
 
 
 def _gone_topics(decisions: Iterable[Decision], topics: Iterable[Topic]) -> dict[str, Topic]:
-    """Topics that have no file any more, with the priority they had last."""
+    """Topics without a file, with their last priority."""
     latest = {decision.topic: decision for decision in decisions}
     for topic in topics:
         latest.pop(topic.name, None)
@@ -326,7 +324,6 @@ def _gone_topics(decisions: Iterable[Decision], topics: Iterable[Topic]) -> dict
 
 
 def _days_of(decisions: Sequence[Decision]) -> float:
-    """The days that the log spans, at least 1."""
     if not decisions:
         return 1.0
     first, last = (choose(decisions, key=lambda d: d.at).time for choose in (min, max))
@@ -334,7 +331,7 @@ def _days_of(decisions: Sequence[Decision]) -> float:
 
 
 def _gate_in_use(decisions: Sequence[Decision]) -> tuple[str, float]:
-    """Who was asked last, and what an answer cost on average."""
+    """The gate that was asked last, and the mean cost of its answers."""
     name = next((d.gate_provider for d in reversed(decisions) if d.asked), "")
     if name in FREE_GATES:
         return name, 0.0

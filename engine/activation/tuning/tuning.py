@@ -1,4 +1,4 @@
-"""Tuning topics: the log under other thresholds, and writing them into topics' files (spec 5.5, design 4)."""
+"""Replays the log under other thresholds, and writes thresholds to topic files (spec 5.5, design 4)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.activation.decision_reading import uncollected
-from engine.activation.numbers import limit
+from engine.activation.decision_reading import gc_paused
+from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.proof import Proofs
 from engine.activation.tuning.fit import Proposal, propose
@@ -39,22 +39,23 @@ if TYPE_CHECKING:
     from engine.topics.model import Topic
 
 _COMMAND = "autopoiesis tune"
+_GONE = "no longer exists, so its thresholds cannot be restored"
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Thresholds that were written into a topic's file."""
+    """Thresholds written to a topic's file."""
 
     topic: str
     path: str
     before: Thresholds
     after: Thresholds
-    commit: str  # object name; empty where none was made
-    why: str = ""  # why none was made
+    commit: str  # empty if none was made
+    why: str = ""  # why there is no commit
 
 
 class Tuning:
-    """Tuning as a face uses it. Safe to use from several threads; the tables it gives are not.
+    """Tuning for the user interfaces. Thread-safe, but its tables are not.
 
     ``edited`` is called with the path of a topic's file that was written.
     """
@@ -85,10 +86,9 @@ class Tuning:
         self._proofs: Proofs | None = None
 
     def table(self) -> DecisionTable:
-        """The log as it can be replayed; the same one until log, topics or settings change.
+        """The replayable log; the same object until log, topics or settings change.
 
-        What was added to the log since the last look is all that is read of it then, and rows that were
-        there keep their numbers.
+        After a change only the added part of the log is read, and existing rows keep their numbers.
         """
         with self._guard:
             config = self._config()
@@ -99,16 +99,16 @@ class Tuning:
             known = topics, config.watchers, config.gate.provider, self._proofs(topics)
             if self._table is None or stamp != self._stamp or known != self._known:
                 decisions = self._reading.update().decisions
-                with uncollected():
+                with gc_paused():
                     self._table = DecisionTable(decisions, *known)
                 self._stamp, self._known = stamp, known
             return self._table
 
     def propose(self, topic: str, *, folds: int = 5) -> Proposal:
-        """What the labels speak for (``fit.propose``).
+        """Proposes thresholds from the labels (``fit.propose``).
 
         Raises:
-            TopicError: Neither a file nor the log knows the topic.
+            TopicError: The topic is neither in a file nor in the log.
         """
         table = self.table()
         if topic not in table.topics:
@@ -116,17 +116,17 @@ class Tuning:
         return propose(table, topic, folds=folds)
 
     def apply(self, topic: str, thresholds: Thresholds) -> Applied:
-        """Writes thresholds into a topic's file, keeping everything else in it, and commits the file.
+        """Writes thresholds to a topic's file, keeping everything else in it, and commits the file.
 
-        Numbers get two to four digits. A threshold that the policy table gives by itself loses its line;
-        “never”, where the table has a number, is written as 1. The thresholds are 0 ≤ gate ≤ activate ≤ 1.
+        Numbers get two to four digits. A threshold equal to the policy table's needs no line; “never”, where
+        the table has a number, is written as 1. Valid thresholds are 0 ≤ gate ≤ activate ≤ 1.
 
         Raises:
-            TopicError: There is no such topic, its file was changed since it was read, or it names these
-                thresholds already.
+            TopicError: No such topic, its file has changed since it was read, or it already has these
+                thresholds.
             AutopoiesisError: The thresholds are not valid.
             DocumentError: The file's header cannot be edited.
-            WriteFailed, ReadOnly: The file is as it was.
+            WriteFailed, ReadOnly: The file is unchanged.
         """
         known = self._library.get(topic)
         if known is None:
@@ -140,42 +140,40 @@ class Tuning:
             if made is not None:
                 return self._done(known, wanted, message, before=made.before)
             raise TopicError(
-                f"has these thresholds already: {_said(today(known, settings))}", where=known.path
+                f"already has these thresholds: {_described(today(known, settings))}", where=known.path
             )
         with self._guard, self._files.lock():
             self._write(known, wanted)
         return self._done(known, wanted, message)
 
     def undo(self) -> Applied:
-        """Takes the last change back that ``apply`` made, whenever that was.
+        """Undoes the last change made by ``apply``, whenever that was.
 
-        A file that has not changed since gets every byte back; another only the thresholds.
+        A file that has not changed since is restored byte for byte; otherwise only its thresholds are.
 
         Raises:
-            TopicError: There is no such change, or the file names other thresholds since.
+            TopicError: There is no such change, or the file has other thresholds by now.
             DocumentError: The file's header cannot be edited.
-            WriteFailed, ReadOnly: The file is as it was.
+            WriteFailed, ReadOnly: The file is unchanged.
         """
         with self._guard, self._files.lock():
             change = self._journal.last()
             if change is None:
-                raise TopicError("no change of thresholds is left to take back")
+                raise TopicError("no threshold change to undo")
             topic = self._library.get(change.topic)
             if topic is None or topic.path != change.path:
-                raise TopicError("is gone, so its thresholds cannot be taken back", where=change.path)
-            self._files.update(change.path, lambda data: self._begun(change, topic, data))
-            # Only a change that is taken back in the history too is closed: the next one to take back is the
-            # one before, and not this one once more.
+                raise TopicError(_GONE, where=change.path)
+            self._files.update(change.path, lambda data: self._restored_with_record(change, topic, data))
+            # Closing the change makes the one before it the next to undo, so it waits for the commit.
             done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
             if not self._is_changed(change.path):
                 self._journal.close(change.id)
         return done
 
     def label(self, index: int, useful: bool | None) -> None:
-        """Labels a decision of the table as a person, in the log and in the table.
+        """Sets the person's label of a decision, in the log and in the table; ``None`` removes it.
 
-        The local gate learns from it the next time ``Labels.learn`` runs, which takes too long for a key.
-        ``useful=None`` takes the person's label back.
+        The local gate learns from it at the next ``Labels.learn``, which is too slow for a key press.
 
         Raises:
             WriteFailed, ReadOnly: The label was not recorded.
@@ -189,16 +187,16 @@ class Tuning:
                 self._stamp = self._log.stamp()
 
     def _write(self, topic: Topic, thresholds: OwnThresholds) -> None:
-        """Writes thresholds into a topic's file, whose journal says so first."""
+        """Writes thresholds to a topic's file, after recording the change in the journal."""
         recorded: dict[str, str] = {}
 
         def change(data: bytes | None) -> bytes:
             if data is None or digest_of(data) != topic.digest:
                 self._edited(topic.path)
                 raise TopicError(
-                    "was changed since its thresholds were read" if data is not None else "is gone",
+                    "changed since its thresholds were read" if data is not None else "no longer exists",
                     where=topic.path,
-                    hint="look at it again, then apply again",
+                    hint="look at it again and retry",
                 )
             new = with_thresholds(data, topic, thresholds)
             digest = digest_of(new)
@@ -218,32 +216,32 @@ class Tuning:
         except AutopoiesisError:
             with contextlib.suppress(AutopoiesisError, OSError):
                 for name, digest in recorded.items():
-                    # The new content may be there although it is not known to have reached the disk.
+                    # The new content may have been written despite the error.
                     if digest_of(self._files.read(topic.path)) != digest:
                         self._journal.close(name)
             raise
 
-    def _begun(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
-        """As ``_restored``, after the journal says that it is about to be done."""
+    def _restored_with_record(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
+        """As ``_restored``, recorded in the journal first."""
         restored = self._restored(change, topic, data)
         if restored != data:
             self._journal.begin(change.id)
         return restored
 
     def _restored(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
-        """A topic's file with its thresholds of before a change."""
+        """A topic's file with the thresholds from before a change."""
         if data is None:
-            raise TopicError("is gone, so its thresholds cannot be taken back", where=change.path)
+            raise TopicError(_GONE, where=change.path)
         now = thresholds_in(data, change.path)
         if now != change.after:
             if now == change.before:
                 if self._journal.is_begun(change.id) and self._is_changed(change.path):
-                    return data  # by a run that was interrupted before its commit
+                    return data  # undone by a run that was interrupted before its commit
                 self._journal.close(change.id)
-                raise TopicError("its last change of thresholds was taken back already", where=change.path)
-            names = _said(today(now.on(topic), self._config().watchers))
+                raise TopicError("its last threshold change was already undone", where=change.path)
+            names = _described(today(now.on(topic), self._config().watchers))
             raise TopicError(
-                f"names other thresholds since ({names}), so the last change stays",
+                f"now has other thresholds ({names}), so the last change was not undone",
                 where=change.path,
                 hint=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
             )
@@ -252,7 +250,7 @@ class Tuning:
         return with_thresholds(data, topic, change.before)
 
     def _uncommitted(self, topic: Topic, thresholds: OwnThresholds) -> Change | None:
-        """The last change where it gave a topic these thresholds and was interrupted before its commit."""
+        """The last change, if it set these thresholds and was interrupted before its commit."""
         change = self._journal.last()
         if change is None or (change.path, change.after, change.digest) != (
             topic.path,
@@ -263,7 +261,7 @@ class Tuning:
         return change if self._is_changed(topic.path) else None
 
     def _is_changed(self, path: str) -> bool:
-        """Whether a file differs from the newest commit, where commits are wanted and can be made."""
+        """Whether a file differs from the last commit, if commits are enabled and possible."""
         if not self._config().git.auto_commit:
             return False
         try:
@@ -274,7 +272,7 @@ class Tuning:
     def _done(
         self, topic: Topic, own: OwnThresholds, message: str, before: OwnThresholds | None = None
     ) -> Applied:
-        """Reads the topic again, commits its file, and says what was done."""
+        """Has the topic read again, and commits its file."""
         self._edited(topic.path)
         settings = self._config().watchers
         was = topic if before is None else before.on(topic)
@@ -282,8 +280,8 @@ class Tuning:
         commit, why = "", "git.auto_commit is off"
         if self._config().git.auto_commit:
             try:
-                said = commit_message("maintenance", f"{message}: {_said(new)}")
-                found = self._repository.commit([topic.path], said)
+                text = commit_message("maintenance", f"{message}: {_described(new)}")
+                found = self._repository.commit([topic.path], text)
                 commit, why = found or "", "" if found else "nothing new to commit"
             except AutopoiesisError as error:
                 why = str(error)
@@ -291,7 +289,7 @@ class Tuning:
 
 
 def _checked(thresholds: Thresholds) -> Thresholds:
-    """Thresholds as they are written.
+    """Valid thresholds, rounded as they are written.
 
     Raises:
         AutopoiesisError: They are not valid.
@@ -299,19 +297,19 @@ def _checked(thresholds: Thresholds) -> Thresholds:
     if not all(
         threshold is None or 0 <= threshold <= 1 for threshold in (thresholds.gate, thresholds.activate)
     ):
-        raise AutopoiesisError(f"{_said(thresholds)}: a threshold is a number from 0 to 1")
+        raise AutopoiesisError(f"{_described(thresholds)}: thresholds must be between 0 and 1")
     found = Thresholds(rounded(thresholds.gate), rounded(thresholds.activate))
     if found.gate is not None and found.activate is not None and found.gate > found.activate:
         raise AutopoiesisError(
-            f"{_said(found)}: the gate's threshold lies above the other",
-            hint="use the same number for both where nothing is to be asked",
+            f"{_described(found)}: the gate threshold is above the activation threshold",
+            hint="use the same number for both if the gate should not be asked",
         )
     return found
 
 
-def _said(thresholds: Thresholds) -> str:
+def _described(thresholds: Thresholds) -> str:
     gate, activate = (
-        "never" if threshold is None else limit(threshold)
+        "never" if threshold is None else format_threshold(threshold)
         for threshold in (thresholds.gate, thresholds.activate)
     )
     return f"gate {gate}, active {activate}"

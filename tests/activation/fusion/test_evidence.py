@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from engine.activation.fusion.combiner import MOST_LOGIT, probability_of
-from engine.activation.fusion.evidence import REFUSED, held_against, with_hits
+from engine.activation.fusion.evidence import REFUSED, counter_evidence, with_hits
 from engine.activation.policy import thresholds_of
 from engine.activation.signals import content_words
 from engine.activation.trace import TriggerHit
@@ -104,7 +104,7 @@ def test_a_hit_of_a_trigger_that_is_gone_counts_as_a_word() -> None:
 def test_only_a_counter_example_nearer_than_every_example_is_held_against() -> None:
     similarity = numpy.array([0.0, 0.7, 0.9, 1.0, 0.95], dtype=numpy.float32)
     examples = numpy.array([0.2, 0.3, 0.5, 0.6, 0.97], dtype=numpy.float32)
-    taken = held_against(similarity, examples)
+    taken = counter_evidence(similarity, examples)
     assert taken[0] == taken[1] == taken[4] == 0
     assert -REFUSED < taken[2] < 0
     assert taken[3] == -REFUSED
