@@ -121,7 +121,8 @@ class Fields:
         return None
 
     def choice(self, key: str, allowed: Iterable[str], default: str, synonyms: AbcMapping[str, str]) -> str:
-        """One of the allowed words; the default if absent or invalid. ``synonyms`` maps other words to them."""
+        """One of the allowed words; the default if absent or invalid. ``synonyms`` maps other words to
+        them."""
         value = self.mapping.get(key, "")
         if value == "":
             return default
