@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from engine.activation.numbers import limit, signed, written
 from engine.activation.policy import Step, decide, thresholds_of
 from engine.activation.proof import FREELY, NOTHING, Alone
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
+from engine.records import dataclass
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings

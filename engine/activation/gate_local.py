@@ -23,7 +23,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import GateQuestion
@@ -31,6 +31,7 @@ from engine.activation.numbers import limit, written
 from engine.activation.signals import CALIBRATED, Signals
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
+from engine.records import dataclass
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation import explain, gate_limit
@@ -26,6 +25,7 @@ from engine.activation.rows import funnel_of, rows_of, standing
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
 from engine.activation.similarity import Hits, Scorer, readable, scored_part
 from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
+from engine.records import dataclass
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog

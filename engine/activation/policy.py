@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.numbers import limit
 from engine.activation.proof import FREELY, NOTHING, Alone, Proof, Standing
 from engine.activation.trace import TriggerHit
+from engine.records import dataclass
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings

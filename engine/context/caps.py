@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from engine.context.compiled import SlotName
+from engine.records import dataclass
 from engine.settings.model import CompilerSettings
 
 _BYTES_PER_TOKEN = 4

@@ -21,7 +21,7 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engine.context import catalog, fixed, tokens
 from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
@@ -43,6 +43,7 @@ from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.tools import offered
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
+from engine.records import dataclass
 from engine.search.worth import Room, chosen
 from engine.settings.model import CompilerSettings
 

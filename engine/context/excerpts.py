@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.context.delimiters import marker, one_line, outside
+from engine.records import dataclass
 from engine.search.results import SearchResult
 from engine.store.paths import is_shared
 

@@ -8,10 +8,10 @@ line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import PathRefused, Problem
+from engine.records import dataclass
 from engine.store.paths import shown, split_relative
 from engine.store.yamltext import Mapping, Sequence
 from engine.topics.fields import Fields

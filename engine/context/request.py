@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
 from engine.activation.trace import Correction, Trace
 from engine.context.tools import ToolDefinition
+from engine.records import dataclass
 from engine.search.results import SearchResult
 from engine.search.worth import Room
 from engine.topics.model import Topic

@@ -9,12 +9,13 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.activation.trace import Message
 from engine.errors import AutopoiesisError, NoSession, PathRefused
+from engine.records import dataclass
 from engine.store.files import Files
 from engine.store.paths import Workspace, valid_session_id
 from engine.transcripts.chats.any import read_text

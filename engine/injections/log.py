@@ -11,7 +11,7 @@ import secrets
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from engine.injections.model import (
     record_of_injection,
     record_of_note,
 )
+from engine.records import dataclass
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:

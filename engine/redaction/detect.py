@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from engine.records import dataclass
 from engine.redaction.kinds import KINDS, Kind, compiled
 from engine.redaction.named import NAMED, Named
 

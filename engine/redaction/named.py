@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from engine.records import dataclass
 from engine.redaction.kinds import compiled
 from engine.redaction.values import has_digit, is_key, is_password, is_placeholder, is_random, is_reference
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from engine.errors import DocumentError
+from engine.records import dataclass
 from engine.rules.places import paths_in
 from engine.store.documents import parse
 

@@ -7,11 +7,12 @@ import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import apsw
 
 from engine.errors import AutopoiesisError
+from engine.records import dataclass
 from engine.search import chunks, logs
 from engine.search.sources import MAX_BYTES, Source
 from engine.store.crypt import LOCKED, is_encrypted

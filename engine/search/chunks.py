@@ -11,8 +11,8 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from engine.records import dataclass
 from engine.search import logs
 from engine.search.results import Chunk
 from engine.store import documents

@@ -8,13 +8,13 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 import apsw
 
 from engine.errors import AutopoiesisError, IndexFailed, ReadOnly
+from engine.records import dataclass
 from engine.search.filesystem import is_shared
 from engine.search.reports import State
 

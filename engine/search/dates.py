@@ -8,8 +8,9 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from engine.records import dataclass
 
 # Not those of ``calendar``, which are in the language of the process.
 _MONTH_NAMES = (

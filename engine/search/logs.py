@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from engine.records import dataclass
 from engine.transcripts.chats.any import read_chat
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import SessionLog, kind_of

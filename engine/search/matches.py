@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import apsw
 
+from engine.records import dataclass
 from engine.search import schema
 
 SNIPPET_CHARACTERS = 300

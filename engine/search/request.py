@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 
+from engine.records import dataclass
 from engine.search.results import Category
 from engine.search.talk import telling
 from engine.search.worth import Room

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import PathRefused
+from engine.records import dataclass
 from engine.store.paths import Workspace, category_of
 
 FOLDERS = ("knowledge", "topics", "raw/conversations", "conversations", "archive")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.records import dataclass
 from engine.rules.standing import STANDING
 from engine.search.resident.segment import AGENT, PERSON
 from engine.search.results import SearchResult

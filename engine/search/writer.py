@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 import apsw
 
+from engine.records import dataclass
 from engine.search import changes, chunks, schema, vectors
 from engine.search.changes import Change, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder

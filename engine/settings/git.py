@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from engine.records import dataclass
 from engine.settings.base import Limits, Settings, acting
 
 

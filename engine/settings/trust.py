@@ -14,11 +14,12 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import Problem
+from engine.records import dataclass
 from engine.settings import file as config_file
 from engine.settings.base import ACTING, Acting
 from engine.settings.file import CONFIG_FILE

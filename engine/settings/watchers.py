@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
+from engine.records import dataclass
 from engine.settings.base import Limits, Settings
 
 Priority = Literal["critical", "high", "medium", "low"]

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as AbcMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from engine.errors import DocumentError, Problem
+from engine.records import dataclass
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.header import BOM, locate
 from engine.store.markdown import MarkdownSection, sections

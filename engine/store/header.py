@@ -7,10 +7,11 @@ a byte order mark, a leading ``---`` that is a rule, a ``---`` inside the body, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from frontmatter.default_handlers import BaseHandler
 
+from engine.records import dataclass
 from engine.store import yamltext
 
 BOM = b"\xef\xbb\xbf"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import yaml
 
 from engine.errors import DocumentError
+from engine.records import dataclass
 
 MAX_DEPTH = 20
 MAX_HEADER_BYTES = 16 * 1024

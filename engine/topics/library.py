@@ -12,11 +12,12 @@ import os
 import threading
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.records import dataclass
 from engine.store import documents
 from engine.topics import forced
 from engine.topics.fields import near

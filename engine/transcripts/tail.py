@@ -6,12 +6,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO
 
 from engine.errors import ImportFailed
+from engine.records import dataclass
 from engine.store.header import BOM, locate
 from engine.transcripts.chats.any import read_chat, read_text
 from engine.transcripts.escape import Fences

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ import numpy
 
 from engine.activation.fusion.measures import RAW, Measured
 from engine.errors import AutopoiesisError
+from engine.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

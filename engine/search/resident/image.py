@@ -15,11 +15,11 @@ import stat
 import sys
 import zlib
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import PathRefused
+from engine.records import dataclass
 from engine.search.resident.segment import ARRAYS, Segment
 from engine.store.descriptors import open_file, open_folder, status
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
 
+from engine.records import dataclass
 from engine.search import schema
 from engine.search.resident import image
 from engine.search.resident.segment import ChunkRow, FileRow, Segment, build, merged
