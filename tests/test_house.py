@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MOST_LINES = 400
 LOOSE = {
-    "engine": {"engine.py", "parts.py", "events.py", "errors.py", "records.py", "__init__.py"},
+    "engine": {"engine.py", "parts.py", "events.py", "errors.py", "lazy.py", "records.py", "__init__.py"},
     "tui": {"app.py", "__init__.py"},
 }
 FILES = {

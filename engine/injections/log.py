@@ -7,7 +7,7 @@ it; reading joins the two.
 from __future__ import annotations
 
 import itertools
-import secrets
+import os
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -80,7 +80,7 @@ class InjectionLog:
             WriteFailed, ReadOnly: It was not recorded.
         """
         injection = Injection(
-            id=secrets.token_hex(8),
+            id=os.urandom(8).hex(),
             at=self._clock().isoformat(),
             session_id=session_id,
             turn=turn,
