@@ -21,7 +21,7 @@ from engine.records import dataclass
 from engine.store import documents
 from engine.topics import forced
 from engine.topics.fields import near
-from engine.topics.kept import Stamp, keep, load_kept
+from engine.topics.kept import Stamp, is_settled, keep, load_kept
 from engine.topics.loader import is_broken, load_topic
 from engine.topics.patterncheck import trigger_problems
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 FOLDER = "topics"
 MAX_TOPIC_BYTES = 1024 * 1024
-_FEW = 50
-"""Topics that are rather read again than all of them written anew."""
+_MOST_READ_AGAIN = 50
+"""One topic in so many is rather read again than all of them written anew."""
 _STAYS = "until then the version read before stays in use"
 
 
@@ -101,16 +101,17 @@ class TopicLibrary:
             return delta
 
     def _keep(self, known: Mapping[str, tuple[Stamp, Topic]]) -> None:
-        """Keeps the topics in whose files nothing is wrong, once there are many that were not."""
+        """Keeps the topics in whose files nothing is wrong, once more than a few were not."""
         if not self._check_patterns or self._files.read_only:
             return
         sound = {
             path: (self._stamps[path], entry.topic)
             for path, entry in self._entries.items()
             if entry.topic is not None and not entry.problems and path in self._stamps
+            if is_settled(self._stamps[path])
         }
         new = sum(path not in known or known[path][0] != stamp for path, (stamp, _) in sound.items())
-        if new > max(_FEW, len(sound) // 10):
+        if new > len(sound) // _MOST_READ_AGAIN:
             keep(self._files, sound.values())
 
     def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 from engine.activation.fusion.fitted import Fitted, TopicTexts, fit
 from engine.activation.fusion.measures import measure
-from engine.activation.fusion.store import FIT_PATH, FitStore, fingerprint
+from engine.activation.fusion.store import FIT_PATH, FitStore, checksum, fingerprint
 from engine.store.faults import fail, trip
 from tests.activation.fusion.support import MadeVectors, three_texts
 from tests.activation.fusion.test_fitted import sets_of_topics
@@ -122,7 +121,7 @@ def rewritten(path: Path, change: Any = None, arrays: Any = None, **head: Any) -
         change(numbers)
     text = json.dumps(tree, separators=(",", ":")).encode()
     rest = text + b" " * (-(10 + len(text)) % 16) + b"\n" + numbers
-    path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
+    path.write_bytes(b"%08x\n" % checksum(bytes(9) + rest) + rest)
 
 
 def test_rewriting_nothing_changes_nothing(tmp_path: Path) -> None:
