@@ -16,6 +16,7 @@ from engine.search import database, schema
 from engine.search.embeddings import slow_one
 from engine.search.reports import IndexReport, Skipped, VerifyReport
 from engine.store.files import Files, lock_place
+from engine.store.locks import lock_at
 
 if TYPE_CHECKING:
     from engine.search.backlog import Backlog
@@ -206,16 +207,11 @@ class Maintenance:
         """The write lock among threads and processes; reentrant for the thread that holds it."""
         if self._read_only:
             raise ReadOnly("the workspace is open for reading only", where=self._path.name)
-        from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
-
         deadline = time.monotonic() + self._lock_timeout_s
         with self._threads:
             try:
-                lock = FileLock(lock_place(self._workspace, LOCK_NAME), is_singleton=True)
-                while True:
-                    with contextlib.suppress(Timeout):
-                        lock.acquire(timeout=_LOCK_SLICE_S, poll_interval=0.02)
-                        break
+                lock = lock_at(lock_place(self._workspace, LOCK_NAME))
+                while not lock.acquire(_LOCK_SLICE_S, 0.02):
                     if self._stopping() or time.monotonic() > deadline:
                         raise IndexFailed(
                             "another program is indexing",

@@ -11,21 +11,17 @@ import contextlib
 import errno
 import os
 import stat
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly, WriteFailed
 from engine.store import descriptors, file_steps
 from engine.store.faults import reach
+from engine.store.locks import lock_at
 from engine.store.paths import INDEX_PREFIX, TEMP_PREFIX, Workspace, shown, split_relative
 from engine.store.sparse import refuse_elsewhere
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 READ_LIMIT = 64 * 1024 * 1024
 LOCK_NAME = "scratch/.lock"
@@ -41,9 +37,6 @@ _CURES = {
     errno.EIO: "check the disk; nothing was confirmed as written",
 }
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
-
-_locks: dict[Path, FileLock] = {}
-_locks_guard = threading.Lock()
 
 
 class Files:
@@ -231,24 +224,20 @@ class Files:
             ReadOnly: The workspace cannot be written.
         """
         self.refuse_read_only(LOCK_NAME)
-        from filelock import Timeout  # noqa: PLC0415 — 15 ms that reading never needs
-
         folder = self.workspace.scratch
         if folder.is_symlink():
             folder = self.workspace.resolve(folder.name)
-        lock = _lock_at(folder / LOCK_NAME.rpartition("/")[2])
+        lock = lock_at(folder / LOCK_NAME.rpartition("/")[2])
         with reported(LOCK_NAME):
             if not lock.is_locked:
                 reach("lock:acquire")
                 _check_lock(self.workspace, folder, LOCK_NAME)
-            try:
-                lock.acquire(timeout=timeout, poll_interval=_LOCK_POLL_S)
-            except Timeout as error:
+            if not lock.acquire(timeout, _LOCK_POLL_S):
                 raise WriteFailed(
                     f"another program has held the workspace's lock for {timeout:g} s",
                     where=LOCK_NAME,
                     hint="wait for it to finish, or end it",
-                ) from error
+                )
         try:
             yield
         finally:
@@ -341,7 +330,7 @@ def sweep_temps(workspace: Workspace) -> int:
 def lock_place(workspace: Workspace, relative: str) -> Path:
     """The path of a lock file, free of symlinks; its folder is made if it is missing.
 
-    What opens it must follow no symlink either, should one be put there meanwhile: filelock does not.
+    What opens it must follow no symlink either, should one be put there meanwhile.
 
     Raises:
         PathRefused: It is not a regular file, or a symlink on the way leads out of the workspace.
@@ -369,15 +358,6 @@ def _replaced_again(relative: str) -> WriteFailed:
 
 def _missing(relative: str) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), relative)
-
-
-def _lock_at(path: Path) -> FileLock:
-    from filelock import FileLock  # noqa: PLC0415 — 15 ms that reading never needs
-
-    with _locks_guard:
-        if path not in _locks:
-            _locks[path] = FileLock(path)
-        return _locks[path]
 
 
 @contextlib.contextmanager
