@@ -5,8 +5,9 @@ A face prints ``str(error)`` as one line and exits with 1; it never needs to loo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, Self
+
+from engine.startup.records import dataclass
 
 
 class AutopoiesisError(Exception):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.policy import Step, decide
 from engine.activation.proof import SimilarityAlone
 from engine.activation.similarity import Hits, deciding_value
 from engine.activation.trace import Direction, Score, TriggerHit
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import Step, decide, thresholds_of
 from engine.activation.proof import NO_EFFECT, UNRESTRICTED, SimilarityAlone
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings

@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from engine.activation.scan import Scan, compiled
+from engine.startup.records import dataclass
 from engine.topics.fields import aliases, word_set
 
 _MAX_LINES = 600

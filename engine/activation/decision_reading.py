@@ -10,10 +10,10 @@ import contextlib
 import gc
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import LABELLERS, Decision, Label, entry_of
+from engine.startup.records import dataclass
 from engine.store.monthly import Added, AnotherFile, LogStamp, Mark, MonthlyLog, lines_backwards, open_month
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ languages of its code and of its text. Each of them is a key to the triggers tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from engine.activation.literals import Needs, needs
 from engine.activation.phrases import Phrase
 from engine.activation.scan import Scan
 from engine.activation.trace import Message
+from engine.startup.records import dataclass
 from engine.topics.model import Trigger
 
 _NO_NEEDS = Needs()

@@ -22,7 +22,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from engine.activation.gate_question import GateQuestion
@@ -30,6 +30,7 @@ from engine.activation.numbers import format_score, format_threshold
 from engine.activation.signals import CALIBRATED, Signals
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision

@@ -7,11 +7,12 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from engine.activation.signals import NO_SIGNALS, Signals
 from engine.activation.trace import GateOutcome
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.topics.model import Topic

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
+from engine.startup.records import dataclass
 from engine.store.monthly import Added, AnotherFile, LogStamp, Mark, mark_of, marks_in
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from engine.activation.scan import Scan, compiled
+from engine.startup.records import dataclass
 
 MAX_PATHS = 500
 """Maximum number of paths checked in one message."""

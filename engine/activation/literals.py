@@ -80,6 +80,8 @@ def needs(match: str) -> Needs:
     sets = _all_sets(piece)
     if not sets:
         return Needs()
+    if len(sets) == 1:
+        return Needs(sets[0], (), piece.texts if piece.is_all else None)
     best = _best(sets)
     further = tuple(dict.fromkeys(choice for choice in sets if choice != best))
     return Needs(best, further, piece.texts if piece.is_all else None)

@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from engine.activation.scan import Scan, compiled, compose, fold, is_unspaced, split
+from engine.startup.records import dataclass
 from engine.topics.fields import word_set
 
 _JOINED = r"\s+|[-‐‑–]"

@@ -28,12 +28,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.numbers import format_threshold
 from engine.activation.proof import NO_EFFECT, UNRESTRICTED, Proof, ProofStatus, SimilarityAlone
 from engine.activation.trace import TriggerHit
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings

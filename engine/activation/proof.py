@@ -13,11 +13,11 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.numbers import format_threshold
 from engine.errors import AutopoiesisError
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.store.files import Files

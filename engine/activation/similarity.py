@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Contribution, Score, Span, TriggerHit
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.topics.model import Topic

@@ -6,9 +6,11 @@ the gate's answer, and what would have changed the outcome.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Literal
+
+from engine.startup.records import dataclass
 
 Direction = Literal["input", "output"]
 Verdict = Literal["active", "dropped", "rejected", "failed", "manual", "off"]

@@ -52,7 +52,9 @@ def answer_alone(agent: str, workspace: str, payload: bytes, seconds: float) -> 
         return call.contract.silence.encode()
     _end_after(seconds, call)
     try:
-        with _opened(workspace, call) as engine:
+        from engine.context import tokens  # noqa: PLC0415 — brings what is there for prompts
+
+        with _opened(workspace, call) as engine, tokens.remembering():
             # The background process does the rest.
             return _answer(engine, call, payload, lambda _job: None)
     except AutopoiesisError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from engine.agents.contracts import CONTRACTS, Contract, Event
 from engine.errors import HookRefused
+from engine.startup.records import dataclass
 from engine.store.paths import slugify, valid_session_id
 
 MOST_CHARACTERS = 200_000

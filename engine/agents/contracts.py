@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from engine.startup.records import dataclass
 
 Moment = Literal["session_start", "prompt", "stop", "pre_compact", "session_end"]
 """When our hook runs, and what it does: inject the standing context, inject what is relevant to the prompt,

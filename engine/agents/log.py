@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engine.startup.records import dataclass
 from engine.store.monthly import MonthlyLog, Record, list_in, text_in, whole_in
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 
 from engine.context.budget import Piece
 from engine.context.caps import Cap, shown_tokens
 from engine.context.compiled import LAST_STABLE_LAYER, Section, Slot, SlotName
+from engine.startup.records import dataclass
 
 PRIORITIES: dict[SlotName, int] = {
     "system": 0,

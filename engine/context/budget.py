@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from engine.context.caps import Cap
 from engine.context.compiled import LAST_STABLE_LAYER, LeftOut, Limit, Section, SlotName
 from engine.context.delimiters import GAP, OF_OTHERS, marker
 from engine.context.tokens import fit
+from engine.startup.records import dataclass
 from engine.store.paths import is_shared
 
 Count = Callable[[str], int]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from engine.context.compiled import SlotName
 from engine.settings.model import CompilerSettings
+from engine.startup.records import dataclass
 
 _BYTES_PER_TOKEN = 4
 

@@ -21,7 +21,7 @@ raised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engine.context import catalog, fixed, tokens
 from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
@@ -45,6 +45,7 @@ from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
 from engine.search.worth import Room, chosen
 from engine.settings.model import CompilerSettings
+from engine.startup.records import dataclass
 
 __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.context.delimiters import marker, one_line, outside
 from engine.search.results import SearchResult
+from engine.startup.records import dataclass
 from engine.store.paths import is_shared
 
 _HEADING_CHARACTERS = 120

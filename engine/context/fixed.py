@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 
 from engine.context.budget import Candidate, Piece
 from engine.context.caps import Cap
@@ -27,7 +27,7 @@ DIGEST_KIB = DIGEST_MAX_BYTES / 1024
 FILE_NOTES_KIB = 2.0
 """Cap of all file notes in one prompt."""
 
-_STARTER = ("starter", "workspace")
+_STARTER = Path(__file__).parents[1] / "starter" / "workspace"
 _IDENTITY_ORDER = ("SOUL.md", "USER.md", "AGENTS.md", "TOOLS.md")
 
 
@@ -166,7 +166,7 @@ def _file(
 def starter_text(path: str) -> str | None:
     """The starter text of a workspace file, if it has one; unchanged it stays out of prompts."""
     try:
-        data = resources.files("engine").joinpath(*_STARTER, *path.split("/")).read_bytes()
+        data = _STARTER.joinpath(*path.split("/")).read_bytes()
     except (OSError, ValueError):
         return None
     return ParsedFiles().get(path, data)[0].text

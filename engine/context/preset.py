@@ -7,10 +7,10 @@ included too. The active presets are listed in ``presets/active``, one name per 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import PathRefused, Problem
+from engine.startup.records import dataclass
 from engine.store.paths import shown, split_relative
 from engine.store.yamltext import Mapping, Sequence
 from engine.topics.fields import Fields

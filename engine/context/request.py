@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
@@ -11,6 +10,7 @@ from engine.activation.trace import Correction, Trace
 from engine.context.tools import ToolDefinition
 from engine.search.results import SearchResult
 from engine.search.worth import Room
+from engine.startup.records import dataclass
 from engine.topics.model import Topic
 from engine.transcripts.turn import Turn
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 
 from engine.context import tokens
 from engine.context.budget import Candidate
@@ -16,6 +15,7 @@ from engine.context.delimiters import RULES, one_line, outside
 from engine.context.sources import Reader
 from engine.rules.alike import stems
 from engine.rules.rulebook import LONGEST, PATH, Rule, rules_of
+from engine.startup.records import dataclass
 from engine.transcripts.turn import Turn
 
 CALLED = "rules:now"

@@ -6,13 +6,13 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError, PathRefused
+from engine.startup.records import dataclass
 from engine.store.crypt import LOCKED, is_encrypted
 from engine.store.documents import parse
 from engine.store.files import Files

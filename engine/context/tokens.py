@@ -5,12 +5,15 @@ Special tokens such as ``<|endoftext|>`` count as plain text.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+
+from engine.context.counted import Counted
 
 _CACHED_FROM = 256
 """Characters from which a cache look-up is cheaper than counting."""
@@ -23,6 +26,7 @@ _LINE_END = re.compile(r"(?=\n)")
 
 _cache: OrderedDict[tuple[int, int], int] = OrderedDict()
 _guard = threading.Lock()
+_before: Counted | None = None
 
 
 def count(text: str) -> int:
@@ -102,7 +106,32 @@ def _longest(text: str, ends: list[int], limit: int) -> str:
     return text[: ends[index]] if index >= 0 else ""
 
 
+@contextlib.contextmanager
+def remembering() -> Iterator[None]:
+    """Uses the counts of earlier processes, and saves new ones for later processes.
+
+    For a process that answers a single prompt; any other loads the vocabulary once.
+    """
+    global _before
+    _before = Counted()
+    try:
+        yield
+    finally:
+        _before.keep()
+        _before = None
+
+
 def _count(text: str) -> int:
+    before = _before
+    known = None if before is None else before.get(text)
+    if known is None:
+        known = _counted(text)
+        if before is not None:
+            before.add(text, known)
+    return known
+
+
+def _counted(text: str) -> int:
     try:
         return _counter()(text)
     except UnicodeEncodeError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from engine.context.budget import Candidate
+from engine.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

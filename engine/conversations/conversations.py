@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.activation.trace import Message
 from engine.errors import AutopoiesisError, NoSession, PathRefused
+from engine.startup.lazy import expression
+from engine.startup.records import dataclass
 from engine.store.files import Files
 from engine.store.paths import Workspace, valid_session_id
 from engine.transcripts.chats.any import read_text
@@ -29,10 +30,10 @@ WINDOW = 4 * 1024 * 1024
 
 _KEPT_OPEN = 64
 _FOLDERS = ("raw/conversations/", "conversations/")
-_DATED_NAME = re.compile(r"/(\d{4})-(\d\d)-(\d\d)[^/]*$")
-_TIMESTAMP = re.compile(rb'"timestamp":\s*"([^"]{10,40})"')
-_DATED_PATH = re.compile(r"/(\d{4})/(\d\d)/(\d\d)/(\d\d)(\d\d)-[^/]*$")
-_TOOL_PATH = re.compile(r"[\w./~-]*(?:/[\w.~-]+|\w\.[A-Za-z]\w{0,7})(?![\w/])")
+_DATED_NAME = expression(r"/(\d{4})-(\d\d)-(\d\d)[^/]*$")
+_TIMESTAMP = expression(rb'"timestamp":\s*"([^"]{10,40})"')
+_DATED_PATH = expression(r"/(\d{4})/(\d\d)/(\d\d)/(\d\d)(\d\d)-[^/]*$")
+_TOOL_PATH = expression(r"[\w./~-]*(?:/[\w.~-]+|\w\.[A-Za-z]\w{0,7})(?![\w/])")
 _PATHS_PER_MESSAGE = 50
 
 

@@ -10,10 +10,10 @@ import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.conversations.conversations import Conversation, Conversations, TurnKey, tool_paths
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,11 +7,11 @@ it; reading joins the two.
 from __future__ import annotations
 
 import itertools
-import secrets
+import os
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from engine.injections.model import (
     record_of_injection,
     record_of_note,
 )
+from engine.startup.records import dataclass
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class InjectionLog:
             WriteFailed, ReadOnly: It was not recorded.
         """
         injection = Injection(
-            id=secrets.token_hex(8),
+            id=os.urandom(8).hex(),
             at=self._clock().isoformat(),
             session_id=session_id,
             turn=turn,

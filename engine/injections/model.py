@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import hash_of
 from engine.context.delimiters import one_line
+from engine.startup.records import dataclass
 from engine.store.monthly import list_in, text_in, whole_in
 
 if TYPE_CHECKING:

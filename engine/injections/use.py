@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from engine.activation.signals import content_words
+from engine.startup.records import dataclass
 
 RUN = 3
 """Consecutive words that are wording."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +25,7 @@ from engine.events import (
     TurnArrived,
     TurnTraced,
 )
+from engine.startup.records import dataclass
 from engine.transcripts.turn import KnowledgeChange, Turn
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from engine.redaction.kinds import KINDS, Kind, compiled
 from engine.redaction.named import NAMED, Named
+from engine.startup.records import dataclass
 
 PLACEHOLDER = "[secret]"
 """What stands where something was."""

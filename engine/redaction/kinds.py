@@ -9,8 +9,9 @@ models, which are what is typed most into an agent.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from engine.startup.records import dataclass
 
 MOST = 4096
 """Characters that are looked at behind an anchor, so that no text takes long; what goes on is taken along."""

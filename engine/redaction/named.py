@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from engine.redaction.kinds import compiled
 from engine.redaction.values import has_digit, is_key, is_password, is_placeholder, is_random, is_reference
+from engine.startup.lazy import expression
+from engine.startup.records import dataclass
 
 Span = tuple[int, int, int]
 """Where what is taken out begins, where the secret itself begins, and where both end."""
@@ -22,7 +23,7 @@ _VALUE = (
     rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=))"
     rf"{_PLAIN}{{0,{_LONGEST}}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,{_LONGEST}}}){{0,8}}))"
 )
-_MORE = re.compile(rf"{_PLAIN}*")
+_MORE = expression(rf"{_PLAIN}*")
 _TAIL = (
     r"(?:[_. -]?(?:access|key|base|value|string|text|production|prod|dev|staging|test|live|main|old|new|"
     r"phrase|\d{1,3}(?!\d)))*(?![A-Za-z])"
@@ -34,19 +35,19 @@ _SIGN = (
     r"|,?\s{1,40}\\?[\"']?value\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
     r")"
 )
-_SIGNED = re.compile(f"{_TAIL}{_SIGN}{_VALUE}", re.IGNORECASE)
-_TAGGED = re.compile(rf"{_TAIL}>(?P<bare>[^<>\n]{{3,200}})</", re.IGNORECASE)
-_SPOKEN = re.compile(
+_SIGNED = expression(f"{_TAIL}{_SIGN}{_VALUE}", re.IGNORECASE)
+_TAGGED = expression(rf"{_TAIL}>(?P<bare>[^<>\n]{{3,200}})</", re.IGNORECASE)
+_SPOKEN = expression(
     rf"{_TAIL}[\"'`]?(?: (?:for|of|to|on|at|in|pour|für|para)(?: [\w@.'’/-]{{1,40}}){{1,4}}?)?"
     r" (?:is|was|are|will be|remains|ist|lautet|est|es|è|é)"
     rf"(?: (?:now|still|currently|again|just|set to|jetzt)){{0,2}}:? (?P<rest>{_VALUE})",
     re.IGNORECASE,
 )
-_SPACED = re.compile(rf"{_TAIL}[\"'`]?[ \t]{{1,3}}{_VALUE}", re.IGNORECASE)
-_SOON = re.compile(r"[^\n]{0,60}?(?<![\w/.+-])(?P<bare>[\w+/=~.-]{16,200})", re.IGNORECASE)
-_ENVIRONMENT = re.compile(r"(?:[A-Z][A-Z0-9]*_)*[A-Z]*$")
-_OPTION = re.compile(r"(?:^|\s)-{1,2}[\w-]{0,40}$|configure set [\w.-]{0,40}$|setx? [\w-]{0,40}$")
-_LOGIN = re.compile(r"login \S{1,80}\s{1,9}$|(?:identified by|with) $", re.IGNORECASE)
+_SPACED = expression(rf"{_TAIL}[\"'`]?[ \t]{{1,3}}{_VALUE}", re.IGNORECASE)
+_SOON = expression(r"[^\n]{0,60}?(?<![\w/.+-])(?P<bare>[\w+/=~.-]{16,200})", re.IGNORECASE)
+_ENVIRONMENT = expression(r"(?:[A-Z][A-Z0-9]*_)*[A-Z]*$")
+_OPTION = expression(r"(?:^|\s)-{1,2}[\w-]{0,40}$|configure set [\w.-]{0,40}$|setx? [\w-]{0,40}$")
+_LOGIN = expression(r"login \S{1,80}\s{1,9}$|(?:identified by|with) $", re.IGNORECASE)
 _OF_A_KEY = tuple(
     """
     api access secret private signing sign encryption encrypt master account shared preshared auth app
@@ -54,11 +55,11 @@ _OF_A_KEY = tuple(
     integration write read server client project rails openai maps
     """.split()  # noqa: SIM905 — words of one list
 )
-_CLAUSE_ENDS = re.compile(
+_CLAUSE_ENDS = expression(
     r"[\"'`”)\]}*_]{0,3}(?:[.,;!?)\]}|&#]|\s*$|\s*\n|\\[nrt]|\s+(?:#|//|--|&&|\|))|[\"'`]"
 )
 _TRAILING = ".,;:!?)]}*"
-_HEX = re.compile(r"[0-9a-fA-F]+")
+_HEX = expression(r"[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ def _address(text: str, start: int, _end: int) -> Span | None:
     return (match.start("value"), match.start("value"), match.end("value")) if good else None
 
 
-_USER_INFO = re.compile(r"://(?P<value>[^\s/@:\"'`<>]{0,128}(?::[^\s/@\"'`<>]{1,256})?)@(?=[\w\[$%{.-])")
+_USER_INFO = expression(r"://(?P<value>[^\s/@:\"'`<>]{0,128}(?::[^\s/@\"'`<>]{1,256})?)@(?=[\w\[$%{.-])")
 _REST = r"[^\n|;&]{0,200}?"
 _TAKEN = r"[\"']?(?P<value>[^\s\"']{3,200})"
 _COOKIES = (

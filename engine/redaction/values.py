@@ -6,6 +6,8 @@ import math
 import re
 from collections import Counter
 
+from engine.startup.lazy import expression
+
 _STOP = frozenset(
     """
     str string text bytes bool boolean int integer float number none null nil true false undefined
@@ -25,32 +27,32 @@ _STOP = frozenset(
     header headers result session cookie bytearray secretstr
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
-_PLACEHOLDER = re.compile(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
+_PLACEHOLDER = expression(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
 _FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???")
-_SPOKEN = re.compile(
+_SPOKEN = expression(
     r"(?:your|my|the|some|an?|insert|enter|replace|use|put|add|get|set|change|fill|paste)[\w -]{0,40}?"
     r"(?:key|token|secret|password|passwd|pass|pwd|here|value|me|it|this|in|credentials?)[\w-]{0,20}",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = expression(
     r"(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|env[:.]|vault:|op:|ssm:|arn:|secretsmanager|keyring:|"
     r"projects/|sha\d+[:-]|md5[:-]|(?:process\.)?env\b|os\.|ENC\[|!\w+|&\w+$|data:)"
 )
-_CONSTANT = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
-_CALL = re.compile(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
-_COMPARISON = re.compile(r"[!=<>]=[^=\s]")
-_NUMBERED_WORDS = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}")
-_NAMES_ITSELF = re.compile(
+_CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
+_CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
+_COMPARISON = expression(r"[!=<>]=[^=\s]")
+_NUMBERED_WORDS = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}")
+_NAMES_ITSELF = expression(
     r"(?i:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth)"
 )
-_JOINED = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
-_CAMEL = re.compile(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
-_DIGIT = re.compile(r"[0-9]")
-_SYMBOL = re.compile(r"[^\w\s.-]")
-_RUN = re.compile(r"[\w+/=~.-]{16,}")
-_HEX = re.compile(r"[0-9a-fA-F-]+")
+_JOINED = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
+_CAMEL = expression(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
+_DATE = expression(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
+_DIGIT = expression(r"[0-9]")
+_SYMBOL = expression(r"[^\w\s.-]")
+_RUN = expression(r"[\w+/=~.-]{16,}")
+_HEX = expression(r"[0-9a-fA-F-]+")
 
 
 def bits(text: str) -> float:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from engine.startup.lazy import expression
+
 _NAME = r"[\w.@-]"
 _PLACE = (
     r"[`'\"“]?(?:"
@@ -23,7 +25,7 @@ _IN = r"(?:in|inside|within|under)"
 _POLITE = r"^\W*(?:(?:please|always|also|and|so|ok|we|you|should|must|from now on)[,\s]+)*"
 _OFF = r"(?:never|do not|don['’]?t|must not|no|avoid)"
 _FORMS = tuple(
-    re.compile(_POLITE + form, re.IGNORECASE)
+    expression(_POLITE + form, re.IGNORECASE)
     for form in (
         rf"(?:{_IN}|for)\s+{_PLACES}(?:\s*[,:–—-])?\s+(?!(?:only|alone)\b)\w",
         rf"{_OFF}\s+(?:ever\s+)?(?:touch|edit|change|modify|delete|remove|rename|reformat|rewrite)\s+{_PLACES}",

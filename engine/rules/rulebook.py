@@ -13,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from engine.errors import DocumentError
 from engine.rules.places import paths_in
+from engine.startup.records import dataclass
 from engine.store.documents import parse
 
 PATH = "knowledge/rules.md"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from engine.startup.lazy import expression
+
 ELSEWHERE = (
     r"\b(?:ab jetzt|ab sofort|künftig|immer|niemals|désormais|dorénavant|toujours|jamais"
     r"|a partir de ahora|de ahora en adelante|siempre|nunca|a partir de agora|sempre|d['’]ora in poi"
@@ -12,7 +14,7 @@ ELSEWHERE = (
 )
 """In other languages."""
 
-STANDING = re.compile(
+STANDING = expression(
     r"\b(?:from now on|always|never|every ?time|whenever|each time|as a rule|next time|"
     r"going forward|in (?:the )?future|i hate|(?:we|i) prefer|does(?:n['’]?t| not) make sense to)\b"
     rf"|{ELSEWHERE}",

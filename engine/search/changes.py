@@ -7,13 +7,14 @@ import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import apsw
 
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs
 from engine.search.sources import MAX_BYTES, Source
+from engine.startup.records import dataclass
 from engine.store.crypt import LOCKED, is_encrypted
 from engine.store.files import Files
 

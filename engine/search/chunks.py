@@ -9,12 +9,12 @@ made from. Chunks do not overlap: neighbours are one position apart.
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from engine.search import logs
 from engine.search.results import Chunk
+from engine.startup.lazy import expression
+from engine.startup.records import dataclass
 from engine.store import documents
 from engine.store.documents import MarkdownSection, sections
 from engine.transcripts import format as transcript_format
@@ -31,14 +31,14 @@ MAX_TURN_CHARACTERS = 6000
 
 HEADING_SEPARATOR = " › "
 
-_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
-_PATH_DATE = re.compile(r"(?:^|/)(\d{4})/(\d{2})/(\d{2})/")
-_FENCE = re.compile(r"(?: {0,3}|> ?)(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}#")
+_ISO_DATE = expression(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_PATH_DATE = expression(r"(?:^|/)(\d{4})/(\d{2})/(\d{2})/")
+_FENCE = expression(r"(?: {0,3}|> ?)(`{3,}|~{3,})")
+_HEADING = expression(r" {0,3}#")
 _MOST_HEADINGS = 5000
-_SENTENCE_END = re.compile(r"[.!?…。！？][\"')\]]*\s")
-_WORD = re.compile(r"[^\W_]+")
-_NAMED = re.compile(r"\s*([^\W\d_][\w'’.-]{0,30}(?: [^\W\d_][\w'’.-]{0,30}){0,2}):\s")
+_SENTENCE_END = expression(r"[.!?…。！？][\"')\]]*\s")
+_WORD = expression(r"[^\W_]+")
+_NAMED = expression(r"\s*([^\W\d_][\w'’.-]{0,30}(?: [^\W\d_][\w'’.-]{0,30}){0,2}):\s")
 _NAMING_FIELDS = ("title", "name", "description", "topic", "project")
 
 

@@ -8,7 +8,6 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +16,7 @@ import apsw
 from engine.errors import AutopoiesisError, IndexFailed, ReadOnly
 from engine.search.filesystem import is_shared
 from engine.search.reports import State
+from engine.startup.records import dataclass
 
 READ_WAIT_MS = 1000
 WRITE_WAIT_MS = 15_000

@@ -5,11 +5,11 @@ English names and ISO dates. A day and month without a year is the last such day
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from engine.startup.records import dataclass
 
 # Not those of ``calendar``, which are in the language of the process.
 _MONTH_NAMES = (
@@ -95,7 +95,7 @@ def _date(match: re.Match[str], today: date) -> Days:
     if match["year"]:
         return _one(date(int(match["year"]), month, day))
     year = today.year if (month, day) <= (today.month, today.day) else today.year - 1
-    while (month, day) == _LEAP_DAY and not calendar.isleap(year):
+    while (month, day) == _LEAP_DAY and _last_day(year, 2) < day:
         year -= 1
     return _one(date(year, month, day))
 
@@ -156,8 +156,14 @@ def _one(day: date) -> Days:
     return Days(day, day)
 
 
+def _last_day(year: int, month: int) -> int:
+    import calendar  # noqa: PLC0415 — slow, and few queries name a month
+
+    return calendar.monthrange(year, month)[1]
+
+
 def _month_of(year: int, month: int) -> Days:
-    return Days(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
+    return Days(date(year, month, 1), date(year, month, _last_day(year, month)))
 
 
 _READERS = {

@@ -14,7 +14,8 @@ something:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from engine.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

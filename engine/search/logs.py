@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from engine.startup.records import dataclass
 from engine.transcripts.chats.any import read_chat
 from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.importers.log import SessionLog, kind_of
 from engine.transcripts.importers.session import START
 from engine.transcripts.turn import Turn
 
@@ -33,6 +33,8 @@ def is_log(path: str) -> bool:
 
 def is_known(data: bytes, path: str) -> bool:
     """Whether a log is of a kind that can be read, or has not begun."""
+    from engine.transcripts.importers.log import kind_of  # noqa: PLC0415 — as in read
+
     return not data.strip() or kind_of(io.BytesIO(data)) is not None or read_chat(data, path) is not None
 
 
@@ -43,6 +45,8 @@ def read(data: bytes, path: str) -> Log:
         data: The file's bytes; of its last line, what is there.
         path: Its name tells the session's id.
     """
+    from engine.transcripts.importers.log import SessionLog, kind_of  # noqa: PLC0415 — brings every importer
+
     stream = io.BytesIO(data)
     kind = kind_of(stream)
     if kind is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import apsw
 
 from engine.search import schema
+from engine.startup.records import dataclass
 
 SNIPPET_CHARACTERS = 300
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 
 from engine.search.results import Category
 from engine.search.talk import telling
 from engine.search.worth import Room
+from engine.startup.records import dataclass
 
 _SAYS_ENOUGH = 3
 """Distinctive words from which a query's meaning needs no context."""

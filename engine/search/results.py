@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from engine.startup.records import dataclass
 
 Category = Literal[
     "identity", "memory", "journal", "project", "person", "procedure", "reference", "conversation", "topic",

@@ -17,7 +17,7 @@ floats, and similarities within a hundredth.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -106,7 +106,7 @@ def _stamps(connection: apsw.Connection) -> None:
         CREATE TABLE gone (file INTEGER PRIMARY KEY, stamp INTEGER NOT NULL);
         """
     )
-    set_meta(connection, "index", secrets.token_hex(8))
+    set_meta(connection, "index", os.urandom(8).hex())
 
 
 def _archive(connection: apsw.Connection) -> None:
@@ -117,7 +117,7 @@ def _archive(connection: apsw.Connection) -> None:
         WHERE (path LIKE 'archive/%' OR path LIKE 'knowledge/archive/%') AND category <> 'conversation'
         """
     )
-    set_meta(connection, "index", secrets.token_hex(8))
+    set_meta(connection, "index", os.urandom(8).hex())
 
 
 MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first_tables, _stamps, _archive)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from engine.errors import PathRefused
+from engine.startup.records import dataclass
 from engine.store.paths import Workspace, category_of
 
 FOLDERS = ("knowledge", "topics", "raw/conversations", "conversations", "archive")
@@ -16,6 +17,8 @@ MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not searched."""
 
 _SUFFIXES = (".md", ".txt", ".jsonl")
+_ALIKE = ("topics", "raw/conversations", "conversations")
+"""Folders in which the ending of a file's name alone tells its category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
         inside = [folder for folder in FOLDERS if _is_under(folder, plain)] or [plain]
         sources = [source for folder in inside for source in _below(workspace.root, folder)]
     else:
-        sources = list(_source(plain, found))
+        category = category_of(plain) if plain.lower().endswith(_SUFFIXES) else None
+        sources = list(_source(plain, category, found))
     return plain, [source for source in sources if any(_is_under(source.path, folder) for folder in FOLDERS)]
 
 
@@ -90,14 +94,21 @@ def _below(root: Path, folder: str) -> Iterator[Source]:
             try:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(path)
-                elif entry.name.lower().endswith(_SUFFIXES):
-                    yield from _source(path, entry.stat(follow_symlinks=False))
+                    continue
+                ending = entry.name[entry.name.rfind(".") :].lower()
+                if ending in _SUFFIXES:
+                    category = _alike(folder, ending) if folder in _ALIKE else category_of(path)
+                    yield from _source(path, category, entry.stat(follow_symlinks=False))
             except OSError:
                 continue  # removed meanwhile
 
 
-def _source(path: str, found: os.stat_result) -> Iterable[Source]:
-    category = category_of(path) if path.lower().endswith(_SUFFIXES) else None
+@lru_cache(maxsize=16)
+def _alike(folder: str, ending: str) -> str | None:
+    return category_of(f"{folder}/any{ending}")
+
+
+def _source(path: str, category: str | None, found: os.stat_result) -> Iterable[Source]:
     if category is None or not stat.S_ISREG(found.st_mode):
         return ()
     return (Source(path, category, found.st_size, found.st_mtime_ns),)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.rules.standing import STANDING
 from engine.search.resident.segment import AGENT, PERSON
 from engine.search.results import SearchResult
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 import apsw
@@ -14,6 +14,7 @@ from engine.search import changes, chunks, schema, vectors
 from engine.search.changes import Change, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
+from engine.startup.records import dataclass
 from engine.store.files import Files
 from engine.store.paths import Workspace, shown
 

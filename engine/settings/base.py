@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from engine.startup.records import dataclass
 from engine.store import cron
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from engine.settings.base import Limits, Settings, acting
+from engine.startup.records import dataclass
 
 
 @dataclass(frozen=True)

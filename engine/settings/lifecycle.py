@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from engine.settings.base import Cron, Limits, Settings, acting
+from engine.startup.records import dataclass
 
 EXTRACTORS = ("decisions", "lessons", "people", "procedures", "facts", "journal")
 """The extractors that ship with the program."""
@@ -94,7 +94,7 @@ class LifecycleSettings(Settings):
     """When the day is summed up."""
     pruning_schedule: Annotated[str, Cron()] = acting("0 0 * * 0", "")
     """When what is stale is pruned."""
-    schedule: dict[str, Annotated[str, Cron()]] = acting({}, "")  # noqa: RUF009 — a field
+    schedule: dict[str, Annotated[str, Cron()]] = acting({}, "")
     """Other times than their own for jobs, by name (``autopoiesis jobs`` names them): ``{index: off}``."""
     journal_retention_days: Annotated[int, Limits(ge=2, le=36_500)] = 90
     """Days after which a journal goes to ``archive/journal/``."""

@@ -6,7 +6,6 @@ The file may leave out anything; what it leaves out has the default below. ``eng
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,6 +19,7 @@ from engine.settings.lifecycle import RulesSettings as RulesSettings
 from engine.settings.watchers import PolicyRow as PolicyRow
 from engine.settings.watchers import Priority as Priority
 from engine.settings.watchers import WatcherSettings as WatcherSettings
+from engine.startup.records import dataclass
 
 _BUDGET_KB = {
     "system": 1.0,
@@ -243,9 +243,7 @@ ChatProviderName = Literal["local", "anthropic", "openai", "gemini", "claude-cod
 class ChatSettings(Settings):
     """Who answers a prompt that is sent (``send``, and ctrl+enter in the workbench)."""
 
-    provider: ChatProviderName = acting(  # noqa: RUF009 — a field
-        "local", "sends prompts to a model when you send a message"
-    )
+    provider: ChatProviderName = acting("local", "sends prompts to a model when you send a message")
     """``local`` asks no model: it answers with the lines of the prompt that are nearest to the message. The
     others as ``gate.provider``."""
     model: str = acting("", "")
@@ -360,20 +358,20 @@ class Config(Settings):
 
     context_compiler: CompilerSettings = CompilerSettings()
     search: SearchSettings = SearchSettings()
-    watchers: WatcherSettings = WatcherSettings()  # noqa: RUF009 — frozen, as the others
+    watchers: WatcherSettings = WatcherSettings()
     gate: GateSettings = GateSettings()
     flush: FlushSettings = FlushSettings()
     harvest: HarvestSettings = HarvestSettings()
-    extraction: ExtractionSettings = ExtractionSettings()  # noqa: RUF009 — frozen, as the others
-    condensing: CondensingSettings = CondensingSettings()  # noqa: RUF009 — likewise
-    rules: RulesSettings = RulesSettings()  # noqa: RUF009 — likewise
-    lifecycle: LifecycleSettings = LifecycleSettings()  # noqa: RUF009 — likewise
+    extraction: ExtractionSettings = ExtractionSettings()
+    condensing: CondensingSettings = CondensingSettings()
+    rules: RulesSettings = RulesSettings()
+    lifecycle: LifecycleSettings = LifecycleSettings()
     chat: ChatSettings = ChatSettings()
     cache: CacheSettings = CacheSettings()
     costs: CostSettings = CostSettings()
-    git: GitSettings = GitSettings()  # noqa: RUF009 — likewise
+    git: GitSettings = GitSettings()
     capture: CaptureSettings = CaptureSettings()
     imports: ImportSettings = ImportSettings()
     hooks: HookSettings = HookSettings()
-    events: EventSettings = EventSettings()  # noqa: RUF009 — likewise
+    events: EventSettings = EventSettings()
     days: DaySettings = DaySettings()

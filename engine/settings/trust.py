@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +23,7 @@ from engine.settings import file as config_file
 from engine.settings.base import ACTING, Acting
 from engine.settings.file import CONFIG_FILE
 from engine.settings.model import Config
+from engine.startup.records import dataclass
 from engine.store.faults import reach
 from engine.store.files import reported
 from engine.store.user_folder import read_own, settings_folder, write_own

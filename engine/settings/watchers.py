@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from engine.settings.base import Limits, Settings
+from engine.startup.records import dataclass
 
 Priority = Literal["critical", "high", "medium", "low"]
 

@@ -8,7 +8,6 @@ the one which ``git-crypt init`` and ``unlock`` write.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -48,6 +47,8 @@ def own_filters(configured: Mapping[str, str], folder: Path) -> dict[str, str]:
     Args:
         folder: The repository's own; of a linked work tree that work tree's, which has no keys.
     """
+    import shlex  # noqa: PLC0415 — only where git is run in such a repository
+
     program = programs.find(PROGRAM)
     settings: dict[str, str] = {}
     for section in {name.rpartition(".")[0] for name in configured}:

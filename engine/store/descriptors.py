@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -181,6 +180,6 @@ def nameless(folder: int, name: str) -> int:
 
 def _make_temporary(folder: int, name: str, mode: int = _MODE) -> tuple[str, int]:
     reach("temp:create")
-    temp = f"{TEMP_PREFIX}{secrets.token_hex(6)}-{os.fsencode(name)[:64].decode('ascii', 'replace')}"
+    temp = f"{TEMP_PREFIX}{os.urandom(6).hex()}-{os.fsencode(name)[:64].decode('ascii', 'replace')}"
     temp = temp.replace("\ufffd", "_")
     return temp, os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, mode, dir_fd=folder)

@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as AbcMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from engine.errors import DocumentError, Problem
+from engine.startup.records import dataclass
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.header import BOM, locate
 from engine.store.markdown import MarkdownSection, sections
-from engine.store.yamledit import CannotEdit, YamlEdit, value_of
 from engine.store.yamltext import MAX_HEADER_BYTES, Mapping, YamlError
 
 __all__ = ["Document", "MarkdownSection", "edit_header", "edit_yaml", "parse", "sections"]
@@ -129,6 +129,8 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
     # Lines are put between lines: one without an end gets it, and loses it again.
     ending = newline if text and not text.endswith("\n") else ""
 
+    from engine.store.yamledit import value_of  # noqa: PLC0415 — as in _edited
+
     def is_same(one: str, other: str) -> bool:
         return value_of(one, 2 * max_bytes) == value_of(other, 2 * max_bytes)
 
@@ -152,6 +154,8 @@ def _edited(
     text: str, changes: AbcMapping[str, object | None], newline: str, path: str, kind: str, max_bytes: int
 ) -> str:
     """A YAML text, of a header or a file, with some of its fields set or removed."""
+    from engine.store.yamledit import CannotEdit, YamlEdit  # noqa: PLC0415 — most processes change no header
+
     edit = YamlEdit(text, newline, 2 * max_bytes)
     try:
         for key, value in changes.items():

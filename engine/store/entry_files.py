@@ -7,8 +7,9 @@ and the list that people and agents ask for read them here, so that they never n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from engine.startup.records import dataclass
 
 EntryKind = Literal["knowledge", "skill"]
 

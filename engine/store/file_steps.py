@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable
 
@@ -46,7 +45,7 @@ def remove(folder: int, name: str, seen: os.stat_result) -> bool:
     if not is_unchanged(seen, descriptors.status(name, folder)):
         return False
     # Out of the way first: what another program puts in place from now on has the name to itself.
-    aside = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+    aside = f"{TEMP_PREFIX}{os.urandom(8).hex()}"
     try:
         os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
     except FileNotFoundError:

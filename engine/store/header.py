@@ -7,11 +7,15 @@ a byte order mark, a leading ``---`` that is a rule, a ``---`` inside the body, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
-from frontmatter.default_handlers import BaseHandler
-
+from engine.startup.records import dataclass
 from engine.store import yamltext
+
+if TYPE_CHECKING:
+    from frontmatter.default_handlers import BaseHandler
 
 BOM = b"\xef\xbb\xbf"
 _SAMPLE = 4096
@@ -20,18 +24,12 @@ _FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 _FIRST_KEY = re.compile(r"""(?:[\w][\w .-]*|"[^"\n]*"|'[^'\n]*')\s*:(?:\s|$)|\{""")
 
 
-class HeaderHandler(BaseHandler):
+@cache
+def _handler() -> BaseHandler:
     """python-frontmatter's view of a memory file: three hyphens exactly, and YAML without types."""
+    from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415 — brings yaml, which is slow
 
-    FM_BOUNDARY = _FENCE
-    START_DELIMITER = END_DELIMITER = "---"
-
-    def load(self, fm: str) -> yamltext.Mapping:
-        """The header between the fences; its first line is line 2 of the file."""
-        return yamltext.parse(fm, first_line=2)
-
-
-_HANDLER = HeaderHandler()
+    return BaseHandler(_FENCE, "---", "---")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +68,10 @@ def locate(data: bytes) -> Located:
         window = window[: window.rfind(b"\n") + 1]
     # Latin-1 keeps one character per byte, so that positions in the split are positions in the file.
     text = window.decode("latin-1")
-    if not _HANDLER.detect(text):
+    if not _handler().detect(text):
         return none
     try:
-        raw, rest = _HANDLER.split(text)
+        raw, rest = _handler().split(text)
     except ValueError:
         return replace(none, error=_not_closed(is_cut)) if _looks_like_header(start_of_text) else none
     # Both parts begin with the line end of the fence before them.
@@ -81,7 +79,7 @@ def locate(data: bytes) -> Located:
     start = skip + text.index("\n") + 1
     try:
         header = raw.encode("latin-1").decode("utf-8")
-        mapping = _HANDLER.load(header)
+        mapping = yamltext.parse(header, first_line=2)
     except UnicodeDecodeError as error:
         line = 2 + raw.count("\n", 0, error.start)
         broken = yamltext.YamlError("the header is not UTF-8 text", line=line, hint="save the file as UTF-8")

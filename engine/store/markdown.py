@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from engine.startup.records import dataclass
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _CLOSING = re.compile(r"(?:^|(?<=[ \t]))#++$")

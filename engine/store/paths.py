@@ -11,10 +11,10 @@ import os
 import re
 import stat
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import PathRefused, WorkspaceError
+from engine.startup.records import dataclass
 
 CONFIG_NAME = "memory-config.yaml"
 TEMP_PREFIX = ".tmp-"

@@ -9,7 +9,6 @@ start in turn, and an interpreter of ours looks for modules only where it is ins
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +25,8 @@ def find(name: str) -> str | None:
     Args:
         name: Without a folder, or with its full path.
     """
+    import shutil  # noqa: PLC0415 — slow, and most processes start nothing
+
     if os.sep in name:
         return shutil.which(name) if Path(name).is_absolute() else None
     return shutil.which(name, path=_in_full(os.environ.get("PATH", os.defpath)))

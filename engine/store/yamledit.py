@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from engine.errors import DocumentError
+from engine.startup.records import dataclass
 from engine.store.yamltext import Node, YamlError, compose, to_value
 from engine.store.yamlwrite import as_read, lines
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
-
-import yaml
+from dataclasses import field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import DocumentError
+from engine.startup.records import dataclass
+
+if TYPE_CHECKING:
+    import yaml
 
 MAX_DEPTH = 20
 MAX_HEADER_BYTES = 16 * 1024
 
-_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _QUOTE = "put the text in quotes"
 _STRING_TAGS = frozenset({None, "tag:yaml.org,2002:str"})
@@ -165,6 +167,13 @@ def _check_characters(text: str, first_line: int, max_bytes: int) -> None:
         )
 
 
+@cache
+def _library() -> Any:
+    import yaml  # noqa: PLC0415 — slow, and a process that finds every header read before needs none of it
+
+    return yaml
+
+
 class _Composer:
     """Turns parser events into nodes, refusing what is not wanted as soon as it is seen."""
 
@@ -172,37 +181,39 @@ class _Composer:
         self._text = text
         self._first_line = first_line
         self._breaks = [index for index, character in enumerate(text) if character == "\n"]
-        self._events: Iterator[Any] = iter(yaml.parse(text, Loader=_LOADER))
+        yaml = self._yaml = _library()
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self._events: Iterator[Any] = iter(yaml.parse(text, Loader=loader))
 
     def root(self) -> Node | None:
         try:
             return self._root()
-        except yaml.YAMLError as error:
+        except self._yaml.YAMLError as error:
             raise self._broken(error) from error
 
     def _root(self) -> Node | None:
         root: Node | None = None
         for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent):
+            if isinstance(event, self._yaml.DocumentStartEvent):
                 if root is not None:
                     raise self._refused("holds a second YAML document", event, "keep one header only")
-            elif isinstance(event, yaml.NodeEvent):
+            elif isinstance(event, self._yaml.NodeEvent):
                 root = self._node(event, depth=1)
         return root
 
     def _node(self, event: Any, depth: int) -> Node:
-        if isinstance(event, yaml.AliasEvent):
+        if isinstance(event, self._yaml.AliasEvent):
             raise self._refused("uses a YAML alias (*name)", event, _QUOTE)
         if event.anchor is not None:
             raise self._refused("uses a YAML anchor (&name)", event, _QUOTE)
         if depth > MAX_DEPTH:
             raise self._refused(f"is nested deeper than {MAX_DEPTH} levels", event, "flatten it")
-        if isinstance(event, yaml.ScalarEvent):
+        if isinstance(event, self._yaml.ScalarEvent):
             return self._scalar(event)
         if event.tag is not None:
             raise self._refused("uses a YAML tag (!name)", event, _QUOTE)
         start, _ = _span(event)
-        if isinstance(event, yaml.SequenceStartEvent):
+        if isinstance(event, self._yaml.SequenceStartEvent):
             node = Node("sequence", start, start, self._line(start), flow=bool(event.flow_style))
             end = self._sequence(node, depth)
         else:
@@ -231,7 +242,7 @@ class _Composer:
 
     def _sequence(self, node: Node, depth: int) -> int:
         for event in self._events:
-            if isinstance(event, yaml.SequenceEndEvent):
+            if isinstance(event, self._yaml.SequenceEndEvent):
                 return _span(event)[1]
             item = self._node(event, depth + 1)
             node.items.append(item)
@@ -241,7 +252,7 @@ class _Composer:
     def _mapping(self, node: Node, depth: int) -> int:
         seen: dict[str, int] = {}
         for event in self._events:
-            if isinstance(event, yaml.MappingEndEvent):
+            if isinstance(event, self._yaml.MappingEndEvent):
                 return _span(event)[1]
             key = self._node(event, depth + 1)
             if key.kind != "scalar":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 KEPT_PATH = "scratch/topics.json"
-_FORM = 1
+_FORM = 2
 """Version of the cached form."""
 _LIMIT = 64 * 1024**2
 _LOCK_WAIT_S = 1.0
@@ -31,7 +31,12 @@ _SETTLED_NS = 2 * 10**9
 Stamp = tuple[int, int, int, int]
 """Inode, size in bytes, modification and change time in ns."""
 
-_HEAD = [_FORM, [field.name for field in fields(Topic)], [field.name for field in fields(Trigger)]]
+_TOPIC = tuple(fields(Topic))
+_TRIGGER = tuple(fields(Trigger))
+_TRIGGERS = [field.name for field in _TOPIC].index("triggers")
+_WORDS = [field.name for field in _TRIGGER].index("words")
+_TUPLES = [place for place, field in enumerate(_TOPIC) if str(field.type).startswith("tuple")]
+_HEAD = [_FORM, [field.name for field in _TOPIC], [field.name for field in _TRIGGER]]
 
 
 def load_kept(files: Files) -> dict[str, tuple[Stamp, Topic]]:
@@ -43,17 +48,19 @@ def load_kept(files: Files) -> dict[str, tuple[Stamp, Topic]]:
         head, topics = json.loads(memoryview(data)[_SUM:].tobytes())
         if head != _HEAD:
             return {}
-        return {path: (tuple(stamp), _topic(record)) for path, stamp, record in topics}
-    except (OSError, AutopoiesisError, ValueError, TypeError, KeyError, RecursionError):
+        return {path: (tuple(stamp), _topic(values)) for path, stamp, values in topics}
+    except (OSError, AutopoiesisError, ValueError, TypeError, IndexError, RecursionError):
         return {}
+
+
+def is_settled(stamp: Stamp) -> bool:
+    """Whether a file is old enough that a later version would have another stamp."""
+    return max(stamp[2], stamp[3]) < time.time_ns() - _SETTLED_NS
 
 
 def keep(files: Files, topics: Iterable[tuple[Stamp, Topic]]) -> None:
     """Caches topics, each with the stamp of its file before it was read. Errors are ignored."""
-    settled = time.time_ns() - _SETTLED_NS
-    records = [
-        (topic.path, stamp, _record(topic)) for stamp, topic in topics if max(stamp[2], stamp[3]) < settled
-    ]
+    records = [(topic.path, stamp, _values(topic)) for stamp, topic in topics if is_settled(stamp)]
     data = json.dumps((_HEAD, records), separators=(",", ":")).encode()
     if _SUM + len(data) > _LIMIT:
         return
@@ -64,15 +71,17 @@ def keep(files: Files, topics: Iterable[tuple[Stamp, Topic]]) -> None:
         return
 
 
-def _record(topic: Topic) -> dict[str, object]:
-    triggers = [[getattr(trigger, field.name) for field in fields(Trigger)] for trigger in topic.triggers]
-    return {field.name: getattr(topic, field.name) for field in fields(Topic)} | {"triggers": triggers}
+def _values(topic: Topic) -> list[object]:
+    """What a topic is made of, in the order of its fields."""
+    values = [getattr(topic, field.name) for field in _TOPIC]
+    values[_TRIGGERS] = [[getattr(trigger, field.name) for field in _TRIGGER] for trigger in topic.triggers]
+    return values
 
 
-def _topic(record: Mapping[str, Any]) -> Topic:
-    triggers = tuple(Trigger(*map(_frozen, values)) for values in record["triggers"])
-    return Topic(**{name: _frozen(value) for name, value in record.items()} | {"triggers": triggers})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if type(value) is list else value
+def _topic(values: list[Any]) -> Topic:
+    for trigger in values[_TRIGGERS]:
+        trigger[_WORDS] = tuple(trigger[_WORDS])
+    values[_TRIGGERS] = [Trigger(*trigger) for trigger in values[_TRIGGERS]]
+    for place in _TUPLES:
+        values[place] = tuple(values[place])
+    return Topic(*values)

@@ -12,15 +12,16 @@ import os
 import threading
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.startup.records import dataclass
 from engine.store import documents
 from engine.topics import forced
 from engine.topics.fields import near
-from engine.topics.kept import Stamp, keep, load_kept
+from engine.topics.kept import Stamp, is_settled, keep, load_kept
 from engine.topics.loader import is_broken, load_topic
 from engine.topics.patterncheck import trigger_problems
 
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 FOLDER = "topics"
 MAX_TOPIC_BYTES = 1024 * 1024
-_FEW = 50
-"""Up to this many new topics, rewriting the cache is not worth it."""
+_MOST_READ_AGAIN = 50
+"""The cache is rewritten once more than one in so many topics is missing from it."""
 _STAYS = "until then the last valid version stays in use"
 
 
@@ -104,9 +105,10 @@ class TopicLibrary:
             path: (self._stamps[path], entry.topic)
             for path, entry in self._entries.items()
             if entry.topic is not None and not entry.problems and path in self._stamps
+            if is_settled(self._stamps[path])
         }
         new = sum(path not in known or known[path][0] != stamp for path, (stamp, _) in sound.items())
-        if new > max(_FEW, len(sound) // 10):
+        if new > len(sound) // _MOST_READ_AGAIN:
             keep(self._files, sound.values())
 
     def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from engine.startup.records import dataclass
 
 TriggerType = Literal[
     "pattern", "keywords", "glob", "code", "language", "mention", "url", "sentiment", "webhook", "cron"

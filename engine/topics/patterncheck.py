@@ -8,11 +8,11 @@ ordinary messages.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 from engine.errors import Problem
+from engine.startup.records import dataclass
 from engine.store import cron
 from engine.topics.expressions import (
     ExpressionError,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast, get_args
 
 from engine.errors import Problem
+from engine.startup.records import dataclass
 from engine.store.yamltext import Mapping, Sequence
 from engine.topics.fields import Fields, aliases, near, shown, word_set
 from engine.topics.model import Scope, Trigger, TriggerType

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from engine.startup.lazy import expression
+
 _PROSE = 1500
 """Characters of a message's prose that are looked at: a correction does not wait for the third page."""
 
-_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_CODE = expression(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _NOT_PROSE = re.compile(r"^(?:[ \t]*>|\t| {4}).*$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?;。！？；\n]+(?:[.!?;](?=\S)[^.!?;。！？；\n]*)*[.!?;。！？；]*")
 

@@ -14,22 +14,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from engine.startup.lazy import expression
+
 T = TypeVar("T")
 
 _CODE = r"u\{(?:1?[0-9a-f]|5d|7f|[89][0-9a-f]|d[89a-f][0-9a-f]{2})\}"
 _RAW = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
 # The lookbehinds make a run of backslashes one match: without them a long run costs quadratic time.
-_ENCODE = re.compile(rf"(?<!\\)(?:(\\*)([{_RAW}])|(\\+)(?={_CODE}))")
-_ENCODE_LINE = re.compile(rf"(?<!\\)(?:(\\*)([{_RAW}\n])|(\\+)(?={_CODE}))")
-_ENCODE_NAME = re.compile(rf"(?<!\\)(?:(\\*)([{_RAW}\n\]])|(\\+)(?={_CODE}))")
-_DECODE = re.compile(rf"(?<!\\)(\\+)({_CODE})")
-_MAY_NEED = re.compile(rf"[{_RAW}]|\\u\{{")
+_ENCODE = expression(rf"(?<!\\)(?:(\\*)([{_RAW}])|(\\+)(?={_CODE}))")
+_ENCODE_LINE = expression(rf"(?<!\\)(?:(\\*)([{_RAW}\n])|(\\+)(?={_CODE}))")
+_ENCODE_NAME = expression(rf"(?<!\\)(?:(\\*)([{_RAW}\n\]])|(\\+)(?={_CODE}))")
+_DECODE = expression(rf"(?<!\\)(\\+)({_CODE})")
+_MAY_NEED = expression(rf"[{_RAW}]|\\u\{{")
 
 _MOST_FENCES_LEFT_OPEN = 200
-_FENCE_LINE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
+_FENCE_LINE = expression(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 # Patterns for whole lines start with the line end before them: the engine then leaps from line to line, an
 # order of magnitude faster than asking at every character whether a line starts there.
-_FENCE = re.compile(r"\n {0,3}(`{3,}|~{3,})(.*)")
+_FENCE = expression(r"\n {0,3}(`{3,}|~{3,})(.*)")
 _HEADING = (
     r"##[ \t]+(?:(?P<day>[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))[ \t]+)?"
     r"(?:(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::[0-5][0-9])?[ \t]*(?:—|–|--?)|—)"
@@ -39,9 +41,9 @@ _OPENING = r" {0,3}(?:`{3,}[^`\n]*$|~{3})"
 SPECIAL = rf"(?:{_HEADING}|> \[(?:tool|attachment|knowledge):|<!-- (?:-->|key:)|{_OPENING})"
 """How a line starts that means something to the parser."""
 
-HEADING = re.compile(_HEADING)
-ESCAPED_LINE = re.compile(rf"\\+(?:[ \t]*$|{SPECIAL})")
-_SPECIAL_LINE = re.compile(rf"\n(?=\\+[ \t]*$|\\*{SPECIAL})", re.MULTILINE)
+HEADING = expression(_HEADING)
+ESCAPED_LINE = expression(rf"\\+(?:[ \t]*$|{SPECIAL})")
+_SPECIAL_LINE = expression(rf"\n(?=\\+[ \t]*$|\\*{SPECIAL})", re.MULTILINE)
 
 
 def encode(text: str) -> str:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from engine.startup.records import dataclass
 from engine.store.header import BOM, locate
 from engine.transcripts.entries import parse_entry, render_entry
 from engine.transcripts.escape import ESCAPED_LINE, HEADING, Fences, decode, encode_line, escape_text, outside

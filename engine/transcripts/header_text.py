@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-import yaml
+from engine.startup.lazy import expression
 
-_PLAIN = re.compile(r"[A-Za-z0-9~/.][A-Za-z0-9 _./~+=@:()-]*")
-_NUMBER = re.compile(r"0|[1-9][0-9]*")
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLAIN = expression(r"[A-Za-z0-9~/.][A-Za-z0-9 _./~+=@:()-]*")
+_NUMBER = expression(r"0|[1-9][0-9]*")
+_KEY = expression(r"[A-Za-z_][A-Za-z0-9_-]*")
+_UNSAFE = expression("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_SURROGATE = expression("[\ud800-\udfff]")
 _TEXT_TAGS = frozenset({"tag:yaml.org,2002:timestamp"})
 
 
@@ -74,6 +73,8 @@ def _is_list(value: object) -> TypeGuard[Sequence[object]]:
 
 def _kind(text: str) -> str:
     """The type other than text that a YAML 1.1 reader would see in it."""
+    import yaml  # noqa: PLC0415 — slow, and only what writes a header needs it
+
     for tag, pattern in yaml.SafeLoader.yaml_implicit_resolvers.get(text[:1], ()):
         if pattern.match(text):
             return str(tag)

@@ -9,11 +9,11 @@ import contextlib
 import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from engine.errors import ImportFailed, PathRefused
+from engine.startup.records import dataclass
 from engine.store.paths import Workspace, slugify
 from engine.store.yamltext import YamlError
 from engine.store.yamltext import parse as parse_yaml

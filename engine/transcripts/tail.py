@@ -6,18 +6,18 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO
 
 from engine.errors import ImportFailed
+from engine.startup.records import dataclass
 from engine.store.header import BOM, locate
 from engine.transcripts.chats.any import read_chat, read_text
 from engine.transcripts.escape import Fences
 from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import opened, read_lines
-from engine.transcripts.importers.log import SessionLog, kind_of
 from engine.transcripts.importers.session import START, SessionReader
 from engine.transcripts.turn import Turn
 
@@ -163,6 +163,8 @@ class Tail:
     def _log_turns(self, stream: BinaryIO) -> Sequence[Turn]:
         self.waiting = False
         if self._log is None:
+            from engine.transcripts.importers.log import SessionLog, kind_of  # noqa: PLC0415 — brings them all
+
             kind = kind_of(stream)
             if kind is None:
                 stream.seek(0)

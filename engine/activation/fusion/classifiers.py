@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
+
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ import numpy
 
 from engine.activation.fusion.measures import RAW, Measured
 from engine.errors import AutopoiesisError
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Protocol
 
 import numpy
@@ -13,6 +13,7 @@ import numpy
 from engine.activation.fusion.classifiers import own_similarity, train_classifiers
 from engine.activation.fusion.postings import index_grams, index_words
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -12,6 +11,7 @@ from engine.activation.fusion.classifiers import GRAM_SHARE, similarity_of
 from engine.activation.fusion.fitted import Embedding, Fitted, mood_of
 from engine.activation.fusion.postings import BM25_K1, codes_of, count_grams, gathered, places_in
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

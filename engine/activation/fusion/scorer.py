@@ -6,7 +6,6 @@ import heapq
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -21,6 +20,7 @@ from engine.activation.signals import content_words
 from engine.activation.similarity import UNGUARDED, Explanation, Hits
 from engine.activation.trace import Contribution, Score, Span
 from engine.meaning.vectors import TokenVectors
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from engine.meaning.text import CHARACTERS_READ, ends_of, normalised
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,13 +22,13 @@ SIGNATURE_LENGTH = 64
 """Number of hash functions; the estimated Jaccard index has a standard error of at most .07."""
 
 _MARKS = "\u0300-\u036f\u3099\u309a"
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
-_PLACE = re.compile(rf"(?:[^\W_][{_MARKS}]*)+(?:['’](?:[^\W\d_][{_MARKS}]*)+)?")
+_WORD = expression(r"[^\W_]+(?:['’][^\W\d_]+)?")
+_PLACE = expression(rf"(?:[^\W_][{_MARKS}]*)+(?:['’](?:[^\W\d_][{_MARKS}]*)+)?")
 _UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_RUN = re.compile(f"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
+_RUN = expression(f"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
 _PRIME = (1 << 31) - 1
 _MAX_WORD = 40
 

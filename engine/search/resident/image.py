@@ -15,12 +15,12 @@ import stat
 import sys
 import zlib
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import PathRefused
 from engine.search.resident.segment import ARRAYS, Segment
+from engine.startup.records import dataclass
 from engine.store.descriptors import open_file, open_folder, status
 
 NAME = "search.image"

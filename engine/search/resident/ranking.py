@@ -13,7 +13,7 @@ then exactly for those that may be among the results.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -22,6 +22,7 @@ from engine.search.resident import bm25
 from engine.search.resident.largest import largest_of, least_of_the_best
 from engine.search.resident.meaning import Meaning
 from engine.search.resident.relevance import relevance, shares
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from engine.search.resident.segment import ChunkRow, FileRow, Segment, build, me
 from engine.search.resident.terms import Terms
 from engine.search.resident.wording import wording
 from engine.search.worth import kind
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.search.resident.segment import Bools, Floats

@@ -10,12 +10,13 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from engine.search.resident.terms import Terms
+from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     import numpy

@@ -12,7 +12,7 @@ import apsw
 
 from engine.search import schema
 
-_RUN = re.compile(r"[0-9A-Za-z\u0080-\U0010ffff]+")
+_RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 """``unicode61`` cuts at all other ASCII; at what else, it decides itself."""
 _MOST_RUNS = 500_000
 """Distinct runs that are remembered; a text of hashes and numbers has a new one in every word."""

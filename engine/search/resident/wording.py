@@ -7,13 +7,14 @@ do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-_QUOTED = re.compile(r"\\?>")
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_WORD = re.compile(r"[A-Za-z0-9]{4,}")
-_PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+from engine.startup.lazy import expression
+
+_QUOTED = expression(r"\\?>")
+_HUMP = expression(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_WORD = expression(r"[A-Za-z0-9]{4,}")
+_PIECE = expression(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _SHORTEST = 3
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO
 
+from engine.startup.lazy import expression
 from engine.transcripts.brief import one_line
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.importers.lines import Record
@@ -23,20 +24,20 @@ from engine.transcripts.importers.tools import command_line, is_shortened, resul
 from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _HEAD_BYTES = 1024 * 1024
-_DIALOGUE = re.compile(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
-_SURROUNDINGS = re.compile(
+_DIALOGUE = expression(rb'"type"\s*:\s*"(?:user_message|agent_message|UserMessage|AgentMessage)"')
+_SURROUNDINGS = expression(
     r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|"
     r"skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context)>"
     r".*?</\1>",
     re.DOTALL,
 )
-_INSTRUCTIONS = re.compile(r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<skill>)")
-_REQUEST = re.compile(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
-_EXITED = re.compile(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
-_OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
-_REJECTED = re.compile(r"\s*(?:(?:exec command|patch|apply_patch|command) )?rejected by user\.?\s*")
-_PLAN = re.compile(r"<proposed_plan>\s*(.*?)\s*</proposed_plan>", re.DOTALL)
-_SHELL = re.compile(r"\s*<user_shell_command>\s*<command>(.*?)</command>", re.DOTALL)
+_INSTRUCTIONS = expression(r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<skill>)")
+_REQUEST = expression(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
+_EXITED = expression(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
+_OUTPUT = expression(r"^Output:\n", re.MULTILINE)
+_REJECTED = expression(r"\s*(?:(?:exec command|patch|apply_patch|command) )?rejected by user\.?\s*")
+_PLAN = expression(r"<proposed_plan>\s*(.*?)\s*</proposed_plan>", re.DOTALL)
+_SHELL = expression(r"\s*<user_shell_command>\s*<command>(.*?)</command>", re.DOTALL)
 _NOTE = "user_note: "
 _QUESTION = "request_user_input"
 _WAS_REJECTED = "rejected"

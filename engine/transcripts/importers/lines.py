@@ -7,11 +7,11 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.errors import ImportFailed
+from engine.startup.records import dataclass
 
 Record = dict[str, Any]
 

@@ -9,9 +9,10 @@ Nothing ties these records together but the text and the order.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from engine.startup.records import dataclass
 
 State = Literal["waiting", "sent", "said", "heard"]
 """``waiting`` in the queue, ``sent`` as a prompt whose record is still to come, ``said`` before it left the

@@ -6,10 +6,10 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from engine.startup.records import dataclass
 from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.turns import TurnBuilder

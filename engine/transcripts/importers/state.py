@@ -7,10 +7,11 @@ that is copied, restored or pulled from elsewhere brings its memory along.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import BinaryIO
 
+from engine.startup.records import dataclass
 from engine.transcripts.importers.session import Checkpoint
 
 SOURCE_FIELD = "imported_from"

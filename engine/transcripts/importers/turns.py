@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from engine.startup.records import dataclass
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
 
