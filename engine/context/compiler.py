@@ -2,8 +2,7 @@
 
 Room is given in this order; ``available`` is the budget minus the reply reserve.
 
-1. The message, the system prompt and the identity files (P0) get what they need, or a ``BudgetError`` is
-raised.
+1. The message, the system prompt and the identity files (P0) get what they need, or a ``BudgetError``.
 2. A third of ``available`` is reserved for layers 8 to 12, independent of the message; the rest after P0 goes
    to projects, MEMORY.md, catalogs and digest, in this order. So the stable prefix depends only on the files
    and the budget. (A message that exceeds the reserved third removes whole stable sections from the end; the

@@ -146,7 +146,7 @@ class Fields:
         """Warns about unknown keys.
 
         Args:
-            synonyms: Synonyms of known keys.
+            synonyms: Other words for known keys.
             only_near: Ignores keys that resemble no known one, since they may be the user's own.
         """
         names = list(known)
