@@ -91,7 +91,7 @@ class Gate:
         outcomes = self._immediate(questions)
         calls = self._calls(questions, outcomes)
         if calls:
-            from engine.activation.gate_round import ask_all, in_thread  # noqa: PLC0415 — brings asyncio
+            from engine.activation.gate_round import ask_all, in_thread  # noqa: PLC0415 — imports asyncio
 
             asked = [[questions[index] for index in call] for call in calls]
             answers = await ask_all(
@@ -113,7 +113,7 @@ class Gate:
         calls = self._calls(questions, outcomes)
         if not calls:
             return tuple(outcomes)
-        from engine.providers.loop import LoopThread  # noqa: PLC0415 — brings asyncio
+        from engine.providers.loop import LoopThread  # noqa: PLC0415 — imports asyncio
 
         with self._guard:
             if self._loop is None:

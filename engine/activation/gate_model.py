@@ -18,7 +18,7 @@ PROMPT_VERSION = 1
 MESSAGE_LIMIT = 500
 """Characters of the message that the model reads: its start and its end if it is longer."""
 PROFILE_LIMIT = 2_400
-"""Characters of the topic's profile that the model reads, likewise."""
+"""Characters of the topic's profile that the model reads: its start and its end if it is longer."""
 
 _LIMITS = (16, 256)
 """Answer lengths to try next, in tokens, when an answer was cut off before its yes or no."""
@@ -91,7 +91,7 @@ class ChatGate:
     async def _complete(
         self, system: str, prompt: str, limit: int, timeout: float, about: Sequence[GateQuestion]
     ) -> ChatReply:
-        from engine.activation.gate_round import in_thread  # noqa: PLC0415 — brings asyncio
+        from engine.activation.gate_round import in_thread  # noqa: PLC0415 — imports asyncio
         from engine.providers.completion import complete  # noqa: PLC0415 — most messages ask no model
 
         spending = self._spending

@@ -1,1 +1,1 @@
-"""A message on its way to a prompt: who matches, scores and judges it, and what is learned from it."""
+"""Connects activation and compiler: from messages to traces and prompts, and learning from labels."""

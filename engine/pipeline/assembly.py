@@ -72,7 +72,7 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
     """
     if settings.preset == "spec":
         return TfidfScorer()
-    from engine.pipeline.calibrated import calibrated_scorer  # noqa: PLC0415 — brings numpy
+    from engine.pipeline.calibrated import calibrated_scorer  # noqa: PLC0415 — imports numpy
 
     return calibrated_scorer(settings, files, decisions)
 

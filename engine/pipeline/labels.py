@@ -83,7 +83,7 @@ class Labels:
             Whether anything has changed.
         """
         from engine.pipeline.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
-        from engine.pipeline.calibrated import prove_topics  # noqa: PLC0415 — brings numpy
+        from engine.pipeline.calibrated import prove_topics  # noqa: PLC0415 — imports numpy
 
         config, pipeline = self._config(), self._pipeline()
         relearned = pipeline is not None and pipeline.relearn()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PRIOR_TRUE_POSITIVE = 0.95
 """How often a gate says yes to what is useful, before any evidence."""
 PRIOR_FALSE_POSITIVE = 0.03
-"""How often it says yes to noise, likewise."""
+"""How often a gate says yes to noise, before any evidence."""
 PRIOR_WEIGHT = 20.0
 """Number of judged answers of either kind that the prior is worth."""
 
