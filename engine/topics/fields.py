@@ -121,8 +121,7 @@ class Fields:
         return None
 
     def choice(self, key: str, allowed: Iterable[str], default: str, synonyms: AbcMapping[str, str]) -> str:
-        """One of the allowed words; the default if absent or invalid. ``synonyms`` maps other words to
-        them."""
+        """An allowed word, possibly given by a synonym; the default if absent or invalid."""
         value = self.mapping.get(key, "")
         if value == "":
             return default

@@ -72,7 +72,7 @@ def keep(files: Files, topics: Iterable[tuple[Stamp, Topic]]) -> None:
 
 
 def _values(topic: Topic) -> list[object]:
-    """What a topic is made of, in the order of its fields."""
+    """The values of a topic, in the order of its fields."""
     values = [getattr(topic, field.name) for field in _TOPIC]
     values[_TRIGGERS] = [[getattr(trigger, field.name) for field in _TRIGGER] for trigger in topic.triggers]
     return values

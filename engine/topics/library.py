@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 FOLDER = "topics"
 MAX_TOPIC_BYTES = 1024 * 1024
-_MOST_READ_AGAIN = 50
-"""The cache is rewritten once more than one in so many topics is missing from it."""
+_STALE_PART = 50
+"""The cache is rewritten once more than 1/50 of the topics are missing from it."""
 _STAYS = "until then the last valid version stays in use"
 
 
@@ -108,7 +108,7 @@ class TopicLibrary:
             if is_settled(self._stamps[path])
         }
         new = sum(path not in known or known[path][0] != stamp for path, (stamp, _) in sound.items())
-        if new > len(sound) // _MOST_READ_AGAIN:
+        if new > len(sound) // _STALE_PART:
             keep(self._files, sound.values())
 
     def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:
