@@ -35,6 +35,10 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
+# What collecting makes stays, and tests make little that goes round in circles: it is seldom looked through
+# for garbage. Of a test of a screen, looking every seven hundred objects would take a fifth of its time.
+gc.set_threshold(100_000)
+
 MEMORY = Path("/dev/shm")
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
     # The tests make and remove a quarter of a million files, most of them of copied workspaces, and a disk
@@ -163,10 +167,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays, and what tests make is hardly ever looked through for garbage.
-
-    Of a test of a screen, looking every seven hundred objects would take a fifth of its time.
-    """
+    """What collecting made stays, and is not looked through again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000)

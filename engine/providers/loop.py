@@ -85,6 +85,9 @@ class LoopThread:
 
 async def _finish(last: Callable[[], Awaitable[object]] | None) -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.sleep(
+        0
+    )  # what a task was given to await is lost where it is cancelled before its first step
     for task in others:
         task.cancel()
     if others:

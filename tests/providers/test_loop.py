@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
+import anyio
 import pytest
 
 from engine.discussions.exchange import Exchange
@@ -89,6 +92,37 @@ def test_closing_gives_up_even_work_that_will_not_let_go() -> None:
     waiting.join(30)
     assert given == [None]
     release.set()
+
+
+def test_work_that_is_given_up_while_it_connects_awaits_what_it_has_begun(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    """A client connects in tasks of its own; one that was cancelled before its first step would warn."""
+    loop, begun, ended = LoopThread(), threading.Event(), list[str]()
+
+    async def connect() -> None:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            ended.append("connect")
+
+    async def work() -> None:
+        here = asyncio.get_running_loop()
+        begun.set()
+        while not here._ready:  # type: ignore[attr-defined]
+            time.sleep(0.001)  # until the end is the next that is done
+        await asyncio.sleep(0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(connect)
+
+    future = loop.start(work())
+    assert begun.wait(30)
+    loop.close()
+    with pytest.raises(CancelledError):
+        future.result(30)
+    gc.collect()
+    assert ended == ["connect"]
+    assert not recwarn.list
 
 
 def test_a_forked_child_has_a_thread_of_its_own() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,35 +10,33 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.crash_sweep import ENVIRONMENT, ROOT, reached_by
+
+POINTS = {
+    "capture": (
+        "append:write", "append:fsync", "create:link", "replace:rename", "temp:fsync", "lock:acquire",
+    ),
+    "import": ("create:link", "replace:rename", "replace:folder-fsync", "temp:write", "folder:fsync"),
+    "long import": ("create:link", "replace:rename", "temp:create", "temp:write", "temp:fsync"),
+}  # fmt: skip
+
+
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("case", POINTS)
+def test_every_fault_point(memory_folder: Path, case: str, every: bool) -> None:
+    step, points = (1, ()) if every else (8, POINTS[case])
+    where = f"transcripts.conversation_crash_case:{case}"
+    assert reached_by(where, memory_folder, step, points).keys() >= set(POINTS[case])
 
 
 def run(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **ENVIRONMENT}
     if fault:
         environment["AUTOPOIESIS_FAULT"] = fault
     return subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110
     )
-
-
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.thorough)])
-@pytest.mark.parametrize(
-    ("scenario", "points"),
-    [
-        (
-            "capture",
-            {"append:write", "append:fsync", "create:link", "replace:rename", "temp:fsync", "lock:acquire"},
-        ),
-        ("import", {"create:link", "replace:rename", "replace:folder-fsync", "temp:write", "folder:fsync"}),
-        ("long import", {"create:link", "replace:rename", "temp:create", "temp:write", "temp:fsync"}),
-    ],
-)
-def test_every_fault_point(memory_folder: Path, scenario: str, points: set[str], every: bool) -> None:
-    which = ("1",) if every else ("8", *sorted(points))
-    done = run("-m", "tests.transcripts.crash_runner", str(memory_folder), scenario, *which)
-    assert done.returncode == 0, done.stderr
-    assert points <= set(json.loads(done.stdout))
 
 
 SCRIPT = """
@@ -86,7 +83,7 @@ for number in range(60):
     if not number % 20:
         capture.tool_call("shared", "sh", f"{name} {number}")
 """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **ENVIRONMENT}
     processes = [
         subprocess.Popen([sys.executable, "-c", script, str(memory_folder), name], cwd=ROOT, env=environment)
         for name in ("left", "right")

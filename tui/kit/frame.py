@@ -142,8 +142,7 @@ class Frame(Screen[None], inherit_bindings=False):
         """
         size = self.app.size
         small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
-        for name, wanted in classes.items():
-            self.set_class(wanted, name)
+        self.update_classes(classes)  # at once: each change styles all that is on the screen anew
         self.query_one(TooSmall).display = small
         for name in ("#header", f"#{self.area}", *others, "#footer"):
             self.query_one(name).display = not small
