@@ -215,7 +215,7 @@ async def test_decisions_are_written_committed_and_undone(root: Path) -> None:
         await driven.done("applies everywhere")
         assert not book(root)[squash.id].project
     assert [each.split(":")[1].strip() for each in git(root, "log", "--format=%s", "-5").split("\n")] == [
-        "rule made to hold everywhere", "rule narrowed to gauges", "rule reworded", "rule turned down",
+        "rule widened to everywhere", "rule narrowed to gauges", "rule reworded", "rule turned down",
         "rule accepted",
     ]  # fmt: skip
 
@@ -310,7 +310,7 @@ async def test_own_rule_is_added_and_the_last_change_undone(root: Path) -> None:
         assert "rules learned" in driven.flat() and "not learned again" in driven.flat()
         (root / PATH).write_text((root / PATH).read_text() + "\nA line of mine.\n")
         await driven.press("right", "enter")
-        await driven.until(lambda: "was changed since the last commit" in driven.said)
+        await driven.until(lambda: "has uncommitted changes" in driven.said)
 
 
 async def test_frequent_rules_are_accepted_and_two_rules_merged(root: Path) -> None:
