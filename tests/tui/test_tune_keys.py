@@ -308,7 +308,7 @@ async def test_a_fit_that_switches_a_topic_off_says_so_at_every_size(run: Run) -
             await driven.resize(*size)
             assert CAUTION not in driven.text
             await driven.press("f")
-            assert driven.now == OFF and CAUTION in driven.text and "triggers and" in driven.text
+            assert driven.now == OFF and CAUTION in driven.text and "triggers" in driven.text
             assert "40 of 40 noise decisions" in driven.text and "enter asks, then applies" in driven.text
             assert driven.screen.decisions.size.height >= 3
             await driven.press("c", "left")
