@@ -44,7 +44,7 @@ class ResultsPanel(KeyedRows[Hit]):
     words = "results"
     always_lit = True
     signs = (
-        (".82", "the score, from 0 to 1; query words are in bold"),
+        (".82", "the score, at most 1; query words are in bold"),
         ("…", "the text continues before or after the lines shown"),
     )
     state: SearchState | None = None
