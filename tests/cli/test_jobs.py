@@ -19,11 +19,11 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     assert apo("-C", sample, "jobs", "log").out == "nothing has run yet\n"
 
     ran = apo("-C", sample, "jobs", "run", "index")
-    assert (ran.code, ran.out) == (0, "index done: it is whole and up to date\n")
+    assert (ran.code, ran.out) == (0, "index done: intact and up to date\n")
     fired = apo("-C", sample, "jobs", "run", "topic:journal-daily", "--json").json
     assert (fired["job"], fired["result"], fired["by"]) == ("topic:journal-daily", "done", "command")
     log = apo("-C", sample, "jobs", "log", "index", "--limit", "1").out.splitlines()
-    assert len(log) == 2 and log[1].endswith("index  command  a person  done: it is whole and up to date")
+    assert len(log) == 2 and log[1].endswith("index  command  a person  done: intact and up to date")
     assert [run["job"] for run in apo("-C", sample, "jobs", "log", "--json").json] == [
         "topic:journal-daily", "index",
     ]  # fmt: skip

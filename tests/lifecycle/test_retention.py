@@ -148,7 +148,7 @@ def test_too_many_files_stop_for_their_number(tmp_path: Path) -> None:
     job = cast("Parts", SimpleNamespace(retention=desk.retention, condenser=desk.condenser))
     said = _prune(job)
     assert said.startswith("for review: MEMORY.md from 2") and said.endswith(
-        "; 8 files would go, more than 6: autopoiesis prune"
+        "; 8 files would move, more than 6: autopoiesis prune"
     )
     desk.put({MEMORY: "# Core Memory\n"})
     for number in (None, 7):
