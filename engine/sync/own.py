@@ -1,4 +1,4 @@
-"""Commits what this machine has not committed yet, before anything of the other comes."""
+"""Commits local changes before a sync."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.errors import RepositoryError
 from engine.settings.file import CONFIG_FILE
 from engine.store.commit_message import commit_message
-from engine.sync.model import Left
+from engine.sync.model import Uncommitted
 
 if TYPE_CHECKING:
     from engine.store.repository import Repository
@@ -18,19 +18,19 @@ PLACES = (
     "knowledge", "topics", "presets", ".library", "raw", "conversations", "archive", "attachments", "logs",
     CONFIG_FILE, ".gitignore", ".gitattributes", ".gitmodules",
 )  # fmt: skip
-"""What a workspace consists of; other files that lie there are the person's own to commit."""
+"""The parts of a workspace; the user commits any other files in the folder."""
 
 
-def commit_own(repository: Repository) -> tuple[tuple[str, ...], tuple[Left, ...]]:
-    """Commits the workspace's changed files; one that cannot be committed, as for a secret in it, is left.
+def commit_own(repository: Repository) -> tuple[tuple[str, ...], tuple[Uncommitted, ...]]:
+    """Commits the workspace's changed files, except those that are refused, e.g. for a secret.
 
     Returns:
-        The files that were committed, and those that were not.
+        The committed files, and the refused ones.
 
     Raises:
         RepositoryError: No commit can be made.
     """
-    # A folder that is a repository of its own is not ours to commit.
+    # A trailing slash marks a nested repository.
     paths = [path for path in repository.changed(*PLACES) if not path.endswith("/")]
     refused: dict[str, str] = {}
     try:
@@ -41,4 +41,4 @@ def commit_own(repository: Repository) -> tuple[tuple[str, ...], tuple[Left, ...
             raise
         paths = [path for path in paths if path not in refused]
         made = repository.commit(paths, MESSAGE)
-    return tuple(paths) if made else (), tuple(Left(path, why) for path, why in refused.items())
+    return tuple(paths) if made else (), tuple(Uncommitted(path, why) for path, why in refused.items())

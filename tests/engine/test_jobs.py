@@ -98,7 +98,7 @@ def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
         engine.probes.add("What is the walrus project?", [evidence])
         assert said("probes") == ("done", "1 of 1 found")
         note.unlink()
-        assert said("probes") == ("failed", "1 of 1 are lost; see: autopoiesis probe run")
+        assert said("probes") == ("failed", "1 of 1 lost; see: autopoiesis probe run")
 
 
 def test_what_the_jobs_of_the_lifecycle_do(sample: Path) -> None:

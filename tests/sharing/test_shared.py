@@ -121,7 +121,10 @@ def test_both_machines_moved_on(machines: Machines, team: Path) -> None:
     # Where that cannot be told, a person decides.
     (desk.root / PATH).rename(desk.root.parent / "away")
     (conflict,) = desk.sync().conflicts
-    assert (conflict.path, conflict.why) == (PATH, "each side moved what others share to another commit")
+    assert (conflict.path, conflict.why) == (
+        PATH,
+        "each side moved the shared knowledge to a different commit",
+    )
     desk.sync(take=[("theirs", PATH)])
     assert recorded(desk) == newer[laptop] and first not in newer.values()
 

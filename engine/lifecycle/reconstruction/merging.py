@@ -19,8 +19,8 @@ from engine.store.commit_message import commit_message
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
 from engine.sync import plan, transport
-from engine.sync.arrival import Moved, arrive, finish
-from engine.sync.contents import Contents
+from engine.sync.arrival import BranchMoved, apply_commit, resume
+from engine.sync.contents import ContentMerger
 
 if TYPE_CHECKING:
     from engine.store.commit_message import CommitType
@@ -90,8 +90,8 @@ class Merging:
         if base == ours:
             made = plan.forward(git, ours, tip)
         else:
-            with transport.beside(repository) as (apart, _):
-                made = plan.merge(repository, Contents(apart), base, ours, tip, {})
+            with transport.isolated(repository) as (git, _):
+                made = plan.merge(repository, ContentMerger(git), base, ours, tip, {})
         odd = sorted(path for path in made.puts if not path.startswith("knowledge/"))
         if odd and kind == "extract":
             raise RepositoryError(
@@ -118,14 +118,14 @@ class Merging:
         """
         self.files.refuse_read_only("knowledge")
         repository = self.repository()
-        finish(self.files, repository, _SUBJECT)
+        resume(self.files, repository, _SUBJECT)
         merge = self.plan(name)
         if merge.conflicts:
             return merge
         if merge.commit:
             try:
-                arrive(self.files, repository, merge.ours, merge.commit, _SUBJECT)
-            except Moved:
+                apply_commit(self.files, repository, merge.ours, merge.commit, _SUBJECT)
+            except BranchMoved:
                 raise ChangeRefused("something was committed meanwhile", hint="try again") from None
         if not merge.stays:
             explorations.remove(repository.git, merge.branch, merge.tip)
