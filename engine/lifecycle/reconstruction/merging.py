@@ -90,8 +90,8 @@ class Merging:
         if base == ours:
             made = plan.forward(git, ours, tip)
         else:
-            with transport.isolated(repository) as (git, _):
-                made = plan.merge(repository, ContentMerger(git), base, ours, tip, {})
+            with transport.isolated(repository) as (isolated, _):
+                made = plan.merge(repository, ContentMerger(isolated), base, ours, tip, {})
         odd = sorted(path for path in made.puts if not path.startswith("knowledge/"))
         if odd and kind == "extract":
             raise RepositoryError(
