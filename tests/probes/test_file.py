@@ -91,7 +91,7 @@ def test_an_id_is_made_of_the_words_alone() -> None:
         ),
         ("- question: q\n  budget: 12\n  expect: [{text: x}]", "4: budget: 12 is not a valid budget"),
         ("- question: q\n  id: a b\n  expect: [{text: x}]", "4: has an invalid id; use letters"),
-        ("- id: one\n  question: q\n  expect: [{text: x}]", "3: has the id one of line 1; give one of them"),
+        ("- id: one\n  question: q\n  expect: [{text: x}]", "3: has the same id one as line 1; change one"),
         ("- just a text", "3: is not a probe; start each probe with “- question: …”"),
         ("- question: q\n  expect: [{text: &a x}]", "4: uses a YAML anchor (&name); put the text in quotes"),
         ("- question: 'q\n  expect: [{text: x}]", "is not valid YAML"),

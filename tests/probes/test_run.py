@@ -203,4 +203,4 @@ def test_files_and_lines_that_are_not_there_are_told(files: Files) -> None:
     assert missing(files, BROKER) == ""
     assert missing(files, Expectation(HOSTS, "4")) == f"lines 4 of {HOSTS} contain no words"
     assert missing(files, Expectation(HOSTS, "9-11")) == f"{HOSTS} has only 10 lines"
-    assert "there is no file" in missing(files, Expectation("knowledge"))
+    assert "no readable file" in missing(files, Expectation("knowledge"))

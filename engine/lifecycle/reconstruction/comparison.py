@@ -98,7 +98,7 @@ def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool 
     """
     git = repository.git
     most = _WHOLE_BYTES if whole else diffs.DIFF_BYTES
-    files, found = diffs.compare(git, left.revision, right.revision, OWN, most=most, whole=whole)
+    files, found = diffs.compare(git, left.revision, right.revision, OWN, limit=most, whole=whole)
     counts = [_counts(repository, each.revision) for each in (left, right)]
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(

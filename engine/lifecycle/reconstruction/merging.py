@@ -68,7 +68,7 @@ class Merging:
         kind: CommitType = "explore" if name.startswith(explorations.PREFIX) else "extract"
         short = name.removeprefix(f"{kind}/")
         branch = f"{kind}/{short}"
-        snapshots.refuse_unfit(short)
+        snapshots.check_name(short)
         repository.require()
         git, ours = repository.git, repository.revision()
         tip = commit_of(git, HEADS + branch, ENVIRONMENT)

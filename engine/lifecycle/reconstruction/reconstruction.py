@@ -216,7 +216,7 @@ class Reconstruction:
     # What it goes by.
 
     def _bench(self, request: Request) -> Bench:
-        snapshots.refuse_unfit(request.plain)
+        snapshots.check_name(request.plain)
         return Bench.of(self.files.workspace.root, request.plain)
 
     def _runner(self, request: Request, bench: Bench | None = None) -> tuple[Extraction, Runner]:
@@ -356,7 +356,7 @@ class Reconstruction:
                 where=str(git.root),
                 hint="rename it with git branch -m, and run the same command again",
             )
-        return snapshots.make(git, "extract", name, state.commit)
+        return snapshots.create(git, "extract", name, state.commit)
 
 
 def _order(request: Request, runner: Runner) -> Order:
