@@ -14,7 +14,7 @@ from engine.lifecycle.schedule.job import Job, Task
 from engine.store.cron import OFF
 
 if TYPE_CHECKING:
-    from engine.lifecycle.proposals import Done, Proposal
+    from engine.lifecycle.proposals import Outcome, Proposal
     from engine.parts import Parts
 
 NOTHING = "nothing to do"
@@ -83,7 +83,7 @@ def _daily(parts: Parts, task: Task) -> str:
 
 def _weekly(parts: Parts, task: Task) -> str:
     condenser, (first, *rest) = parts.condenser, task.days
-    if task.since is not None and rest and not condenser.went_on(first, task.since):
+    if task.since is not None and rest and not condenser.continued(first, task.since):
         days = rest  # the previous week is done, unless its last day had more messages after that run
     else:
         days = [first, *rest]
@@ -94,7 +94,7 @@ def _weekly(parts: Parts, task: Task) -> str:
 
 def _queue(parts: Parts, proposals: Iterable[Proposal]) -> str:
     wanted = [each for each in proposals if each.change is not None or each.refused or each.left]
-    return _summary(wanted, parts.condenser.put_up(each for each in wanted if each.change is not None))
+    return _summary(wanted, parts.condenser.submit(each for each in wanted if each.change is not None))
 
 
 def _prune(parts: Parts) -> str:
@@ -105,7 +105,7 @@ def _prune(parts: Parts) -> str:
     return f"{_queue(parts, stays)}; {plan.number} files would move, {plan.too_many}: autopoiesis prune"
 
 
-def _summary(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
+def _summary(proposals: Iterable[Proposal], done: Iterable[Outcome]) -> str:
     """The outcome of proposals, in one line."""
     found = list(proposals)
     clauses = [f"{each.summary}: {each.refused}" for each in found if each.refused]

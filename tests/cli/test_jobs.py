@@ -37,7 +37,7 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     with (sample / "memory-config.yaml").open("a") as config:
         config.write("\nlifecycle:\n  schedule: {idnex: off}\n")
     number = (sample / "memory-config.yaml").read_text().count("\n")
-    said = f"memory-config.yaml:{number}: lifecycle.schedule: there is no job idnex; did you mean index?\n"
+    said = f"memory-config.yaml:{number}: lifecycle.schedule: no job idnex; did you mean index?\n"
     assert apo("-C", sample, "jobs").err == said
     with Engine.open(sample) as engine:
         engine.schedule.start("serve")
@@ -48,8 +48,8 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
 
 def test_what_cannot_be_done_is_one_line(apo: Command, sample: Path) -> None:
     for arguments, said in (
-        (("run", "indx"), "there is no job indx; did you mean index?"),
-        (("log", "nothing"), "there is no job nothing"),
+        (("run", "indx"), "no job indx; did you mean index?"),
+        (("log", "nothing"), "no job nothing"),
         (("set", "index", "0 5 * *"), "'0 5 * *' has 4 fields instead of five; write five fields"),
         (("set", "topic:journal-daily", "off"), "edit topics/journal-daily.md"),
     ):

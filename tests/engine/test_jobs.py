@@ -37,7 +37,7 @@ def test_a_job_is_registered_by_one_entry_and_runs_at_the_times_of_its_setting(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "own_jobs", with_one_more)
-    monkeypatch.setattr(schedule, "LOOK_S", 0.01)
+    monkeypatch.setattr(schedule, "POLL_S", 0.01)
     config = sample / "memory-config.yaml"
     config.write_text(
         config.read_text() + "lifecycle:\n  condensation_schedule: 0 1 * * *\n"

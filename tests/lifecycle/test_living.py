@@ -196,7 +196,7 @@ def check_archive(life: Life) -> None:
         for path in (journals[0], journals[-1]):
             data, target = (life.root / path).read_bytes(), path.replace("archive/", "knowledge/", 1)
             proposal, _ = engine.retention.restore([path])
-            assert engine.retention.made(proposal).commit
+            assert engine.retention.apply_one(proposal).commit
             assert (life.root / target).read_bytes() == data
             assert git(
                 life.root, "log", "--format=%H", f"--find-object={git(life.root, 'hash-object', target)}"

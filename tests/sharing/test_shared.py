@@ -77,7 +77,7 @@ def test_it_is_found_marked_and_never_written(machines: Machines, team: Path) ->
         desk.repository.commit([f"{PATH}/mine.md"], "memory: theirs")
     with pytest.raises(AutopoiesisError, match="shared by others"):
         desk.engine.knowledge_entries.archive(["team"])
-    assert "others share it" in why_kept(f"{PATH}/guides/release.md")
+    assert "it is shared knowledge" in why_kept(f"{PATH}/guides/release.md")
     assert desk.engine.commits.commit().left_out == () and recorded(desk) == head(team)
 
 

@@ -27,7 +27,7 @@ def run(number: int, job: str, start: datetime, result: Result | None, said: str
 
 RUNS = (
     run(1, "index", NIGHT - timedelta(days=2), "done", "4 files updated"),
-    run(2, "index", NIGHT - timedelta(days=1), "interrupted", "the program was left"),
+    run(2, "index", NIGHT - timedelta(days=1), "interrupted", "the program exited"),
     run(3, "index", NIGHT, "done", "intact and up to date"),
     run(4, "probes", NIGHT - timedelta(days=5), "failed", "2 of 17 are lost; see: autopoiesis probe run"),
     run(5, "condense", NIGHT - timedelta(hours=4), "refused", "no key; set ANTHROPIC_API_KEY"),

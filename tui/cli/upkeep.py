@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from engine.engine import Engine
-    from engine.lifecycle.proposals import Done, Proposal
+    from engine.lifecycle.proposals import Outcome, Proposal
     from engine.lifecycle.retention.moving import Move
     from engine.lifecycle.retention.retention import Plan
 
@@ -97,7 +97,7 @@ def _settle(
     if applied:
         done = engine.condenser.apply(proposals, number)
     else:
-        done = engine.condenser.put_up(proposals) if not engine.files.read_only else []
+        done = engine.condenser.submit(proposals) if not engine.files.read_only else []
         done = done or _only_shown(proposals)
     refused = any(each.error or (each.proposal.refused and each.proposal.change is None) for each in done)
     if as_json:
@@ -108,13 +108,13 @@ def _settle(
     return int(refused)
 
 
-def _only_shown(proposals: Iterable[Proposal]) -> list[Done]:
-    from engine.lifecycle.proposals import Done  # noqa: PLC0415 — `--help` must not load the engine
+def _only_shown(proposals: Iterable[Proposal]) -> list[Outcome]:
+    from engine.lifecycle.proposals import Outcome  # noqa: PLC0415 — `--help` must not load the engine
 
-    return [Done(each) for each in proposals]
+    return [Outcome(each) for each in proposals]
 
 
-def _emit_done(done: Done, *, shows: bool) -> None:
+def _emit_done(done: Outcome, *, shows: bool) -> None:
     proposal = done.proposal
     emit(f"{proposal.summary}{f' ({proposal.model})' if proposal.model else ''}")
     if proposal.refused:
