@@ -123,7 +123,7 @@ def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
     text = (root / PAGE).read_text()
     (root / PAGE).write_text(f"{text}- mine\n")
     refused = apo("-C", root, "reconstruct", "--merge", "mondays", "--apply")
-    assert refused.code == 1 and "changed here and would be changed by the merge too" in refused.err
+    assert refused.code == 1 and "would be overwritten by the merge" in refused.err
     assert (root / PAGE).read_text() == f"{text}- mine\n"
     (root / PAGE).write_text(text)
     merged = apo("-C", root, "reconstruct", "--merge", "mondays", "--apply")
