@@ -58,7 +58,7 @@ def test_a_branch_comes_only_of_all_sessions_and_goes_on_with_what_was_paid_for(
         assert engine.reconstruction.estimate(wanted).is_begun
         with pytest.raises(ChangeRefused, match="started with other extractors"):
             engine.reconstruction.run(Request("a", ("facts", "people")))
-        with Bench.of(root, "a").held(), pytest.raises(ChangeRefused, match="another program"):
+        with Bench.of(root, "a").held(), pytest.raises(ChangeRefused, match="already running"):
             engine.reconstruction.run(wanted)
 
     good = by_task(facts=reply)
