@@ -180,7 +180,7 @@ def _emit_plan(plan: Plan) -> None:
     for going in memory.going:
         emit(f"  line {going.number}, {going.why}: {going.line}")
     _emit_moves("old journals", plan.journals)
-    _emit_moves("files that nobody uses", plan.evicted)
+    _emit_moves("unused files", plan.evicted)
     for each in plan.scores:
         about = f"{each.days} days since a change, {plural(each.references, 'reference')}"
         emit(f"  {each.path}: score {each.score:.4f}, {about}")

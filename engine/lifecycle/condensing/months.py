@@ -85,7 +85,7 @@ def quiet_projects(
             return
     steps: list[Step] = []
     for entry in listed.values():
-        text, title = "\n".join(entry.lines), "# Formerly active projects"
+        text, title = "\n".join(entry.lines), "# Projects that were active"
         steps += (Step("add", QUIET, text, title=title), Step("drop", PROJECTS, text))
     names = ", ".join(listed)
     about = tuple(f"{name}: no change and no mention for {days} days" for name in listed)

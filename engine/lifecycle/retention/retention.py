@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from engine.knowledge.knowledge import Knowledge
     from engine.settings.model import LifecycleSettings
 
-JOURNALS = "old journals to the archive"
+JOURNALS = "old-journals-to-the-archive"
+UNUSED = "files-that-nobody-uses-to-the-archive"
+"""Subjects of proposals; pending ones in review queues have these."""
 SPECIFIC = ("knowledge/projects/", "knowledge/people/", "knowledge/procedures/", "knowledge/reference/")
 _CATEGORIES = ("knowledge/facts.md", "knowledge/decisions.md", "knowledge/playbooks.md")
 
@@ -93,8 +95,8 @@ class Retention:
         ]
         going = frozenset(unlinked([each.path for each in chosen], links, old))
         scores = tuple(each for each in chosen if each.path in going)
-        journals, journal_change = self._moving(links, old, JOURNALS)
-        evicted, change = self._moving(links, going, "files that nobody uses to the archive")
+        journals, journal_change = self._moving(links, old, JOURNALS, "old journals")
+        evicted, change = self._moving(links, going, UNUSED, "unused files")
         memory = self.memory(now)
         changes = (self.memory_proposal(memory), journal_change, change)
         number = len(journals) + len(evicted)
@@ -166,7 +168,8 @@ class Retention:
         """The proposal to archive journals past their retention time."""
         files = self.knowledge.files
         found = take(files.workspace, ["knowledge"]).files
-        return self._moving(Links(files, scan_entries(files)), self._old(found), JOURNALS)[1]
+        links = Links(files, scan_entries(files))
+        return self._moving(links, self._old(found), JOURNALS, "old journals")[1]
 
     def _old(self, paths: Iterable[str]) -> list[str]:
         """Journals past their retention time."""
@@ -212,7 +215,7 @@ class Retention:
                 )
             if self._is_taken(archived(path)):
                 raise ChangeRefused("already exists", where=archived(path), hint="move it away first")
-        moves, proposal = self._moving(links, chosen, "to the archive")
+        moves, proposal = self._moving(links, chosen, "to-the-archive")
         return proposal, moves
 
     def restore(self, paths: Iterable[str]) -> tuple[Proposal, tuple[Move, ...]]:
@@ -235,7 +238,7 @@ class Retention:
             if root.joinpath(restored(path)).exists():
                 raise ChangeRefused("already exists", where=restored(path), hint="move it away first")
         links = Links(files, scan_entries(files))
-        moves, proposal = self._moving(links, chosen, "back from the archive", back=True)
+        moves, proposal = self._moving(links, chosen, "back-from-the-archive", back=True)
         return proposal, moves
 
     def _chosen(self, paths: Iterable[str], folders: Sequence[str]) -> list[str]:
@@ -251,15 +254,14 @@ class Retention:
         return sorted(found)
 
     def _moving(
-        self, links: Links, paths: Iterable[str], what: str, *, back: bool = False
+        self, links: Links, paths: Iterable[str], subject: str, kind: str = "files", *, back: bool = False
     ) -> tuple[tuple[Move, ...], Proposal]:
         targets = {path: restored(path) for path in paths} if back else self._places(paths)
-        change, moves = moved(self.knowledge.files, links, targets, what)
-        one = next(iter(targets), "")
-        count = f"{len(targets)} files: " if targets else ""
-        summary = f"{one} {what}" if len(targets) == 1 else f"{count}{what}"
+        what = next(iter(targets)) if len(targets) == 1 else f"{len(targets)} {kind}" if targets else kind
+        summary = f"{'restore' if back else 'archive'} {what}"
+        change, moves = moved(self.knowledge.files, links, targets, summary)
         left = tuple(f"broken link in {place}" for move in moves for place in move.broken)
-        proposal = Proposal(what.replace(" ", "-"), summary, change if moves else None, left=left)
+        proposal = Proposal(subject, summary, change if moves else None, left=left)
         return tuple(moves), shown(self.knowledge.files, proposal)
 
     def _places(self, paths: Iterable[str]) -> dict[str, str]:
