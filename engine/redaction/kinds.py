@@ -13,7 +13,7 @@ from functools import cache
 
 from engine.startup.records import dataclass
 
-MOST = 4096
+_MAX = 4096
 """Maximum characters matched after an anchor, which bounds the time for any text."""
 
 
@@ -148,8 +148,8 @@ age key                  | AGE-SECRET-KEY-1                 | [0-9A-Z]{50,}
 
 _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     # Three parts, the first two JSON objects in base64; five if encrypted.
-    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{MOST}}}\.eyJ{_DASHED}{{8,{MOST}}}\.{_DASHED}*", ""),
-    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{MOST}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{MOST}}}){{3}}", ""),
+    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*", ""),
+    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{_MAX}}}){{3}}", ""),
     (
         "private key",
         "-----begin ",

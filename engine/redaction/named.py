@@ -15,13 +15,13 @@ Span = tuple[int, int, int]
 Finder = Callable[[str, int, int], Span | None]
 """Finds a secret in a text, given the start and end of an anchor."""
 
-_LONGEST = 200
+_MAX_VALUE = 200
 """Characters of a value that are checked; what follows belongs to it."""
 _PLAIN = r"[^\s\"'`“”<>,;\\&]"
 _VALUE = (
     r"(?:(?P<quote>\\?[\"'`]|“)(?P<inner>[^\n\"'`“”]{1,256}?)(?:\\?[\"'`]|”)"
     rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=))"
-    rf"{_PLAIN}{{0,{_LONGEST}}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,{_LONGEST}}}){{0,8}}))"
+    rf"{_PLAIN}{{0,{_MAX_VALUE}}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,{_MAX_VALUE}}}){{0,8}}))"
 )
 _MORE = expression(rf"{_PLAIN}*")
 _TAIL = (
@@ -133,8 +133,10 @@ def _behind(text: str, start: int, end: int, *, is_strong: bool) -> Span | None:
     if spaced is not None and spoken is None:
         value = spaced["inner"] or spaced["bare"]
         sure = _OPTION.search(before) is not None or (is_strong and _LOGIN.search(before) is not None)
-        told = is_strong and len(value) >= 7 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-        if sure or told:
+        likely = (
+            is_strong and len(value) >= 7 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        )
+        if sure or likely:
             found = _judged(text, spaced, is_strong=is_strong, assigned=sure)
             if found is not None:
                 return found[0], found[0], found[1]
@@ -168,7 +170,7 @@ def _judged(
         good = is_password(value, quoted=quoted, assigned=assigned, ends=ends)
     else:
         good = is_key(value, quoted=quoted, assigned=assigned)
-    if good and not quoted and len(value) > _LONGEST and (more := _MORE.match(text, end)) is not None:
+    if good and not quoted and len(value) > _MAX_VALUE and (more := _MORE.match(text, end)) is not None:
         end = more.end()
     return (start, end) if good else None
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 JOURNAL = "scratch/sync-journal.json"
-_MOST_NAMED = 5
+_MAX_LISTED = 5
 
 
 class BranchMoved(Exception):
@@ -168,9 +168,9 @@ def _refuse_edited(files: Files, repository: Repository, wanted: Sequence[_Chang
         if not is_plain or found not in each.known:
             edited.append(shown(each.path))
     if edited:
-        more = f" and {len(edited) - _MOST_NAMED} more" if len(edited) > _MOST_NAMED else ""
+        more = f" and {len(edited) - _MAX_LISTED} more" if len(edited) > _MAX_LISTED else ""
         raise RepositoryError(
-            f"local changes to {', '.join(edited[:_MOST_NAMED])}{more} would be overwritten by the merge; \
+            f"local changes to {', '.join(edited[:_MAX_LISTED])}{more} would be overwritten by the merge; \
 nothing was merged",
             where=str(files.workspace.root),
             hint="commit or undo your changes and try again",

@@ -29,7 +29,7 @@ Kind = Literal["log", "state", "ledger", "entries", "conversation", "digest", "t
 _COLD = ("archive/", "knowledge/archive/")
 _CATEGORIES = frozenset(file.path for file in CATEGORY_FILES)
 _LINE = re.compile(rb"(?<=\n)")
-_MOST_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 _SHOWN_BYTES = 64 * 1024
 
 
@@ -113,7 +113,7 @@ class ContentMerger:
                 return self._text(path, base, ours, theirs, take)
 
     def _text(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> MergedFile:
-        if b"\0" in base + ours + theirs or max(map(len, (ours, theirs))) > _MOST_BYTES:
+        if b"\0" in base + ours + theirs or max(map(len, (ours, theirs))) > _MAX_BYTES:
             return self._whole(base, ours, theirs, take, "changed on both sides and cannot be merged as text")
         for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
             Path(self.git.root / name).write_bytes(data)

@@ -13,7 +13,7 @@ from engine.store.revisions import TreeEntry, contents
 if TYPE_CHECKING:
     from engine.store.git import Git
 
-_MOST_NAMED = 5
+_MAX_LISTED = 5
 
 
 def refuse_secrets(git: Git, theirs: str | None, ours: str, name: str) -> None:
@@ -32,9 +32,9 @@ def refuse_secrets(git: Git, theirs: str | None, ours: str, name: str) -> None:
     found = [f"{path} ({why})" for path, why in _secrets(git, theirs, beyond)]
     if not found:
         return
-    more = f", and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    more = f", and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     raise RepositoryError(
-        f"nothing was sent: {'; '.join(found[:_MOST_NAMED])}{more}",
+        f"nothing was sent: {'; '.join(found[:_MAX_LISTED])}{more}",
         where=f"remote {name}",
         hint="remove it from the history (git rebase), or push it yourself if it is not a secret: git push",
     )

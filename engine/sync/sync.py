@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import RepositoryError
+from engine.settings.file import CONFIG_FILE
 from engine.store.commit_message import commit_message
 from engine.store.commits import LINK_MODE
 from engine.store.faults import reach
@@ -21,8 +22,7 @@ from engine.store.paths import shown
 from engine.sync import address, outgoing, plan, state, transport
 from engine.sync.arrival import BranchMoved, apply_commit, resume
 from engine.sync.contents import ContentMerger
-from engine.sync.model import Report, Side, Status
-from engine.sync.own import PLACES, commit_own
+from engine.sync.model import Report, Side, Status, Uncommitted
 
 if TYPE_CHECKING:
     from engine.settings.trust import Counting
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 5
 _SECONDS = "seconds"
+_BEFORE = commit_message("memory", "before a sync")
+_PLACES = (
+    "knowledge", "topics", "presets", ".library", "raw", "conversations", "archive", "attachments", "logs",
+    CONFIG_FILE, ".gitignore", ".gitattributes", ".gitmodules",
+)  # fmt: skip
+"""The parts of a workspace; the user commits any other files in the folder."""
 
 
 @dataclass(eq=False)
@@ -77,7 +83,7 @@ class Sync:
         report = Report(remote.name, remote.shown, remote.branch, "equal")
         for _ in range(_ATTEMPTS):
             if not dry_run:
-                committed, left = commit_own(self.repository)
+                committed, left = _commit_local(self.repository)
                 report = replace(report, committed=(*report.committed, *committed), left=left)
             self._decide(remote, take)
             take = ()
@@ -140,7 +146,7 @@ class Sync:
         ours, theirs = self.repository.revision(), transport.resolved(self.repository, remote.seen)
         if ours is None or not repository_state.can_commit:
             return replace(found, why=repository_state.why or "no commits yet")
-        found = replace(found, uncommitted=len(self.repository.changed(*PLACES)))
+        found = replace(found, uncommitted=len(self.repository.changed(*_PLACES)))
         if theirs is None:
             return replace(found, ahead=self._count(ours, None))
         found = replace(found, ahead=self._count(ours, theirs), behind=self._count(theirs, ours))
@@ -297,3 +303,26 @@ class Sync:
                     "not in conflict", where=shown(path), hint="see: autopoiesis sync status"
                 )
             state.change(self.files, remote.seen, partial(state.decided, conflict=pending[path], take=side))
+
+
+def _commit_local(repository: Repository) -> tuple[tuple[str, ...], tuple[Uncommitted, ...]]:
+    """Commits the workspace's changed files, except those that are refused, e.g. for a secret.
+
+    Returns:
+        The committed files, and the refused ones.
+
+    Raises:
+        RepositoryError: No commit can be made.
+    """
+    # A trailing slash marks a nested repository.
+    paths = [path for path in repository.changed(*_PLACES) if not path.endswith("/")]
+    refused: dict[str, str] = {}
+    try:
+        made = repository.commit(paths, _BEFORE)
+    except RepositoryError:
+        refused = repository.refusals(paths)
+        if not refused:
+            raise
+        paths = [path for path in paths if path not in refused]
+        made = repository.commit(paths, _BEFORE)
+    return tuple(paths) if made else (), tuple(Uncommitted(path, why) for path, why in refused.items())

@@ -15,6 +15,7 @@ from engine.errors import ChangeRefused
 from engine.jobs.upkeep import _prune
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.links import Links
+from engine.lifecycle.proposals import apply
 from engine.lifecycle.retention.eviction import scored
 from tests.lifecycle.upkeep_support import MEMORY, NOW, Desk, Writer, lesson, memory
 
@@ -198,7 +199,7 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         f"{ada}:5", "knowledge/shared/team/z.md:1"
     ]  # fmt: skip
     assert (tmp_path / ada).is_file()
-    desk.retention.apply_one(proposal)
+    apply(desk.knowledge, [proposal])
     cold = tmp_path / "archive/people/ada lovelace.md"
     assert hashlib.sha256(cold.read_bytes()).hexdigest() == digest and not (tmp_path / ada).exists()
     assert desk.read("knowledge/procedures/y.md") == (
@@ -213,7 +214,7 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         "archive/people/ada lovelace.md", "archive/people/bob.md"
     ]  # fmt: skip
     back, _ = desk.retention.restore(["archive/people"])
-    done = desk.retention.apply_one(back)
+    done = apply(desk.knowledge, [back])[0]
     assert (tmp_path / ada).read_bytes() == odd and desk.dirty() == "" and done.commit
     assert desk.read("knowledge/procedures/y.md") == (
         "`knowledge/people/bob.md`, [B](../people/bob.md#a), knowledge/people/bob.md.\n"

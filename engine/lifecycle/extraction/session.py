@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FIELDS = ("session_id", "started", "ended", "topic", "project", "cwd")
 _PLACED = re.compile(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
-_MOST_PAGES = 5_000
+_MAX_PAGES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _pages(files: Files, folder: str) -> list[str]:
         names = sorted(each.name for each in place.iterdir() if each.suffix == ".md" and each.is_file())
     except OSError:
         return []
-    return [f"{folder}/{name}" for name in names[:_MOST_PAGES] if not name.startswith((".", "_"))]
+    return [f"{folder}/{name}" for name in names[:_MAX_PAGES] if not name.startswith((".", "_"))]
 
 
 def _names(files: Files, path: str) -> list[str]:

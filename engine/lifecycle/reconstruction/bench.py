@@ -129,7 +129,7 @@ class Bench:
             (self.folder / _STATE).unlink()  # first, so that a partly deleted folder is never resumed
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def lay_out(self, git: Git, state: State, goes: Callable[[Entry], bool]) -> None:
+    def lay_out(self, git: Git, state: State, is_removed: Callable[[Entry], bool]) -> None:
         """Fills the folder with the knowledge of the base commit, without the entries to remove.
 
         Raises:
@@ -145,7 +145,7 @@ class Bench:
             raise WriteFailed(f"cannot be created ({error.strerror})", where=str(self.folder)) from error
         files = self.files
         for entry, found in revisions.contents(git, laid_out(git, state.base)):
-            data = cleared(entry.path, found, goes) if is_derived(entry.path) else found
+            data = cleared(entry.path, found, is_removed) if is_derived(entry.path) else found
             if data is not None:
                 files.replace(entry.path, data)
         self.keep(state)

@@ -24,13 +24,13 @@ def is_derived(path: str) -> bool:
     return path.endswith(".md") and (path.startswith(FOLDERS) or path in CATEGORIES)
 
 
-def cleared(path: str, data: bytes, goes: Callable[[Entry], bool]) -> bytes | None:
+def cleared(path: str, data: bytes, is_removed: Callable[[Entry], bool]) -> bytes | None:
     """A file without the entries to remove; ``None`` if the file is removed."""
-    going = [each for each in entries(data, path) if each.last == each.number and goes(each)]
-    if not going:
+    removed = [each for each in entries(data, path) if each.last == each.number and is_removed(each)]
+    if not removed:
         return data
     lines = data.split(b"\n")
-    for each in reversed(going):
+    for each in reversed(removed):
         at = each.number - 1
         del lines[at]
         if at < len(lines) and not lines[at].strip() and not lines[at - 1].strip():

@@ -277,15 +277,3 @@ class Retention:
 
     def _is_taken(self, path: str) -> bool:
         return self.knowledge.files.workspace.root.joinpath(path).exists()
-
-    def apply_one(self, proposal: Proposal) -> Outcome:
-        """Applies one proposal.
-
-        Raises:
-            ChangeRefused: It cannot be applied.
-            WriteFailed, ReadOnly: It was not completed; a rerun finishes it.
-        """
-        if proposal.refused:
-            raise ChangeRefused(proposal.refused)
-        (done,) = apply(self.knowledge, [proposal])
-        return done
