@@ -166,7 +166,7 @@ def test_it_is_taken_over_as_one_commit_and_a_conflict_is_explained_and_loses_no
     merged = merging.apply("explore/tone")
     assert (root / "topics/mail.md").read_text() == "# Mail\n\nbriefer\n"
     assert "The house is green." in (root / FACTS).read_text()
-    assert git(root, "log", "-1", "--format=%s %P") == f"explore: take over tone {merged.ours} {merged.tip}"
+    assert git(root, "log", "-1", "--format=%s %P") == f"explore: merge tone {merged.ours} {merged.tip}"
     assert not made.folder.exists() and not engine.history.branches() and git(root, "status", "-s") == ""
     compared: tuple[FileDiff, ...] = engine.reconstruction.compare("HEAD~1", "HEAD").diffs
     assert [each.path for each in compared] == ["topics/mail.md"]

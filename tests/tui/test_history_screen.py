@@ -203,7 +203,7 @@ async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture)
         await driven.press("s")
         await driven.type("before/the undo")
         await driven.press("enter")
-        assert "cannot name a snapshot" in driven.said
+        assert "is not a valid name for a snapshot" in driven.said
         await driven.press("s")
         await driven.type("before/undo")
         await driven.press("enter")
