@@ -1,4 +1,4 @@
-"""The memory's past for people: time line, first learned, blame, what changed, snapshots, undo (spec 3)."""
+"""The memory's history: timeline, first learned, blame, changes, snapshots, undo (spec 3)."""
 
 UNDOING = "scratch/undo"
-"""Where an undo that is being written leaves its journal."""
+"""Folder for the journal of an undo in progress."""

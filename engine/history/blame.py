@@ -1,4 +1,4 @@
-"""Where each line of a file comes from: its commit, and the conversation that taught it (spec 3.6, blame)."""
+"""The origin of each line of a file: its commit and conversation (spec 3.6, blame)."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
 def blame(
     git: Git, files: Files, path: str, teachers: Teachers, *, lines: tuple[int, int] | None, revision: str
 ) -> Blame:
-    """See ``History.blame``; ``revision`` is a full object name, or empty for the file as it is on disk.
+    """See ``History.blame``; ``revision`` is a full object name, or empty for the file on disk.
 
     Raises:
         FileNotFoundError, PathRefused, DocumentError: The file cannot be read.
         RepositoryError: It has no such line, or git failed.
     """
     name = "/".join(split_relative(path))
-    said = _lines_on_disk(files, name) if not revision else []
-    if lines is not None and not revision and not 1 <= lines[0] <= lines[1] <= len(said):
-        raise RepositoryError(f"has {len(said):,} lines", where=shown(name), hint="name one of them")
-    if not revision and not said:
+    texts = _lines_on_disk(files, name) if not revision else []
+    if lines is not None and not revision and not 1 <= lines[0] <= lines[1] <= len(texts):
+        raise RepositoryError(f"has only {len(texts):,} lines", where=shown(name), hint="choose one of them")
+    if not revision and not texts:
         return Blame(name, (), ())
     span = [f"-L{lines[0]},{lines[1]}"] if lines is not None else []
-    # What the repository's settings have blame pass over is not passed over.
+    # Clear the repository's own list of revisions to ignore.
     fixed = ("--porcelain", "--encoding=UTF-8", "--ignore-revs-file=")
     options = (*fixed, *span, *([revision] if revision else []))
     answer = git.run("blame", *options, paths=[name], environment=ENVIRONMENT, accept=(0, 128))
     if answer.code:
         if revision or not _is_new(git, name):
             raise RepositoryError(answer.message or "git cannot blame it", where=shown(name))
-        first, last = lines or (1, len(said))
-        found = [BlamedLine(number, said[number - 1], "", name, number) for number in range(first, last + 1)]
+        first, last = lines or (1, len(texts))
+        found = [BlamedLine(number, texts[number - 1], "", name, number) for number in range(first, last + 1)]
         return Blame(name, tuple(found), ())
     found = _read(answer.output, name)
     known = _commits(git, {each.revision for each in found if each.revision})
@@ -58,12 +58,12 @@ def _lines_on_disk(files: Files, path: str) -> list[str]:
 
 
 def _is_new(git: Git, path: str) -> bool:
-    """Whether the newest commit lacks a file."""
+    """True if a file is not in the newest commit."""
     return not git.run("ls-tree", "-z", "--full-tree", "HEAD", paths=[path], accept=(0, 128)).output
 
 
 def _read(output: bytes, path: str) -> list[BlamedLine]:
-    """The lines that ``--porcelain`` tells; a commit's own lines stand only where it comes first."""
+    """Parses ``--porcelain`` output, which describes each commit only at its first line."""
     found: list[BlamedLine] = []
     names: dict[bytes, str] = {}
     revision, there, number, then = b"", 0, 0, path
@@ -81,7 +81,7 @@ def _read(output: bytes, path: str) -> list[BlamedLine]:
 
 
 def _unquoted(name: bytes) -> str:
-    """A path as git writes it: odd ones between quotation marks, with the escapes of C."""
+    """A path from git's output, where unusual ones are quoted with C escapes."""
     if name.startswith(b'"') and name.endswith(b'"'):
         name = name[1:-1].decode("unicode_escape").encode("latin-1")
     return os.fsdecode(name)
@@ -96,7 +96,7 @@ def _commits(git: Git, revisions: set[str]) -> tuple[Entry, ...]:
 
 
 def span_of(text: str) -> tuple[str, tuple[int, int] | None]:
-    """A file and lines of it as a person types them: ``FILE``, ``FILE:12``, ``FILE:12-40``."""
+    """Parses a file and lines as typed by the user: ``FILE``, ``FILE:12``, ``FILE:12-40``."""
     match = re.fullmatch(r"(.+):(\d{1,9})(?:-(\d{1,9}))?", text, re.DOTALL)
     if match is None:
         return text, None

@@ -1,4 +1,4 @@
-"""Branches to try things on (spec 3.3): ``explore/*``, which go after a week, and ``extract/*``."""
+"""Exploration branches (spec 3.3): ``explore/*``, which expire after a week, and ``extract/*``."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ FOLDERS = ("explore/", "extract/")
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch beside the memory's own."""
+    """A branch other than the memory's own."""
 
     name: str  # ``explore/other-tone``
     revision: str  # full object name of its newest commit
-    at: datetime  # when something was last done with it, as far as git knows, UTC
+    at: datetime  # last use, as far as git knows, UTC
     subject: str  # of its newest commit
-    ahead: int  # commits that the current branch lacks
-    files: tuple[ChangedFile, ...]  # what it changes, beside where it left the current branch
-    in_use: str  # where it is checked out; empty for nowhere
-    uncommitted: int  # files in the folder that was made for it whose changes are in no commit
+    ahead: int  # commits that are not on the current branch
+    files: tuple[ChangedFile, ...]  # its changes since it left the current branch
+    in_use: str  # the folder where it is checked out; empty if none
+    uncommitted: int  # files with uncommitted changes in its own folder
     due: bool
-    """It is to go: an ``explore/*`` branch, older than ``PRUNED_AFTER``, in use nowhere but in the folder
-    that was made for it, where all is committed."""
+    """It can be pruned: an ``explore/*`` branch older than ``PRUNED_AFTER``, checked out at most in its own
+    folder, without uncommitted changes."""
 
 
 def branches(git: Git, head: str, now: datetime) -> tuple[Branch, ...]:
-    """All branches to try things on, the one that was used last first.
+    """All exploration branches, most recently used first.
 
     Raises:
         RepositoryError: Git failed.
@@ -53,16 +53,16 @@ def branches(git: Git, head: str, now: datetime) -> tuple[Branch, ...]:
         at = datetime.fromtimestamp(max(int(seconds), _moved_at(git, reference), 0), UTC)
         folder = used.get(reference)
         is_free = folder is None or explorations.is_own(folder)
-        open_files = len(explorations.uncommitted(folder)) if folder is not None and is_free else 0
-        due = name.startswith(PREFIX) and is_free and not open_files and now - at > PRUNED_AFTER
+        pending = len(explorations.uncommitted(folder)) if folder is not None and is_free else 0
+        due = name.startswith(PREFIX) and is_free and not pending and now - at > PRUNED_AFTER
         ahead = int(git.run("rev-list", "--count", f"{head}..{revision}", environment=ENVIRONMENT).text)
         files = _files(git, head, revision) if ahead else ()
-        found.append(Branch(name, revision, at, subject, ahead, files, str(folder or ""), open_files, due))
+        found.append(Branch(name, revision, at, subject, ahead, files, str(folder or ""), pending, due))
     return tuple(sorted(found, key=lambda each: (each.at, each.name), reverse=True))
 
 
 def prune(git: Git, due: Sequence[Branch]) -> None:
-    """Removes branches that have not moved since they were listed; see ``explorations.remove``."""
+    """Removes branches, unless they have moved since they were listed; see ``explorations.remove``."""
     for each in due:
         explorations.remove(git, each.name, each.revision)
 
@@ -74,7 +74,7 @@ def _files(git: Git, head: str, revision: str) -> tuple[ChangedFile, ...]:
 
 
 def _moved_at(git: Git, reference: str) -> int:
-    """When a branch was last moved, by its log, seconds; 0 where it has none. A new one has an old commit."""
+    """Time of a branch's last reflog entry, in seconds; 0 if it has none. A new branch has an old commit."""
     options = ("-g", "-1", "--no-patch", "--date=unix", "--format=%gd")
     answer = git.run("log", *options, reference, accept=(0, 128), environment=ENVIRONMENT)
     seconds = answer.text.rpartition("@{")[2].removesuffix("}")

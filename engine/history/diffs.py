@@ -1,4 +1,4 @@
-"""How files differ between two states, as unified diffs of bounded size."""
+"""Unified diffs of limited size between two states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.store.git import Git
 from engine.store.revisions import ENVIRONMENT
 
 DIFF_BYTES = 256 * 1024
-"""What is shown of one file's diff."""
+"""Default size limit for the diff of a file."""
 
 _WHOLE = 1_000_000
 _FILE = re.compile(rb"^diff --git ", re.MULTILINE)
@@ -23,7 +23,7 @@ _BINARY = re.compile(rb"^(?:Binary files .* differ|GIT binary patch)$", re.MULTI
 
 
 def empty_tree(revision: str) -> str:
-    """The object name of the tree without files, in a repository with such object names; git knows it."""
+    """The object name of git's empty tree, in the hash format of a revision."""
     make = hashlib.sha256 if len(revision) == 64 else hashlib.sha1
     return make(b"tree 0\0", usedforsecurity=False).hexdigest()
 
@@ -34,15 +34,15 @@ def compare(
     new: str,
     paths: Sequence[str] = (),
     *,
-    most: int = DIFF_BYTES,
+    limit: int = DIFF_BYTES,
     whole: bool = False,
 ) -> tuple[tuple[ChangedFile, ...], tuple[FileDiff, ...]]:
-    """The files that differ between two trees or commits, and how; in the same order.
+    """The files that differ between two trees or commits and their diffs, in the same order.
 
     Args:
-        paths: Files and folders; all where there are none.
-        most: Bytes of a file's diff that are kept, to a whole line.
-        whole: The lines that are the same stand in the diffs too, and not a few around each change alone.
+        paths: Files and folders; all by default.
+        limit: Maximum bytes of a file's diff; it is cut at a line end.
+        whole: Show the whole file as context, instead of a few lines around each change.
 
     Raises:
         RepositoryError: Git failed.
@@ -54,24 +54,26 @@ def compare(
     shown = ("-r", "-M", "-l400", "--no-color", f"--unified={_WHOLE if whole else 3}")
     patch = git.run("diff-tree", *shown, old, new, paths=paths, environment=ENVIRONMENT).output
     pieces = _pieces(patch)
-    return files, tuple(_diff(file, pieces, most) for file in files)
+    return files, tuple(_diff(file, pieces, limit) for file in files)
 
 
 def _pieces(patch: bytes) -> Iterator[bytes]:
-    """The patch of each file. Lines of files begin with a sign, and odd names are quoted: none is taken for
-    the head of a file.
+    """The patch of each file. File content is prefixed and unusual names are quoted, so neither looks like a
+    file header.
     """
     starts = [match.start() for match in _FILE.finditer(patch)]
     for start, end in zip(starts, [*starts[1:], len(patch)], strict=True):
         yield patch[start:end]
 
 
-def _diff(file: ChangedFile, pieces: Iterator[bytes], most: int) -> FileDiff:
-    # What became of another kind is told as deleted and added.
+def _diff(file: ChangedFile, pieces: Iterator[bytes], limit: int) -> FileDiff:
+    # Git shows a type change as a deletion and an addition.
     parts = [next(pieces, b"") for _ in range(2 if file.letter == "T" else 1)]
     heads, hunks = zip(*map(_split, parts), strict=True)
     whole = b"".join(hunks)
-    return diff_of(file.path, whole, earlier=file.earlier, binary=any(map(_BINARY.search, heads)), most=most)
+    return diff_of(
+        file.path, whole, earlier=file.earlier, binary=any(map(_BINARY.search, heads)), limit=limit
+    )
 
 
 def _split(piece: bytes) -> tuple[bytes, bytes]:
@@ -80,11 +82,11 @@ def _split(piece: bytes) -> tuple[bytes, bytes]:
 
 
 def diff_of(
-    path: str, hunks: bytes, *, earlier: str = "", binary: bool = False, most: int = DIFF_BYTES
+    path: str, hunks: bytes, *, earlier: str = "", binary: bool = False, limit: int = DIFF_BYTES
 ) -> FileDiff:
-    """The hunks of a file's diff as a value, the lines counted before it is cut."""
+    """A ``FileDiff`` from hunks; lines are counted before they are cut."""
     lines = hunks.split(b"\n")
-    kept = hunks[: hunks.rfind(b"\n", 0, most) + 1] if len(hunks) > most else hunks
+    kept = hunks[: hunks.rfind(b"\n", 0, limit) + 1] if len(hunks) > limit else hunks
     return FileDiff(
         path,
         earlier,
@@ -99,8 +101,8 @@ def diff_of(
 def diffs_of_contents(
     git: Git, files: Sequence[tuple[str, bytes | None, bytes | None]]
 ) -> tuple[FileDiff, ...]:
-    """How contents differ that no commit holds: of each file its path, and its bytes before and after, which
-    are never the same; ``None`` where it is not there.
+    """Diffs of contents that are not in git: each a path and its bytes before and after, which must differ;
+    ``None`` if the file does not exist.
     """
     if not files:
         return ()

@@ -1,9 +1,9 @@
-"""Branches to try something on, each with its files in a folder of its own (spec 3.3).
+"""Exploration branches, each with its own work tree (spec 3.3).
 
-``explore/NAME`` is checked out among the person's own files, outside the workspace, whose files, index and
-branch stay as they are. The branch is there first and the folder gets its name last, so that what a kill has
-left is made whole, or anew, by the same call. A sub-agent is given one that shows some folders alone (sparse
-checkout, spec 11): a view and no wall, since git in it reads all of the repository.
+``explore/NAME`` is checked out in the user's data folder; files, index and branch of the workspace do not
+change. The branch is created first and the folder gets its final name last, so that the same call repairs an
+interrupted one. A sub-agent gets a sparse checkout of some folders (spec 11): that limits the view, not the
+access, since git there can read the whole repository.
 """
 
 from __future__ import annotations
@@ -32,39 +32,38 @@ _ODD = re.compile(r"[^\w.-]|^\.+")
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """A branch and where its files are."""
+    """A branch and its work tree."""
 
     branch: str  # ``explore/other-tone``
     folder: Path
     revision: str  # full object name of its newest commit
     made: bool  # the branch is new
     shows: tuple[str, ...] = ()
-    """The folders that are checked out, with the files that lie directly in those above; empty: all."""
+    """The folders of a sparse checkout, which also has the files directly in their parents; empty for all."""
 
 
 def full_name(name: str) -> str:
-    """``explore/NAME``, of a name with or without that.
+    """``explore/NAME``, from a name with or without the prefix.
 
     Raises:
-        RepositoryError: No branch can have that name.
+        RepositoryError: It is not a valid branch name.
     """
-    snapshots.refuse_unfit(name.removeprefix(PREFIX))
+    snapshots.check_name(name.removeprefix(PREFIX))
     return PREFIX + name.removeprefix(PREFIX)
 
 
-def make(git: Git, name: str, revision: str, head: str, only: Sequence[str] = ()) -> Exploration:
-    """Makes a branch and its folder; of one that is there, the folder where it has none.
+def create(git: Git, name: str, revision: str, head: str, only: Sequence[str] = ()) -> Exploration:
+    """Creates a branch and its work tree, or the missing one of the two.
 
     Args:
         name: With or without ``explore/``.
-        revision: Full object name of the commit that it begins with; empty for ``head``, or for wherever a
-            branch that is there has come to.
-        only: Folders that its own folder is to show; what it shows, or all, when left out.
+        revision: Full object name of the first commit; empty for ``head``, or for the existing branch.
+        only: Folders to check out; by default no change, or all in a new work tree.
 
     Raises:
-        RepositoryError: The name cannot be taken, there is no such folder, or something else is in the way.
-        PathRefused: A folder leaves the workspace.
-        WriteFailed: There can be no such folder.
+        RepositoryError: The name is invalid or taken, there is no such folder, or something is in the way.
+        PathRefused: A folder is outside the workspace.
+        WriteFailed: The work tree cannot be created.
     """
     branch = full_name(name)
     name, reference = branch.removeprefix(PREFIX), HEADS + branch
@@ -73,28 +72,28 @@ def make(git: Git, name: str, revision: str, head: str, only: Sequence[str] = ()
         raise RepositoryError(
             f"{branch} exists, at {there[:8]}",
             where=str(git.root),
-            hint="choose another name, or leave --at out to go on with it",
+            hint="choose another name, or omit --at to continue with it",
         )
-    # Not as this person: what git-crypt keeps stays encrypted there, where that has no key.
+    # Without the user's git-crypt filters: private files stay encrypted in the work tree, which has no key.
     git = Git(git.root)
     wanted = _folders(git, there or revision or head, only)
     key = hashlib.sha256(os.fsencode(git.root)).hexdigest()[:8]
     above = _place() / f"{_ODD.sub('', git.root.name)}-{key}"
     folder, unfinished = above / name, above / f".{name}.new"
-    if folder.exists():  # a kill may have come between its move and the note of it
+    if folder.exists():  # git may have been interrupted between moving and recording it
         git.run("worktree", "repair", str(folder), reading=False, accept=(0, 1, 128))
     used = work_trees(git).get(reference)
     if used is not None and used != unfinished:
         return Exploration(branch, used, there or "", made=False, shows=_shown(used, wanted))
     if folder.exists():
-        raise RepositoryError("is there already", where=str(folder), hint="move it away, or choose a name")
-    for left in (folder, unfinished):  # what git knows of one that is gone, or half done
+        raise RepositoryError("already exists", where=str(folder), hint="move it away or choose another name")
+    for left in (folder, unfinished):  # git's records of deleted or unfinished work trees
         git.run("worktree", "remove", "--force", str(left), reading=False, accept=(0, 128))
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         above.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise WriteFailed(f"cannot be made ({error.strerror})", where=str(above)) from error
+        raise WriteFailed(f"cannot be created ({error.strerror})", where=str(above)) from error
     if there is None:
         begin = revision or head
         git.run("update-ref", "-m", "made", reference, begin, "0" * len(begin), reading=False)
@@ -105,7 +104,7 @@ def make(git: Git, name: str, revision: str, head: str, only: Sequence[str] = ()
 
 
 def _folders(git: Git, revision: str, only: Sequence[str]) -> list[str]:
-    """Folders in their plain form, each of which a commit has."""
+    """Folders as plain relative paths, after checking that the commit has them."""
     wanted = list(dict.fromkeys("/".join(split_relative(each)) for each in only))
     for each in wanted:
         if not git.run("ls-tree", "-d", revision, paths=[each]).text:
@@ -114,7 +113,7 @@ def _folders(git: Git, revision: str, only: Sequence[str]) -> list[str]:
 
 
 def _shown(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The folders that a work tree shows, once it shows those that are wanted; empty where it shows all."""
+    """Sets the sparse checkout of a work tree, if folders are given; returns its folders, empty for all."""
     git = Git(folder)
     if wanted:
         stdin = "".join(f"{each}\n" for each in wanted).encode("utf-8", "surrogateescape")
@@ -124,7 +123,7 @@ def _shown(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_own(folder: Path) -> bool:
-    """Whether a folder is one that was made here, and goes with its branch."""
+    """True for a work tree created here, which is removed with its branch."""
     return folder.is_relative_to(_place())
 
 
@@ -133,7 +132,7 @@ def _place() -> Path:
 
 
 def work_trees(git: Git) -> dict[str, Path]:
-    """The work trees that are there, by the full name of the branch that they are on."""
+    """The existing work trees, by the full name of their branch."""
     found: dict[str, Path] = {}
     place = Path()
     for line in git.run("worktree", "list", "--porcelain").text.split("\n"):
@@ -146,7 +145,7 @@ def work_trees(git: Git) -> dict[str, Path]:
 
 
 def uncommitted(folder: Path) -> tuple[str, ...]:
-    """The files there that are in no commit as they are; not logs, nor those that git ignores.
+    """The files with uncommitted changes, except logs and ignored files.
 
     Raises:
         RepositoryError: Git cannot tell.
@@ -157,14 +156,14 @@ def uncommitted(folder: Path) -> tuple[str, ...]:
 
 
 def remove(git: Git, branch: str, revision: str) -> None:
-    """Removes a branch with the folder that was made for it; ``git branch NAME REVISION`` brings the branch
-    back as long as git keeps its commits.
+    """Removes a branch with its work tree; ``git branch NAME REVISION`` restores the branch as long as git
+    keeps its commits.
 
     Args:
         revision: Full object name of its newest commit.
 
     Raises:
-        RepositoryError: It has moved, holds what is in no commit, is checked out elsewhere, or git failed.
+        RepositoryError: It has moved, has uncommitted changes, is checked out elsewhere, or git failed.
     """
     folder = work_trees(git).get(HEADS + branch)
     if folder is not None:
@@ -173,22 +172,21 @@ def remove(git: Git, branch: str, revision: str) -> None:
                 f"{branch} is checked out", where=str(folder), hint="remove it with: git worktree remove"
             )
         refuse_uncommitted(folder)
-        git.run("worktree", "remove", "--force", str(folder), reading=False)  # by force for the logs
+        git.run("worktree", "remove", "--force", str(folder), reading=False)  # force, because of the logs
     git.run("update-ref", "-d", HEADS + branch, revision, reading=False)
 
 
 def refuse_uncommitted(folder: Path) -> None:
-    """Does nothing where all that a folder holds is committed.
+    """Checks that a work tree has no uncommitted changes.
 
     Raises:
-        RepositoryError: It is not.
+        RepositoryError: It has.
     """
     left = uncommitted(folder)
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-        verb = "are" if more else "is"
         raise RepositoryError(
-            f"{shown(left[0])}{more} {verb} in no commit",
+            f"uncommitted changes in {shown(left[0])}{more}",
             where=str(folder),
-            hint="commit there (autopoiesis -C FOLDER commit), or take back what was changed",
+            hint="commit there (autopoiesis -C FOLDER commit), or undo the changes",
         )

@@ -1,4 +1,4 @@
-"""The part ``history``: what the repository tells people of the memory's past, and the way back (spec 3)."""
+"""The part ``history``: queries about the memory's past, snapshots, branches and undo (spec 3)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class History:
-    """The past of a workspace. Every method raises ``RepositoryError`` where there is no git, no repository,
-    no commit or no such revision, and ``PathRefused`` for a path that leaves the workspace.
+    """The history of a workspace. Every method raises ``RepositoryError`` if there is no git, no repository,
+    no commit or no such revision, and ``PathRefused`` for a path outside the workspace.
 
-    Revisions and dates are given as a person writes them: hash, tag, branch, or as ``moments`` reads it. All
-    texts that it gives are somebody's, and not safe to show as they are.
+    Revisions and dates are as the user types them: hash, tag, branch, or a form that ``moments`` reads. All
+    returned texts are untrusted: escape them for display.
 
     Args:
-        zone: The time zone whose days count.
+        zone: The time zone for dates.
     """
 
     files: Files
@@ -52,10 +52,10 @@ class History:
     on_problem: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        # What ``authors`` gave last, behind the commit and the folder that it is of.
+        # Commit, folder and last result of ``authors``.
         self._authors: tuple[str, str, Mapping[str, str]] = "", "", {}
 
-    # What happened.
+    # Commits.
 
     def timeline(
         self, limit: int = 50, *, before: str = "", path: str = "", kind: str = "", since: str = ""
@@ -63,12 +63,11 @@ class History:
         """A page of the commits of the current branch, newest first.
 
         Args:
-            limit: The most commits; only these are looked at, as far as ``kind`` and ``path`` let that be.
-            before: ``next`` of the page before; it goes on where that ended, whatever was committed since.
-            path: Only commits that changed this file, under its earlier names too, or something below this
-                folder.
+            limit: Maximum number of commits.
+            before: ``next`` of the previous page; new commits do not shift the pages.
+            path: Only commits that changed this file, including under earlier names, or this folder.
             kind: Only commits of this type; see ``model.KINDS``.
-            since: Only commits from this moment or, of a day, from its beginning on.
+            since: Only commits from this time or, for a date, from the start of the day.
         """
         from_then = self._beginning(since) if since else None
         return log.timeline(
@@ -76,36 +75,36 @@ class History:
         )
 
     def changes(self, revision: str = "HEAD") -> Changes:
-        """What a commit changed; of a merge, beside its first parent."""
+        """The changes of a commit; for a merge, relative to its first parent."""
         found = log.one(self.repository.git, self.resolve(revision))
         return Changes(found.entry, found.files)
 
-    def diff(self, revision: str, file: ChangedFile | str, *, most: int = diffs.DIFF_BYTES) -> FileDiff:
-        """How a commit changed one file; a diff without lines where it did not.
+    def diff(self, revision: str, file: ChangedFile | str, *, limit: int = diffs.DIFF_BYTES) -> FileDiff:
+        """The diff of one file in a commit; empty if the commit did not change it.
 
         Args:
-            file: Of ``changes``, or a path.
-            most: Bytes of the diff that are kept.
+            file: From ``changes``, or a path.
+            limit: Maximum bytes of the diff.
         """
         entry = log.one(self.repository.git, self.resolve(revision), raw=False).entry
         old = entry.parents[0] if entry.parents else diffs.empty_tree(entry.revision)
         path, earlier = (file, "") if isinstance(file, str) else (file.path, file.earlier)
         _, found = diffs.compare(
-            self.repository.git, old, entry.revision, [each for each in (earlier, path) if each], most=most
+            self.repository.git, old, entry.revision, [each for each in (earlier, path) if each], limit=limit
         )
         return next((each for each in found if each.path == path), FileDiff(path))
 
-    # Who taught what.
+    # Origins.
 
     def when(self, text: str, *, every: bool = False, case: bool = False) -> Learned:
-        """When a text was first learned, in what is kept or, failing that, in what was said.
+        """When a text was first learned: in knowledge or, if it is not there, in conversations.
 
         Args:
-            text: Taken literally, up to one line.
-            every: All commits that brought it or took it out, not the first alone.
-            case: Capital and small letters differ.
+            text: A literal text on one line.
+            every: All commits that added or removed it, not only the first.
+            case: Match case.
         """
-        from engine.history.when import when  # noqa: PLC0415 — only where it is asked
+        from engine.history.when import when  # noqa: PLC0415 — loaded on demand
 
         return when(
             self.repository.git,
@@ -114,27 +113,27 @@ class History:
             self._teachers,
             every=every,
             case=case,
-            passed_over=self._derived,
+            excluded=self._derived,
         )
 
     def blame(self, path: str, lines: tuple[int, int] | None = None, *, revision: str = "") -> Blame:
-        """Where each line of a file comes from, under whatever name the file had.
+        """The origin of each line of a file, across renames.
 
         Args:
-            lines: The first and last of them, from 1; all when left out.
-            revision: The file as of then; as it is on disk when left out.
+            lines: First and last line, from 1; all by default.
+            revision: The version of the file; by default the one on disk.
 
         Raises:
             FileNotFoundError, DocumentError: There is no such file, or it cannot be read.
         """
-        from engine.history.blame import blame  # noqa: PLC0415 — only where it is asked
+        from engine.history.blame import blame  # noqa: PLC0415 — loaded on demand
 
         self.head()
         then = self.resolve(revision) if revision else ""
         return blame(self.repository.git, self.files, path, self._teachers, lines=lines, revision=then)
 
     def authors(self, folder: str) -> Mapping[str, str]:
-        """Who added each file below a folder, by its path; see ``log.authors``."""
+        """The author who added each file below a folder, by path; see ``log.authors``."""
         head = self.head()
         if self._authors[:2] != (head, folder):
             self._authors = head, folder, log.authors(self.repository.git, head, folder)
@@ -142,35 +141,35 @@ class History:
 
     @property
     def _teachers(self) -> Teachers:
-        from engine.history.teachers import Teachers  # noqa: PLC0415 — only where somebody is asked for
+        from engine.history.teachers import Teachers  # noqa: PLC0415 — loaded on demand
 
         return Teachers(self.files, self.knowledge)
 
     @cached_property
     def _derived(self) -> frozenset[str]:
-        """Files that programs keep of the knowledge: nobody learns anything in them."""
+        """Generated files, which are not a source of knowledge."""
         knowledge = self.knowledge()
         return frozenset((LEDGER_PATH, *knowledge.digest.paths, *knowledge.review.queue.paths))
 
-    # What became of it.
+    # Changes.
 
     def changed(self, since: str = "today", *, path: str = "knowledge") -> Changed:
-        """What became of the knowledge since a date or revision, up to the newest commit; not of ledger,
-        digest and review queue, which follow from the rest.
+        """Changes to the knowledge from a date or revision to the newest commit, without generated files
+        such as ledger, digest and review queue.
 
         Args:
-            since: A day counts from its beginning. A name that git knows is taken as that.
-            path: The file or folder looked at.
+            since: A date means the start of the day. A name that git knows takes precedence.
+            path: A file or folder.
         """
         git, head, name = self.repository.git, self.head(), "/".join(split_relative(path))
         base = self._state_before(since)
-        # What was archived was moved, not deleted.
+        # With the archive, so that archived files show as renamed, not deleted.
         files, found = diffs.compare(git, base or diffs.empty_tree(head), head, [name, "archive"])
-        passed_over = self._derived - {name}
+        excluded = self._derived - {name}
         pairs = [
             (file, diff)
             for file, diff in zip(files, found, strict=True)
-            if file.path not in passed_over
+            if file.path not in excluded
             and any(f"{each}/".startswith(f"{name}/") for each in (file.path, file.earlier))
         ]
         return Changed(
@@ -178,26 +177,26 @@ class History:
             log.one(git, head, raw=False).entry,
             tuple(diff for _, diff in pairs),
             tuple(file for file, _ in pairs),
-            tuple(sorted(set(self.repository.changed(name)) - passed_over)),
+            tuple(sorted(set(self.repository.changed(name)) - excluded)),
         )
 
     def _state_before(self, since: str) -> str:
-        """The last commit before a day, or until a moment, or a revision; empty where that was before all."""
+        """The last commit before a date or up to a time, or a revision; empty if there is none."""
         git, head = self.repository.git, self.head()
         moment = moments.beginning(since, self.clock(), self.zone())
         if moment is None or commit_of(git, since, ENVIRONMENT) is not None:
             return self.resolve(since)
-        # Git counts in whole seconds; of a day's first one nothing belongs to the day before.
+        # Git counts whole seconds: exclude the first second of the day.
         until = math.ceil(moment.timestamp()) - 1
         options = ("-1", "--first-parent", f"--before=@{until} +0000", head)
         return git.run("rev-list", *options, environment=ENVIRONMENT).text
 
     def recall(self, revision: str, path: str) -> tuple[Entry, bytes]:
-        """A file's bytes as they were, and the commit of which they are.
+        """A file at a revision, with the commit.
 
         Raises:
-            FileNotFoundError: That commit holds no such file.
-            RepositoryError: It is encrypted, and cannot be read here.
+            FileNotFoundError: The commit has no such file.
+            RepositoryError: It is encrypted and cannot be decrypted here.
         """
         found, git = self.resolve(revision), self.repository.git
         data = self.repository.show(found, path)
@@ -215,61 +214,61 @@ class History:
         return snapshots.snapshots(self.repository.git)
 
     def snapshot(self, name: str, kind: SnapshotKind = "milestone", revision: str = "HEAD") -> str:
-        """Names a state of the memory for good; gives the tag. What is in no commit is not in it.
+        """Tags a commit permanently and returns the tag. Uncommitted changes are not included.
 
         Raises:
             ReadOnly: The workspace cannot be written.
         """
         with self.files.lock():
-            return snapshots.make(self.repository.git, kind, name, self.resolve(revision))
+            return snapshots.create(self.repository.git, kind, name, self.resolve(revision))
 
     def tag_daily(self, day: date) -> str:
-        """Names the last commit of a day (``git.auto_tag_daily``); gives the tag, empty where that day has no
+        """Tags the last commit of a day (``git.auto_tag_daily``) and returns the tag; empty if there is no
         commit. May be repeated.
         """
         with self.files.lock():
-            return snapshots.make_daily(self.repository.git, self.head(), day, self.zone())
+            return snapshots.tag_daily(self.repository.git, self.head(), day, self.zone())
 
     def tag_weekly(self, day: date) -> str:
-        """As ``tag_daily`` for the week that a day lies in, Monday to Sunday."""
+        """As ``tag_daily``, for the week of a day, Monday to Sunday."""
         with self.files.lock():
-            return snapshots.make_weekly(self.repository.git, self.head(), day, self.zone())
+            return snapshots.tag_weekly(self.repository.git, self.head(), day, self.zone())
 
     def branches(self) -> tuple[Branch, ...]:
-        """The branches ``explore/*`` and ``extract/*``, the one that was used last first."""
+        """The branches ``explore/*`` and ``extract/*``, most recently used first."""
         return branches.branches(self.repository.git, self.head(), self.clock())
 
     def explore(self, name: str, revision: str = "", only: Sequence[str] = ()) -> Exploration:
-        """Makes a branch to try something on, with its files in a folder outside the workspace, or says where
-        they are; see ``explorations.make``. Files, index and branch of the workspace stay as they are.
+        """Creates or finds an exploration branch with its own work tree outside the workspace; see
+        ``explorations.create``. Files, index and branch of the workspace do not change.
 
         Args:
-            revision: What it begins with; of a new branch the newest commit when left out.
-            only: The folders that are to be shown there; all when left out.
+            revision: Starting point of a new branch; by default the newest commit.
+            only: Folders to check out; all by default.
         """
         with self.files.lock():
             found = self.resolve(revision) if revision else ""
-            return explorations.make(self.repository.git, name, found, self.head(), only)
+            return explorations.create(self.repository.git, name, found, self.head(), only)
 
     def branch(self, name: str) -> Branch:
-        """The branch ``explore/NAME``, its name given with or without that."""
+        """The branch ``explore/NAME``, given with or without the prefix."""
         wanted = explorations.full_name(name)
         found = next((each for each in self.branches() if each.name == wanted), None)
         if found is None:
             raise RepositoryError(
-                f"there is no branch {wanted}",
+                f"no branch {wanted}",
                 where=str(self.repository.git.root),
                 hint="list them: autopoiesis history explore --list",
             )
         return found
 
     def drop(self, branch: Branch) -> None:
-        """Removes a branch that has not moved since it was listed; see ``explorations.remove``."""
+        """Removes a branch, unless it has moved since it was listed; see ``explorations.remove``."""
         with self.files.lock():
             explorations.remove(self.repository.git, branch.name, branch.revision)
 
     def prune(self) -> tuple[Branch, ...]:
-        """Removes the branches that are due, and gives them; what they held is told by their revisions."""
+        """Removes and returns the branches that are due; their revisions allow restoring them."""
         with self.files.lock():
             due = tuple(each for each in self.branches() if each.due)
             branches.prune(self.repository.git, due)
@@ -278,54 +277,54 @@ class History:
     # Undo.
 
     def undo_plan(self, revision: str = "") -> UndoPlan:
-        """What the undo of a commit would do; without one of the newest that is ours and can be undone.
+        """What undoing a commit would do; by default the newest of our commits that can be undone.
 
-        Finishes an undo that was cut short. The plan says what is against it; that raises nothing.
+        First finishes an interrupted undo. Reasons that block the undo are part of the plan, not an error.
         """
         self.head()
         return self.undoing.plan(self.resolve(revision) if revision else "")
 
     def undo(self, plan: UndoPlan) -> Undone:
-        """Does what a plan says, as a commit of its own; see ``Undoing.apply``."""
+        """Carries out a plan as a new commit; see ``Undoing.apply``."""
         return self.undoing.apply(plan)
 
     @cached_property
     def undoing(self) -> Undoing:
-        """What undoes commits."""
-        from engine.history.undo import Undoing  # noqa: PLC0415 — reading the past undoes nothing
+        """The part that undoes commits."""
+        from engine.history.undo import Undoing  # noqa: PLC0415 — loaded on demand
 
         return Undoing(self.files, self.repository, self.knowledge().digest, self._kept, self.on_problem)
 
     def _kept(self, path: str) -> str:
-        """Why no undo touches a path, though it does not keep the rest from being undone."""
+        """Why an undo leaves a path as it is, without being blocked by it; empty for other paths."""
         if path == LEDGER_PATH:
-            return "the ledger goes on saying what was harvested"
+            return "the ledger keeps its record of harvests"
         if path in self._derived:
-            return "it follows from the rest"
+            return "generated from other files"
         if path.startswith("logs/"):
-            return "logs are only added to"
+            return "logs are append-only"
         if path.startswith("conversations/"):
-            return "conversations come back with: autopoiesis ledger restore"
+            return "restore conversations with: autopoiesis ledger restore"
         return ""
 
-    # What all of it goes by.
+    # Revisions.
 
     def head(self) -> str:
         """The newest commit's full object name."""
         if self.repository.git.program() is None or not (self.repository.workspace.root / ".git").exists():
-            return self.resolve("HEAD")  # which says what is missing
+            return self.resolve("HEAD")  # raises an error that says what is missing
         return self.repository.revision() or self.resolve("HEAD")
 
     def resolve(self, text: str) -> str:
-        """The full object name of the commit that a revision or date means."""
+        """The full object name of the commit for a revision or date."""
         commit = revisions.find(self.repository, text, self.clock(), self.zone())
         commit = commit or revisions.find(self.repository, "HEAD", self.clock())
         assert commit is not None
         return commit.revision
 
     def _beginning(self, text: str) -> datetime:
-        """The first moment that a date means, UTC."""
+        """The start of a date, UTC."""
         found = moments.beginning(text, self.clock(), self.zone())
         if found is None:
-            raise RepositoryError(f"“{shown(text)}” is no date", hint=f"give one such as {moments.FORMS}")
+            raise RepositoryError(f"“{shown(text)}” is not a date", hint=f"use one such as {moments.FORMS}")
         return found

@@ -1,7 +1,7 @@
-"""Commits as one ``git log`` tells them, with the files they touched; and the time line made of them.
+"""Parses ``git log`` into commits with their files, and builds the timeline.
 
-A message may hold any byte but NUL and a path likewise, so everything lies between NULs: five fields of the
-commit, an empty one, and then, in pairs or threes, what is known of each file.
+Messages and paths may contain any byte but NUL, so the output is NUL-separated: five fields of the commit, an
+empty one, and then two or three for each file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from engine.store.revisions import ENVIRONMENT
 _FORMAT = "--format=%H%x00%P%x00%ct%x00%an%x00%B%x00"
 _TRAILER = re.compile(r"^(?:Session|Conversation): *(\S.*?) *$", re.MULTILINE)
 _CURSOR = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})\+(\d{1,9})")
-_MOST = 100_000
+_MAX_LIMIT = 100_000
 RAW = ("--raw", "--no-abbrev", "-M", "-l400")
-"""Files as object names and paths, renamed ones found where a commit has not hundreds of them."""
+"""Files as object names and paths, with renames detected in commits of up to 400 candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A commit and the files it touched."""
+    """A commit and the files it changed."""
 
     entry: Entry
     files: tuple[ChangedFile, ...]
@@ -38,7 +38,7 @@ class Logged:
 def commits(
     git: Git, *options: str, paths: Sequence[str] = (), stdin: bytes | None = None, raw: bool = True
 ) -> list[Logged]:
-    """The commits that ``git log`` answers to options, in its order; without ``raw`` no file is looked at.
+    """The commits that ``git log`` lists for some options, in its order; without ``raw``, without files.
 
     Raises:
         RepositoryError: Git failed.
@@ -49,8 +49,8 @@ def commits(
         if any(option.startswith("--diff-merges") for option in options)
         else ["--diff-merges=first-parent"]
     )
-    asked = ("-z", *files, *merges, _FORMAT, "--encoding=UTF-8", *options)
-    answer = git.run("log", *asked, paths=paths, stdin=stdin, environment=ENVIRONMENT)
+    command = ("-z", *files, *merges, _FORMAT, "--encoding=UTF-8", *options)
+    answer = git.run("log", *command, paths=paths, stdin=stdin, environment=ENVIRONMENT)
     return list(_read(answer.output))
 
 
@@ -79,7 +79,7 @@ def _read(output: bytes) -> Iterator[Logged]:
 
 
 def raw_files(parts: Sequence[bytes], place: int = 0) -> tuple[tuple[ChangedFile, ...], int]:
-    """The files of ``--raw -z`` from a place on, and the place behind them."""
+    """The files in ``--raw -z`` output from a position on, and the position after them."""
     found: list[ChangedFile] = []
     while place + 1 < len(parts) and parts[place].lstrip(b"\n").startswith(b":"):
         *modes, old, new, letter = parts[place].decode().strip().removeprefix(":").split()
@@ -102,17 +102,17 @@ def one(git: Git, revision: str, *, raw: bool = True) -> Logged:
     """The commit with an object name.
 
     Raises:
-        RepositoryError: There is none, or it is damaged.
+        RepositoryError: No such commit, or it is damaged.
     """
     found = commits(git, "-1", revision, raw=raw)
     if not found:
-        raise RepositoryError(f"there is no revision {shown(revision)}", where=str(git.root))
+        raise RepositoryError(f"no revision {shown(revision)}", where=str(git.root))
     return found[0]
 
 
 def authors(git: Git, head: str, folder: str) -> dict[str, str]:
-    """The author of the commit that added each file below a folder, by its path today, in one call. Of what
-    was there before a shallow clone begins the author is not known.
+    """The author of the commit that added each file below a folder, by current path, in one call. For files
+    older than a shallow clone the author is unknown.
 
     Raises:
         RepositoryError: Git failed.
@@ -122,7 +122,7 @@ def authors(git: Git, head: str, folder: str) -> dict[str, str]:
     logged = commits(git, "--diff-filter=AR", head, paths=[folder])
     if any(not each.entry.parents for each in logged) and is_shallow(git):
         logged = [each for each in logged if each.entry.parents]
-    for each in logged:  # newest first: the one that added a file has the last word
+    for each in logged:  # newest first, so that the commit that added a file wins
         for file in each.files:
             path = today.get(file.path, file.path)
             found[path] = each.entry.author.strip()
@@ -132,7 +132,7 @@ def authors(git: Git, head: str, folder: str) -> dict[str, str]:
 
 
 def is_shallow(git: Git) -> bool:
-    """Whether the clone lacks what was before its first commits."""
+    """True for a shallow clone."""
     return git.run("rev-parse", "--is-shallow-repository").text == "true"
 
 
@@ -146,31 +146,31 @@ def timeline(
     kind: str = "",
     since: datetime | None = None,
 ) -> Timeline:
-    """A page of the commits that led to a commit; arguments as ``History.timeline``, ``since`` as UTC.
+    """A page of a commit's history; arguments as ``History.timeline``, ``since`` in UTC.
 
     Raises:
-        RepositoryError: ``before`` or ``kind`` is none, or git failed.
-        PathRefused: The path leaves the workspace.
+        RepositoryError: ``before`` or ``kind`` is invalid, or git failed.
+        PathRefused: The path is outside the workspace.
     """
     cursor = _CURSOR.fullmatch(before) if before else None
     if before and cursor is None:
-        raise RepositoryError(f"{shown(before)} is no place in the time line", hint="give what `next` said")
+        raise RepositoryError(f"{shown(before)} is not a cursor", hint="use the value of `next`")
     if kind and kind not in KINDS:
-        raise RepositoryError(f"there is no type {shown(kind)}", hint=f"give one of {', '.join(KINDS)}")
+        raise RepositoryError(f"no type {shown(kind)}", hint=f"use one of {', '.join(KINDS)}")
     start, skipped = (cursor[1], int(cursor[2])) if cursor else (head, 0)
-    limit = min(max(limit, 1), _MOST)
+    limit = min(max(limit, 1), _MAX_LIMIT)
     options = [f"--since=@{int(since.timestamp())} +0000"] if since is not None else []
     paths = ["/".join(split_relative(path))] if path else []
     follows = bool(paths) and not (git.root / paths[0]).is_dir()
-    # A merge brought nothing that the commits that it merged did not; git shows it all the same.
+    # Without merges: they add nothing to the commits they merged, but git would show them.
     options += ["--follow", "--diff-merges=off"] if follows else []
     options += [f"--grep=^{kind}:"] if kind and kind != "other" else []
     found: list[Entry] = []
     portion = limit + 1
     while len(found) <= limit:
-        # With --follow, git counts commits to skip before it knows which of them it will show.
-        asked = skipped + portion if follows else portion
-        window = ["--skip=0" if follows else f"--skip={skipped}", f"--max-count={asked}"]
+        # With --follow, --skip also counts commits that git will not show.
+        count = skipped + portion if follows else portion
+        window = ["--skip=0" if follows else f"--skip={skipped}", f"--max-count={count}"]
         page = commits(git, *options, *window, start, paths=paths)[skipped if follows else 0 :]
         for each in page:
             if len(found) <= limit and (not kind or each.entry.kind == kind):
@@ -185,7 +185,7 @@ def timeline(
 
 
 def _moment(seconds: bytes) -> datetime:
-    """A commit's time; the beginning of all time where it has none that can be used."""
+    """A commit's time; the epoch if it is invalid."""
     try:
         return datetime.fromtimestamp(max(int(seconds), 0), UTC)
     except (ValueError, OverflowError, OSError):

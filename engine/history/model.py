@@ -1,4 +1,4 @@
-"""What the history tells (spec 3.2, 3.6): commits, the files they touched, and who taught a line."""
+"""Results of history queries (spec 3.2, 3.6): commits, changed files, sources of lines."""
 
 from __future__ import annotations
 
@@ -14,86 +14,86 @@ Source = Literal["transcript", "conversation", "trash", "reclaimed", "gone", "un
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One commit as the time line shows it. Its texts are somebody's: not safe to show as they are."""
+    """A commit in the timeline. Its texts are untrusted: escape them for display."""
 
-    revision: str  # its full object name
-    at: datetime  # when it was committed, UTC
+    revision: str  # full object name
+    at: datetime  # commit time, UTC
     author: str
-    subject: str  # the first line of its message
-    body: str  # the rest of its message
-    sessions: tuple[str, ...]  # conversations that its trailers name, workspace-relative paths
-    parents: tuple[str, ...]  # full object names; several of a merge, none of the first commit
+    subject: str  # first line of the message
+    body: str  # the rest of the message
+    sessions: tuple[str, ...]  # conversations named in its trailers, workspace-relative paths
+    parents: tuple[str, ...]  # full object names
     files: int
-    """How many it touched, of those that were asked for; of a merge, beside its first parent."""
+    """Number of changed files among those requested; for a merge, relative to its first parent."""
 
     @property
     def kind(self) -> Kind:
-        """The type that its subject names; ``other`` where it names none of ours."""
+        """The type in its subject; ``other`` if it is none of ours."""
         return kind_of(self.subject)
 
     @property
     def title(self) -> str:
-        """Its subject without the type."""
+        """The subject without the type."""
         return self.subject if self.kind == "other" else self.subject.partition(":")[2].strip()
 
 
 def kind_of(subject: str) -> Kind:
-    """The type of a commit by its subject; see ``Entry.kind``."""
+    """The type of a commit from its subject; see ``Entry.kind``."""
     name, colon, _ = subject.partition(":")
     return next((kind for kind in KINDS[:-1] if colon and kind == name), "other")
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A page of the time line."""
+    """A page of the timeline."""
 
     entries: tuple[Entry, ...]  # newest first
-    next: str  # what ``before`` takes for the page after this one; empty where this is the last
+    next: str  # cursor for the next page, for ``before``; empty on the last page
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file that two states hold differently."""
+    """A file that differs between two states."""
 
     letter: Letter
-    """``A`` added, ``M`` changed, ``D`` deleted, ``R`` renamed, ``T`` of another kind now, as a symlink."""
+    """``A`` added, ``M`` modified, ``D`` deleted, ``R`` renamed, ``T`` type changed, e.g. to a symlink."""
     path: str  # workspace-relative; bytes that are not UTF-8 are lone surrogates
-    earlier: str = ""  # what a renamed file was called
-    old: str = ""  # object name of the content before; empty where there was none
-    new: str = ""  # likewise after
-    odd: bool = False  # one side is no regular file, but a symlink or a submodule
+    earlier: str = ""  # the previous path of a renamed file
+    old: str = ""  # blob name before, if any
+    new: str = ""  # blob name after, if any
+    odd: bool = False  # one side is a symlink or a submodule
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a commit changed."""
+    """The changes of a commit."""
 
     entry: Entry
-    files: tuple[ChangedFile, ...]  # in the order of git
+    files: tuple[ChangedFile, ...]  # in git's order
 
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """How a file differs between two states."""
+    """The diff of a file between two states."""
 
     path: str
-    earlier: str = ""  # what it was called before, where that is another name
-    text: str = ""  # the hunks of a unified diff, without its head; empty for a binary file
+    earlier: str = ""  # the previous path, if different
+    text: str = ""  # hunks of a unified diff, without header; empty for a binary file
     added: int = 0  # lines
     removed: int = 0  # lines
     binary: bool = False
-    cut: bool = False  # ``text`` ends early, because it is long
+    cut: bool = False  # ``text`` is truncated
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What became of the knowledge since a moment or revision."""
+    """Changes to the knowledge since a time or revision."""
 
-    since: Entry | None  # the commit compared with; ``None``: there was none yet, so all is new
+    since: Entry | None  # the commit compared with; ``None`` if there was none yet
     until: Entry
     files: tuple[FileDiff, ...]
     letters: tuple[ChangedFile, ...]  # the same files, in the same order
-    uncommitted: tuple[str, ...]  # paths whose latest changes are in no commit, and not in this comparison
+    uncommitted: tuple[str, ...]  # paths with uncommitted changes, which are not part of this comparison
 
     @property
     def added(self) -> int:
@@ -108,36 +108,36 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """A conversation that something was learned in."""
+    """A conversation that something was learned from."""
 
-    name: str  # as the provenance of a line, or a commit, names it
-    day: str = ""  # ISO 8601, as the provenance says it
-    path: str = ""  # where it is, or was before it was reclaimed; empty where nothing is known of it
+    name: str  # as in the provenance of a line, or in a commit
+    day: str = ""  # ISO 8601, from the provenance
+    path: str = ""  # its path, or the path before it was reclaimed; empty if unknown
     source: Source = "unknown"
     """Where to read it: ``transcript`` and ``conversation`` at ``path``; ``trash`` and ``reclaimed`` after
-    ``ledger restore``; ``gone``: the path is known, and nothing is there; ``unknown``: only the name is."""
+    ``ledger restore``; ``gone``: the file no longer exists; ``unknown``: only the name is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A commit that brought a text into a file, or took it out."""
+    """A commit that added a text to a file or removed it."""
 
     entry: Entry
     path: str
-    line: int  # where it stood, from 1; 0 in a binary file
-    text: str  # that line, without its end
-    removed: bool = False  # the commit took it out
+    line: int  # its line, from 1; 0 in a binary file
+    text: str  # that line, without its line end
+    removed: bool = False  # the commit removed it
     taught: tuple[Taught, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a text stands in the files as they are now."""
+    """An occurrence of a text in the current files."""
 
     path: str
     line: int  # from 1
-    text: str  # that line, without its end
-    committed: bool  # the file is as the newest commit has it
+    text: str  # that line, without its line end
+    committed: bool  # the file has no uncommitted changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,87 +146,87 @@ class Learned:
 
     text: str
     where: Literal["knowledge", "conversations", ""]
-    """Where it was found: in what is kept, otherwise in what was said; empty for nowhere."""
+    """Where it was found: in knowledge, or otherwise in conversations; empty if nowhere."""
     hits: tuple[Hit, ...] = ()
-    """What brought it, oldest first: the first commit, or every one, with those that took it out. None where
-    it stands in uncommitted files alone."""
-    now: tuple[Standing, ...] = ()  # where it stands now
-    went: Hit | None = None  # the commit that took it out for good, where no file has it now
-    shallow: bool = False  # the clone begins with what the first hit shows: it may be older
+    """Oldest first: the first commit that added it, or all that added or removed it. Empty if it occurs only
+    in uncommitted files."""
+    now: tuple[Standing, ...] = ()  # current occurrences
+    went: Hit | None = None  # the commit that removed it for good
+    shallow: bool = False  # the first hit is where a shallow clone begins: the text may be older
 
     @property
     def first(self) -> Hit | None:
-        """The first commit that brought it."""
+        """The first commit that added it."""
         return next((each for each in self.hits if not each.removed), None)
 
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """A line of a file and the commit that it is from."""
+    """A line of a file and the commit it comes from."""
 
     number: int  # from 1
     text: str  # without its line end
-    revision: str  # the commit's object name; empty where it is in none yet
-    path: str  # what the file was called then
-    line: int  # where the line stood in it then, from 1
+    revision: str  # the commit's object name; empty if uncommitted
+    path: str  # the file's path in that commit
+    line: int  # the line number in that commit, from 1
     taught: tuple[Taught, ...] = ()
-    """By the provenance of the line, otherwise by its commit."""
+    """From the provenance of the line, otherwise from its commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Where the lines of a file come from."""
+    """The origins of a file's lines."""
 
     path: str
     lines: tuple[BlamedLine, ...]
-    commits: tuple[Entry, ...]  # those that the lines name, newest first; ``files`` is not counted
-    shallow: bool = False  # the clone is: lines of its first commit may be older
+    commits: tuple[Entry, ...]  # the commits of the lines, newest first; their ``files`` are not counted
+    shallow: bool = False  # a shallow clone: lines of its first commit may be older
 
     def commit_of(self, line: BlamedLine) -> Entry | None:
-        """The commit of a line; ``None`` where it is in none yet."""
+        """The commit of a line; ``None`` if uncommitted."""
         return next((each for each in self.commits if each.revision == line.revision), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Why a file, or all of it, keeps something from being undone."""
+    """Why a file or a whole commit cannot be undone."""
 
-    path: str  # empty where no single file is meant
+    path: str  # empty for the whole commit
     why: str  # one clause
     hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoneFile:
-    """What an undo makes of a file."""
+    """A file after an undo."""
 
-    path: str  # as it is called now
-    after: str | None  # sha256 of what it will hold; ``None``: it goes
+    path: str  # current path
+    after: str | None  # sha256 of its new content; ``None`` if it is deleted
     diff: FileDiff
-    merged: bool = False  # it was changed elsewhere since, and keeps that
+    merged: bool = False  # later changes elsewhere in the file are kept
 
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What the undo of a commit would do; nothing is written."""
+    """What undoing a commit would do; nothing is written."""
 
-    entry: Entry  # the commit to be undone
-    head: str  # the newest commit, on which the plan was made
+    entry: Entry  # the commit to undo
+    head: str  # the newest commit when the plan was made
     files: tuple[UndoneFile, ...]
-    kept: tuple[Blocked, ...]  # files of the commit that stay as they are, which keeps nothing from it
-    blocked: tuple[Blocked, ...]  # while there are any, nothing can be undone
-    passed: tuple[Entry, ...] = ()  # newer commits that could not be undone, where none was named
+    kept: tuple[Blocked, ...]  # files of the commit that are left as they are, without blocking the undo
+    blocked: tuple[Blocked, ...]  # if there are any, nothing can be undone
+    passed: tuple[Entry, ...] = ()  # newer commits that were skipped because they cannot be undone
 
     @property
     def can_apply(self) -> bool:
-        """Whether there is something to undo, and nothing against it."""
+        """True if there is something to undo and nothing blocks it."""
         return bool(self.files) and not self.blocked
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo has written."""
+    """Result of an undo."""
 
-    entry: Entry  # the commit that was undone
-    revision: str  # the commit that undid it
+    entry: Entry  # the undone commit
+    revision: str  # the new commit
     paths: tuple[str, ...]

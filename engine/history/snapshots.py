@@ -1,4 +1,4 @@
-"""Snapshots: tags below ``memory/`` (spec 3.4), made as plain references, so that no hook or signer runs."""
+"""Snapshots: tags below ``memory/`` (spec 3.4), plain references, so that no hook or signer runs."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from engine.store.zone import moment_of
 
 SnapshotKind = Literal["milestone", "before", "extract", "daily", "weekly"]
 NAMED: tuple[SnapshotKind, ...] = get_args(SnapshotKind)[:3]
-"""The kinds that a person names; the others are named by their time."""
+"""The kinds the user names; the others are named by date."""
 
 _ROOT = "refs/tags/memory"
 _NAME = re.compile(r"[^\W_](?:[\w.+-]{0,98}[\w+-])?")
-_MOST_BYTES = 200
+_MAX_BYTES = 200
 _FORMAT = "%(refname)%00%(objectname)%00%(*objectname)%00%(committerdate:unix)%00%(*committerdate:unix)"
 _SEPARATED = "%00%(contents:subject)%00%(*contents:subject)%00"
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state of the memory with a name."""
+    """A tagged state of the memory."""
 
     tag: str  # ``memory/milestone/one-year``
-    kind: str  # of ``SnapshotKind``, or what somebody else calls it
-    name: str  # what is behind the kind
+    kind: str  # a ``SnapshotKind``, or any other word in a tag made by hand
+    name: str  # the rest of the tag
     revision: str  # full object name of its commit
-    at: datetime  # when that was committed, UTC
+    at: datetime  # commit time, UTC
     subject: str
 
 
@@ -52,17 +52,17 @@ def snapshots(git: Git) -> tuple[Snapshot, ...]:
         tag = name.strip("\n").removeprefix("refs/tags/")
         _, kind, rest = (*tag.split("/", 2), "", "")[:3]
         seconds = at_of_tag or at
-        if seconds:  # otherwise it names no commit
+        if seconds:  # otherwise the tag is not of a commit
             moment = datetime.fromtimestamp(max(int(seconds), 0), UTC)
             found.append(Snapshot(tag, kind, rest, of_tag or own, moment, subject_of_tag or subject))
     return tuple(sorted(found, key=lambda each: (each.at, each.tag), reverse=True))
 
 
-def make(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
-    """Names a commit; gives the tag. One that names this commit already is left as it is.
+def create(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
+    """Tags a commit and returns the tag, which may already exist for this commit.
 
     Raises:
-        RepositoryError: The name is not fit to be one, is taken by another commit, or git failed.
+        RepositoryError: The name is invalid or taken by another commit, or git failed.
     """
     tag = named_tag(kind, name)
     there = _commit_of(git, tag)
@@ -70,7 +70,7 @@ def make(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
         _put(git, tag, revision, "")
     elif there != revision:
         raise RepositoryError(
-            f"{tag} exists, of {there[:8]}",
+            f"{tag} exists, at {there[:8]}",
             where=str(git.root),
             hint="choose another name, or delete it with git tag -d",
         )
@@ -78,16 +78,14 @@ def make(git: Git, kind: SnapshotKind, name: str, revision: str) -> str:
 
 
 def named_tag(kind: SnapshotKind, name: str) -> str:
-    """The tag of a snapshot that a person names.
+    """The tag of a snapshot named by the user.
 
     Raises:
-        RepositoryError: It is of another kind, or the name is not fit to be one.
+        RepositoryError: The kind or name is invalid.
     """
     if kind not in NAMED:
-        raise RepositoryError(
-            f"there is no kind of snapshot {shown(str(kind))}", hint=f"give {' or '.join(NAMED)}"
-        )
-    refuse_unfit(name)
+        raise RepositoryError(f"no snapshot kind {shown(str(kind))}", hint=f"use {' or '.join(NAMED)}")
+    check_name(name)
     return f"memory/{kind}/{name}"
 
 
@@ -97,46 +95,46 @@ def daily_tag(day: date) -> str:
 
 
 def weekly_tag(day: date) -> str:
-    """The tag of the week, Monday to Sunday, that a day lies in: ``memory/weekly/2026-W07``."""
+    """The tag of the week of a day, Monday to Sunday: ``memory/weekly/2026-W07``."""
     year, week, _ = day.isocalendar()
     return f"memory/weekly/{year}-W{week:02}"
 
 
-def refuse_unfit(name: str) -> None:
-    """Checks that a name can be part of a tag's or a branch's.
+def check_name(name: str) -> None:
+    """Checks that a name can be part of a tag or branch name.
 
     Raises:
         RepositoryError: It cannot.
     """
-    too_long = len(name.encode("utf-8", "surrogateescape")) > _MOST_BYTES
+    too_long = len(name.encode("utf-8", "surrogateescape")) > _MAX_BYTES
     if too_long or not _NAME.fullmatch(name) or ".." in name or name.endswith(".lock"):
         raise RepositoryError(
-            f"{shown(name)} cannot name a snapshot or a branch",
-            hint="give letters, digits, and . _ - + between them",
+            f"{shown(name)} is not a valid name for a snapshot or branch",
+            hint="use letters, digits, and . _ - + between them",
         )
 
 
-def make_daily(git: Git, head: str, day: date, zone: str) -> str:
-    """Names the last commit of a day; gives the tag, empty where there was none. See ``_of_span``."""
-    return _of_span(git, head, daily_tag(day), day, day, zone)
+def tag_daily(git: Git, head: str, day: date, zone: str) -> str:
+    """Tags the last commit of a day and returns the tag; empty if there is no commit. See ``_tag_span``."""
+    return _tag_span(git, head, daily_tag(day), day, day, zone)
 
 
-def make_weekly(git: Git, head: str, day: date, zone: str) -> str:
-    """Names the last commit of the week that a day lies in; as ``make_daily``."""
+def tag_weekly(git: Git, head: str, day: date, zone: str) -> str:
+    """Tags the last commit of the week of a day; as ``tag_daily``."""
     first = day - timedelta(days=day.weekday())
-    return _of_span(git, head, weekly_tag(day), first, first + timedelta(days=6), zone)
+    return _tag_span(git, head, weekly_tag(day), first, first + timedelta(days=6), zone)
 
 
-def _of_span(git: Git, head: str, tag: str, first: date, last: date, zone: str) -> str:
-    """Names the last commit of some days, on the way that the branch has come. Asked again before they are
-    over, the name moves on to what was committed since; it never moves otherwise.
+def _tag_span(git: Git, head: str, tag: str, first: date, last: date, zone: str) -> str:
+    """Tags the last first-parent commit of a span of days. A repeated call moves the tag forward to newer
+    commits of the span; it never moves otherwise.
     """
     try:
         start, end = moment_of(first, time.min, zone), moment_of(last, time.max, zone)
     except OverflowError:
         return ""
     if end.timestamp() < 0:
-        return ""  # before git's time begins
+        return ""  # before the epoch
     options = ("-1", "--first-parent", "--no-patch", "--format=%H %ct")
     until = f"--before=@{int(end.timestamp())} +0000"
     found = git.run("log", *options, until, head, environment=ENVIRONMENT).text.split()
@@ -146,7 +144,7 @@ def _of_span(git: Git, head: str, tag: str, first: date, last: date, zone: str) 
     if there == found[0]:
         return tag
     if there is not None and git.run("merge-base", "--is-ancestor", there, found[0], accept=(0, 1)).code:
-        return tag  # of another branch, or made by hand
+        return tag  # from another branch, or made by hand
     _put(git, tag, found[0], there or "")
     return tag
 

@@ -1,4 +1,4 @@
-"""Which conversation taught something: what a commit's trailers and a line's provenance name, found again."""
+"""Finds the conversation something was learned from, by a line's provenance or a commit's trailers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _SAFE = re.compile(r"[A-Za-z0-9_.]+(?:-[A-Za-z0-9_.]+)*", re.ASCII)
 _SESSIONS = 3
-"""Conversations named for a line that says nothing itself: a commit may import hundreds."""
+"""Maximum conversations given for a line without provenance: a commit may import hundreds."""
 
 
 class Teachers:
-    """Finds conversations by name or path. Made anew for each question: what it has listed may change."""
+    """Finds conversations by name or path. Create one per query: it caches file listings."""
 
     def __init__(self, files: Files, knowledge: Callable[[], Knowledge]) -> None:
         self._files = files
@@ -35,30 +35,28 @@ class Teachers:
         self._found: dict[tuple[str, str], Taught] = {}
 
     def of(self, line: str, entry: Entry | None) -> tuple[Taught, ...]:
-        """Who taught a line: the conversation of its provenance, otherwise those of its commit."""
-        said = provenance_of(line)
-        if said is not None:
-            return (self.named(*said),)
+        """The sources of a line: the conversation in its provenance, otherwise those of its commit."""
+        provenance = provenance_of(line)
+        if provenance is not None:
+            return (self.named(*provenance),)
         return tuple(map(self.at, entry.sessions[:_SESSIONS])) if entry is not None else ()
 
     def at(self, path: str) -> Taught:
-        """The conversation with a path, wherever it is by now."""
+        """The conversation with a path, even if it was moved or deleted."""
         name = safe_name(path)
         if (known := self._found.get((name, path))) is None:
             known = self._found[name, path] = self._whereabouts(name, "", path)
         return known
 
     def named(self, name: str, day: str) -> Taught:
-        """The conversation that a provenance means: by its file's name, by its day and title, or by its
-        session's id.
-        """
+        """The conversation in a provenance: by its file name, its day and title, or its session id."""
         if (known := self._found.get((name, day))) is None:
             path = self._by_stem.get(name) or self._by_safe_name.get(name) or self._of_day(name)
             known = self._found[name, day] = self._whereabouts(name, day, path or self._of_session(name))
         return known
 
     def _of_day(self, name: str) -> str:
-        """The transcript that is called ``2026-06-12-investigate-cache``, by its day and its slug."""
+        """The transcript named by day and slug, such as ``2026-06-12-investigate-cache``."""
         day, slug = name[:10].replace("-", "/"), name[10:]
         found = [path for path in self._by_day.get(day, ()) if path.endswith(f"{slug}.md")] if slug else []
         return found[0] if len(found) == 1 else ""
@@ -86,9 +84,9 @@ class Teachers:
 
     @cached_property
     def _reclaimed(self) -> dict[str, Source]:
-        """What lies in the trash, and what was reclaimed and can be had from the history, by path."""
+        """Conversations in the trash, and reclaimed ones that can be restored from history, by path."""
         found: dict[str, Source] = {}
-        # A ledger that is not there would look for itself in the whole past.
+        # A missing ledger would be searched for in the whole history.
         if self._files.workspace.root.joinpath(LEDGER_PATH).exists():
             with contextlib.suppress(AutopoiesisError):
                 for entry in self._knowledge().ledger.entries().values():
@@ -97,13 +95,13 @@ class Teachers:
 
     @cached_property
     def _by_stem(self) -> dict[str, str]:
-        """Paths by the file's name without its suffix: what is there wins over what was."""
+        """Paths by file name without suffix; existing files win over reclaimed ones."""
         paths = (*self._reclaimed, *self._transcripts, *self._waiting)
         return {path.rpartition("/")[2].rpartition(".")[0]: path for path in paths}
 
     @cached_property
     def _by_safe_name(self) -> dict[str, str]:
-        """The same by the name that a provenance has for them, where that is another one."""
+        """The same by the name used in provenance, where it differs."""
         return {safe_name(path): path for stem, path in self._by_stem.items() if not _SAFE.fullmatch(stem)}
 
     @cached_property
@@ -112,11 +110,11 @@ class Teachers:
 
     @cached_property
     def _by_session(self) -> list[tuple[str, str]]:
-        """What stands in the names of transcripts behind their times, in order, with their paths."""
+        """File names of transcripts without their time, sorted, with their paths."""
         return sorted((path.rpartition("/")[2][5:], path) for path in self._transcripts)
 
     def _of_session(self, name: str) -> str:
-        """The transcript of a session: of those that begin with its id the newest whose header says so."""
+        """The newest transcript of a session, by file name and header."""
         start = bisect_left(self._by_session, (f"{name}-", ""))
         alike = takewhile(lambda each: each[0].startswith(f"{name}-"), islice(self._by_session, start, None))
         root = self._files.workspace.root

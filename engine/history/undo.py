@@ -1,9 +1,8 @@
-"""Undo of one commit: planned, shown, and then written as a commit of its own (spec 3.6, design 4).
+"""Undoes one commit: the undo is planned, shown, and then written as a new commit (spec 3.6, design 4).
 
-A journal names the commit before the first file is written. Whatever a kill leaves is finished by the next
-command, when the workbench is opened, before changes are committed and by the next undo or plan of one: the
-contents follow from the two commits alone, so they need not be kept. What fails without a kill is taken back
-at once.
+A journal records the commit before the first file is written. An interrupted undo is finished by the next
+command, when the workbench opens, before changes are committed, and by the next undo or plan: the contents
+follow from the two commits, so the journal need not store them. A failed undo is rolled back at once.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ if TYPE_CHECKING:
 REVERTS = "Reverts"
 
 _REVERTED = re.compile(rf"^(?:{REVERTS}: |This reverts commit )([0-9a-f]{{40,64}})\b", re.MULTILINE)
-_LOOKED_BACK = 500
-_TRIED = 20
+_SEARCHED_COMMITS = 500
+_MAX_TRIES = 20
 _OURS = frozenset({"memory", "identity", "maintenance", "explore", "extract"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """An undo that is being written."""
+    """An undo in progress."""
 
-    revision: str  # the commit to be undone
-    head: str  # the newest commit then
+    revision: str  # the commit to undo
+    head: str  # the newest commit at the start
 
 
 @dataclass(eq=False)
 class Undoing:
-    """Undoes commits. ``digest`` is made anew after each; ``keeping`` says which files stay as they are."""
+    """Undoes commits. ``digest`` is rebuilt after each; ``keeping`` says which files are left as they are."""
 
     files: Files
     repository: Repository
@@ -59,14 +58,14 @@ class Undoing:
 
     @property
     def _journal(self) -> Journal[_Begun]:
-        lost = "an undo was cut short: look at git status"
+        lost = "an undo was interrupted: check git status"
         return Journal(self.files, UNDOING, _encoded, _decoded, lost, self.on_problem)
 
     def plan(self, revision: str = "") -> UndoPlan:
-        """What the undo of a commit would do; without one of the newest that is ours and can be undone.
+        """What undoing a commit would do; by default the newest of our commits that can be undone.
 
         Raises:
-            RepositoryError: There is no such commit, none that can be undone, or git failed.
+            RepositoryError: No such commit, none that can be undone, or git failed.
         """
         self.recover()
         if revision:
@@ -77,18 +76,18 @@ class Undoing:
             if plan.can_apply:
                 return replace(plan, passed=tuple(passed))
             passed.append(entry)
-            if len(passed) == _TRIED:
+            if len(passed) == _MAX_TRIES:
                 break
         raise RepositoryError(
-            "none of the newest commits can be undone" if passed else "there is no commit of ours to undo",
+            "none of the newest commits can be undone" if passed else "no commit to undo",
             where=str(self.repository.workspace.root),
-            hint="name one, as autopoiesis history lists them; what is against it is said then",
+            hint="name one from: autopoiesis history; the error then says why it cannot be undone",
         )
 
     def _candidates(self) -> Iterator[Entry]:
-        """Commits of ours, newest first, that undo nothing and were not undone."""
+        """Our commits, newest first, without undos and undone ones."""
         undone: set[str] = set()
-        for each in commits(self.repository.git, f"--max-count={_LOOKED_BACK}", "HEAD", raw=False):
+        for each in commits(self.repository.git, f"--max-count={_SEARCHED_COMMITS}", "HEAD", raw=False):
             entry = each.entry
             if entry.revision in undone:
                 continue
@@ -98,12 +97,12 @@ class Undoing:
                 yield entry
 
     def apply(self, plan: UndoPlan) -> Undone:
-        """Does what a plan says, as a commit.
+        """Carries out a plan as a commit.
 
         Raises:
-            RepositoryError: Something is against it, or is no more as it was when the plan was made; or the
-                commit was refused. No file is changed then.
-            WriteFailed, ReadOnly: A file could not be written; those that were are as before.
+            RepositoryError: It is blocked, the files have changed since the plan was made, or the commit was
+                refused. No file is changed.
+            WriteFailed, ReadOnly: A file could not be written; the others were restored.
         """
         self.files.refuse_read_only(UNDOING)
         with self.files.lock():
@@ -117,17 +116,17 @@ class Undoing:
             for each in fresh.blocked:
                 raise RepositoryError(each.why, where=shown(each.path), hint=each.hint)
             if not fresh.files:
-                raise RepositoryError("there is nothing left of it to undo", where=plan.entry.revision[:8])
+                raise RepositoryError("nothing left to undo", where=plan.entry.revision[:8])
             if fresh.files != plan.files:
-                raise RepositoryError("the files were changed meanwhile", where=root, hint="look at it again")
+                raise RepositoryError("the files have changed meanwhile", where=root, hint="review it again")
             name = plan.entry.revision
-            digest = [(path, self._there(path)) for path in self.digest.paths]
+            digest = [(path, self._read(path)) for path in self.digest.paths]
             try:
                 self._journal.keep(name, _Begun(name, fresh.head))
                 revision = self._write(fresh, made)
             except AutopoiesisError:
-                if self.repository.revision() == fresh.head:  # otherwise it failed after it was done
-                    self._take_back(made, digest)
+                if self.repository.revision() == fresh.head:  # otherwise it failed after the commit
+                    self._roll_back(made, digest)
                     with suppress(FileNotFoundError):
                         self._journal.drop(name)
                 raise
@@ -135,72 +134,72 @@ class Undoing:
         return Undone(plan.entry, revision, tuple(each.path for each in made))
 
     def recover(self) -> None:
-        """Finishes undos that were cut short; where somebody has committed since, they stay as they are.
+        """Finishes interrupted undos, unless something was committed since.
 
         Raises:
-            RepositoryError, WriteFailed: It cannot be finished now; the next one tries again.
+            RepositoryError, WriteFailed: It cannot be finished now; the next call tries again.
         """
-        self._journal.finish(self._settle)
+        self._journal.finish(self._finish)
 
-    def _settle(self, name: str, begun: _Begun) -> None:
+    def _finish(self, name: str, begun: _Begun) -> None:
         self.repository.recover()
-        why = "somebody has committed since"
+        reason = "there are newer commits"
         if self.repository.revision() == begun.head:
             fresh, made = plan_undo(self.repository, begun.revision, self.keeping, committed=False)
             try:
                 self._write(fresh, made)
-                why = ""
+                reason = ""
             except RepositoryError as error:
-                why = str(error)
+                reason = str(error)
         elif any(
             begun.revision in _reverted(each.entry)
             for each in commits(self.repository.git, f"{begun.head}..HEAD", raw=False)
         ):
-            why = ""  # only the journal was left
-        if why:
-            undo = f"the undo of {begun.revision[:8]} was cut short"
-            self.on_problem(f"{undo} and is not finished ({why}): look at git status, and undo it again")
+            reason = ""  # only the journal was left
+        if reason:
+            undo = f"the undo of {begun.revision[:8]} was interrupted"
+            self.on_problem(f"{undo} and cannot be finished ({reason}): check git status and undo it again")
         self._journal.drop(name)
 
     def _write(self, plan: UndoPlan, made: tuple[Made, ...]) -> str:
         for each in made:
             self.files.update(each.path, partial(_changed, each))
         self.digest.follow(self.on_problem)
-        written = [path for path in self.digest.paths if self._there(path) is not None]
+        written = [path for path in self.digest.paths if self._read(path) is not None]
         paths = [*(each.path for each in made), *written]
         revision = self.repository.commit(paths, message_of(plan.entry))
         if revision is None:
-            raise RepositoryError("git ignores these files, so nothing was undone", where=shown(paths[0]))
+            raise RepositoryError("git ignores these files; nothing was undone", where=shown(paths[0]))
         return revision
 
-    def _there(self, path: str) -> bytes | None:
+    def _read(self, path: str) -> bytes | None:
         try:
             return self.files.read(path)
         except FileNotFoundError:
             return None
 
-    def _take_back(self, made: tuple[Made, ...], digest: list[tuple[str, bytes | None]]) -> None:
-        """Puts back what was written, where nobody has written over it.
+    def _roll_back(self, made: tuple[Made, ...], digest: list[tuple[str, bytes | None]]) -> None:
+        """Restores the written files.
 
         Raises:
-            WriteFailed, RepositoryError: A file is not as it was; the journal stays, so that the next undo
+            WriteFailed, RepositoryError: A file cannot be restored; the journal stays, so that the next undo
                 finishes this one.
         """
         for each in made:
             self.files.update(each.path, partial(_changed, Made(each.path, each.after, each.before)))
         for path, data in digest:
-            self.files.update(path, lambda _, data=data: data)  # type: ignore[misc]  # bound at once
+            self.files.update(path, lambda _, data=data: data)  # type: ignore[misc]  # binds the loop variable
 
 
 def message_of(entry: Entry) -> str:
-    """The message of the commit that undoes a commit."""
+    """The commit message for undoing a commit."""
     what = f"undo {entry.subject.strip() or entry.revision[:8]}"
     return commit_message("maintenance", what, trailers=[(REVERTS, entry.revision)])
 
 
 def _changed(made: Made, there: bytes | None) -> bytes | None:
     if there not in (made.before, made.after):
-        raise RepositoryError("was changed meanwhile", where=shown(made.path), hint="look at it again")
+        raise RepositoryError("has changed meanwhile", where=shown(made.path), hint="review it again")
     return made.after
 
 

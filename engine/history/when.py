@@ -1,8 +1,8 @@
-"""When something was first learned: the commits that brought a text into the memory (spec 3.6, ``log -S``).
+"""Finds when something was first learned: the commits that added a text to the memory (spec 3.6, ``log -S``).
 
-Git counts the text in the files that each commit touched and tells those in which the count changed. It is
-taken literally; case is ignored unless it is to count. Of a text with letters beyond ASCII, of which git in
-its plain locale knows no case, a pattern says each letter in its cases.
+Git lists the commits that change how often the text occurs in a file. The text is literal, and case is
+ignored by default. Git's plain locale knows no case beyond ASCII, so such letters become patterns of both
+cases.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PLACES: tuple[tuple[Literal["knowledge", "conversations"], tuple[str, ...]], ..
     ("knowledge", ("knowledge", "archive", "topics")),
     ("conversations", ("raw", "conversations")),
 )
-"""What is kept goes before what was said. What was archived was kept, and a move there teaches nothing."""
-_MOST_CHARACTERS = 500
-_MOST_STANDING = 200
+"""Knowledge is searched before conversations, with the archive, so that archiving is not learning."""
+_MAX_CHARACTERS = 500
+_MAX_OCCURRENCES = 200
 _LINE_CHARACTERS = 2_000
-_ZEROS_IN = 8_000
+_BINARY_CHECK_BYTES = 8_000
 _GROUP = 200
 _LAST = 5
-"""Commits among which the one that took a text out for good is the last to do so."""
+"""Newest commits to check for the one that removed a text for good."""
 _GREPPED = re.compile(rb"([^\0]+)\0(\d+)[\0:]([^\n]*)\n")
 _SPECIAL = re.compile(r"[][\\^$.|?*+(){}]")
 
@@ -44,23 +44,23 @@ def when(
     *,
     every: bool,
     case: bool,
-    passed_over: frozenset[str] = frozenset(),
+    excluded: frozenset[str] = frozenset(),
 ) -> Learned:
-    """See ``History.when``; ``passed_over`` are paths that teach nothing.
+    """See ``History.when``; ``excluded`` are paths to ignore.
 
     Raises:
-        RepositoryError: The text is none that can be looked for, or git failed.
+        RepositoryError: The text cannot be searched for, or git failed.
     """
-    if not text.strip() or len(text) > _MOST_CHARACTERS or re.search(r"[\0\n\r]", text):
+    if not text.strip() or len(text) > _MAX_CHARACTERS or re.search(r"[\0\n\r]", text):
         raise RepositoryError(
-            "this is no text to look for", hint=f"give up to {_MOST_CHARACTERS} characters on one line"
+            "this text cannot be searched for", hint=f"use up to {_MAX_CHARACTERS} characters on one line"
         )
-    needle = _Needle(text, case=case, passed_over=passed_over)
+    needle = _Needle(text, case=case, excluded=excluded)
     for where, places in _PLACES:
-        now = needle.standing(git, places)
+        now = needle.occurrences(git, places)
         found = needle.changes(git, head, places)
         if not found and any(each.committed for each in now):
-            # What came with a merge, and stands in none of the commits that it merged.
+            # Added by a merge itself, not by the commits it merged.
             found = needle.changes(git, head, places, "--diff-merges=separate")
         if found or now:
             return _learned(git, needle, text, where, found, now, teachers, every)
@@ -77,21 +77,21 @@ def _learned(
     teachers: Teachers,
     every: bool,
 ) -> Learned:
-    # The first one brought it, and the last one took it out if it stands nowhere.
+    # The first commit added it; if it no longer occurs, one of the last removed it.
     wanted = found if every else [*found[:1], *([] if now else found[1:][-_LAST:])]
     hits = list(_hits(git, needle, wanted, teachers))
-    brought = [each for each in hits if not each.removed]
+    added = [each for each in hits if not each.removed]
     went = next((each for each in reversed(hits) if each.removed), None) if not now else None
     first = found[0].entry if found else None
     shallow = first is not None and not first.parents and is_shallow(git)
-    return Learned(text, where, tuple(hits if every else brought[:1]), now, went, shallow)
+    return Learned(text, where, tuple(hits if every else added[:1]), now, went, shallow)
 
 
 class _Needle:
-    """A text that is looked for."""
+    """The text to search for."""
 
-    def __init__(self, text: str, *, case: bool, passed_over: frozenset[str]) -> None:
-        self._passed_over = passed_over
+    def __init__(self, text: str, *, case: bool, excluded: frozenset[str]) -> None:
+        self._excluded = excluded
         self._text = text
         self._case = case
         self._letters = not case and not text.isascii()
@@ -100,17 +100,17 @@ class _Needle:
         self._found = re.compile(pattern, 0 if case else re.IGNORECASE)
 
     def changes(self, git: Git, head: str, places: Sequence[str], *merges: str) -> list[Logged]:
-        """The commits that brought it into files or took it out, oldest first, with those files."""
+        """The commits that added or removed it, oldest first, with those files."""
         how = (["--pickaxe-regex"] if self._letters else []) + ([] if self._case else ["-i"])
         how += [f"-S{self._pattern}", "--reverse", *(merges or ("--diff-merges=off",))]
         found = [
-            replace(each, files=tuple(file for file in each.files if file.path not in self._passed_over))
+            replace(each, files=tuple(file for file in each.files if file.path not in self._excluded))
             for each in commits(git, *how, head, paths=places)
         ]
         return [each for each in found if each.files]
 
-    def standing(self, git: Git, places: Sequence[str]) -> tuple[Standing, ...]:
-        """Where it stands in the files as they are on disk, in no file that git ignores."""
+    def occurrences(self, git: Git, places: Sequence[str]) -> tuple[Standing, ...]:
+        """Occurrences in the files on disk, except ignored ones."""
         how = ["-E" if self._letters else "-F", *([] if self._case else ["-i"])]
         options = ("-I", "-n", "-z", "--untracked", "--no-color", "--full-name", "--no-recurse-submodules")
         there = [place for place in places if (git.root / place).is_dir()]
@@ -120,15 +120,16 @@ class _Needle:
         found = [
             (os.fsdecode(path), int(number), line.decode("utf-8", "replace"))
             for path, number, line in (match.groups() for match in _GREPPED.finditer(answer.output))
-            if os.fsdecode(path) not in self._passed_over
-        ][:_MOST_STANDING]
-        fresh = _uncommitted(git, list(dict.fromkeys(path for path, _, _ in found)))
+            if os.fsdecode(path) not in self._excluded
+        ][:_MAX_OCCURRENCES]
+        changed = _uncommitted(git, list(dict.fromkeys(path for path, _, _ in found)))
         return tuple(
-            Standing(path, number, line[:_LINE_CHARACTERS], path not in fresh) for path, number, line in found
+            Standing(path, number, line[:_LINE_CHARACTERS], path not in changed)
+            for path, number, line in found
         )
 
     def hit(self, entry: Entry, file: ChangedFile, old: bytes, new: bytes, teachers: Teachers) -> Hit:
-        """What a commit did with the text in a file, by the file's bytes before and after."""
+        """What a commit did with the text in a file, from the file's bytes before and after."""
         before, after = (data.decode("utf-8", "replace") for data in (old, new))
         removed = len(self._found.findall(before)) > len(self._found.findall(after))
         text, other = (before, after) if removed else (after, before)
@@ -138,7 +139,7 @@ class _Needle:
         known = set(other.split("\n"))
         number, line = next((each for each in lines if each[1] not in known), (lines or [(0, "")])[0])
         path = file.earlier or file.path if removed else file.path
-        if b"\0" in (old if removed else new)[:_ZEROS_IN]:
+        if b"\0" in (old if removed else new)[:_BINARY_CHECK_BYTES]:
             number, line = 0, ""
         line = line.rstrip("\r")
         return Hit(entry, path, number, line[:_LINE_CHARACTERS], removed, teachers.of(line, entry))
@@ -156,7 +157,7 @@ def _hits(git: Git, needle: _Needle, found: Sequence[Logged], teachers: Teachers
 
 
 def _uncommitted(git: Git, paths: list[str]) -> frozenset[str]:
-    """Which of the files are not as in the newest commit."""
+    """The files that differ from the newest commit."""
     if not paths:
         return frozenset()
     options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
@@ -165,7 +166,7 @@ def _uncommitted(git: Git, paths: list[str]) -> frozenset[str]:
 
 
 def _cases(character: str) -> str:
-    """A letter in its cases, as a pattern that git and Python read alike."""
+    """A pattern for a letter in any case, valid in git and Python."""
     if character.isascii():
         return _SPECIAL.sub(r"\\\g<0>", character)
     forms = dict.fromkeys((character, character.lower(), character.upper()))

@@ -1,1 +1,1 @@
-"""The jobs that there are."""
+"""The table of scheduled jobs."""

@@ -1,4 +1,4 @@
-"""The table of jobs: what is done by the clock. A new job is an entry of ``own_jobs``."""
+"""The table of scheduled jobs. To add a job, add an entry to ``own_jobs``."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
 
 
 def own_jobs(parts: Parts) -> tuple[Job, ...]:
-    """The jobs of the program itself."""
+    """The built-in jobs."""
     return (
         Job(
             name="index", cron="30 3 * * *", run=lambda task: _index(parts, task),
-            does="Brings the search index up to date, checks that it is whole, and makes a damaged one anew.",
+            does="Updates the search index, checks it for damage, and rebuilds it if damaged.",
         ),
         Job(
             name="trash", cron="45 3 * * *", run=lambda task: _trash(parts),
-            does="Empties the trash of conversations that have lain there for harvest.trash_days.",
+            does="Deletes conversations that have been in the trash for harvest.trash_days.",
         ),
         Job(
             name="rules", cron="20 * * * *" if parts.config.rules.learn else OFF,
             run=lambda _task: _rules(parts),
-            does="Reads new sessions for what the person said about how to work.",
+            does="Learns rules from what you told agents in new sessions about how to work.",
         ),
         Job(
             name="digest", cron="50 3 * * *", run=lambda task: _digest(parts),
-            does="Makes the digest of knowledge anew from the category files, unless it is turned off.",
+            does="Rebuilds the knowledge digest from the category files, unless it is turned off.",
         ),
         Job(
             name="probes", cron="0 4 * * 0", run=lambda task: _probes(parts, task),
-            does="Runs the probes of probes.yaml, and fails when evidence is lost that was found before.",
+            does="Runs the probes in probes.yaml; fails if evidence that was found before is now lost.",
         ),
         Job(
             name="pack", cron="20 4 * * 0", run=lambda task: _pack(parts),
-            does="Packs the history, once thousands of small files have gathered in it.",
+            does="Packs the git history once it has gathered thousands of small files.",
         ),
         *upkeep_jobs(parts),
     )  # fmt: skip
 
 
 def trigger_jobs(parts: Parts) -> tuple[Job, ...]:
-    """The cron triggers of topics."""
+    """One job per distinct cron schedule of each topic."""
     found: list[Job] = []
     for topic in parts.library.topics:
         schedules = [trigger.schedule for trigger in topic.triggers if trigger.type == "cron"]
@@ -61,7 +61,7 @@ def trigger_jobs(parts: Parts) -> tuple[Job, ...]:
             found.append(
                 Job(
                     name=f"topic:{topic.name}" + (f"#{number}" if number > 1 else ""),
-                    does=f"Fires this schedule of the topic {topic.name}.",
+                    does=f"Fires this schedule of topic {topic.name}.",
                     cron=schedule,
                     topic=topic.name,
                     run=partial(_fire, parts, schedule),
@@ -73,7 +73,7 @@ def trigger_jobs(parts: Parts) -> tuple[Job, ...]:
 def schedule_of(
     parts: Parts, publish: Callable[[EngineEvent], None], trusted: Callable[[], bool]
 ) -> Schedule:
-    """The schedule of a workspace; see ``Schedule``."""
+    """The schedule of a workspace."""
     return Schedule(
         parts.files,
         lambda: (*own_jobs(parts), *trigger_jobs(parts)),
@@ -92,47 +92,43 @@ def _index(parts: Parts, task: Task) -> str:
     done = parts.index.refresh(task.tell)
     found = parts.index.verify(task.tell)
     if found.rebuilt:
-        return f"it was damaged ({found.problems[0]}) and is made anew"
+        return f"was damaged ({found.problems[0]}); rebuilt"
     files = done.added + done.changed + done.removed
-    return f"it is whole; {_files(files)} brought up to date" if files else "it is whole and up to date"
+    return f"{files} file{'s' * (files != 1)} updated" if files else "intact and up to date"
 
 
 def _rules(parts: Parts) -> str:
     done = parts.rules.learn()
     found = done.learned
     if not done.sessions:
-        return "no session is new"
-    again = f", {len(found.again)} told again" if found.again else ""
+        return "no new sessions"
+    again = f", {len(found.again)} repeated" if found.again else ""
     return f"{done.sessions} sessions read, {len(found.new)} rules learned{again}"
 
 
 def _trash(parts: Parts) -> str:
     purged = parts.knowledge.trash.purge(parts.config.harvest.trash_days)
-    return f"{len(purged)} left it for good" if purged else "nothing has lain there long enough"
+    return f"{len(purged)} deleted for good" if purged else "nothing old enough to delete"
 
 
 def _digest(parts: Parts) -> str:
     knowledge = parts.knowledge
     if knowledge.digest.is_off():
-        return "it is turned off"
+        return "turned off"
     if not knowledge.digest.regenerate():
-        return "it is as it was"
-    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest made anew"))
-    return "made anew" + (f", committed as {made.revision[:8]}" if made.revision else "")
+        return "unchanged"
+    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest rebuilt"))
+    return "rebuilt" + (f", committed as {made.revision[:8]}" if made.revision else "")
 
 
 def _probes(parts: Parts, task: Task) -> str:
     report = parts.probes.run(cast("ProbedEngine", parts), progress=task.tell)
     run, lost = report.run, report.comparison.lost
     if lost:
-        raise JobError(f"{len(lost)} of {run.expectations} are lost", hint="see: autopoiesis probe run")
-    return f"{run.found} of {run.expectations} found" if run.expectations else "there are no probes"
+        raise JobError(f"{len(lost)} of {run.expectations} lost", hint="see: autopoiesis probe run")
+    return f"{run.found} of {run.expectations} found" if run.expectations else "no probes"
 
 
 def _pack(parts: Parts) -> str:
     packed = pack(parts.repository.git) if parts.repository.has_commits else 0
-    return f"{packed:,} objects packed" if packed else "it is packed well enough"
-
-
-def _files(number: int) -> str:
-    return "1 file" if number == 1 else f"{number} files"
+    return f"{packed:,} objects packed" if packed else "no packing needed"

@@ -1,7 +1,7 @@
-"""The jobs of memory's lifecycle (spec 8, 9.3): what they write, and what they put up for review.
+"""The jobs of memory's lifecycle (spec 8, 9.3): what they write, and what they queue for review.
 
-Lines that are new in a journal are written: they were said or harvested already. Whatever rewrites or moves
-what stands in files, or is in a model's words, waits in the review queue.
+New journal lines are written directly: they quote what was already said or harvested. Anything that rewrites
+or moves existing text, or that a model worded, goes to the review queue.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ from engine.lifecycle.schedule.job import Job, Task
 from engine.store.cron import OFF
 
 if TYPE_CHECKING:
-    from engine.lifecycle.proposals import Done, Proposal
+    from engine.lifecycle.proposals import Outcome, Proposal
     from engine.parts import Parts
 
 NOTHING = "nothing to do"
-MOST_ASKED = 7
-"""Days that a model words in one run: each may take two minutes, and a run a quarter of an hour."""
+MODEL_DAYS = 7
+"""Days a model words in one run: each may take two minutes, and a run may take a quarter of an hour."""
 
 _SUNDAY = 6
 
 
 def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
-    """The jobs that work memory over."""
+    """The jobs that condense, prune and snapshot memory."""
     lifecycle, git = parts.config.lifecycle, parts.config.git
     return (
         Job(
             name="extract", cron="5 * * * *" if lifecycle.extraction_trigger == "hourly" else OFF,
             run=lambda task: _extract(parts, task),
-            does="Extracts sessions that have ended since, where lifecycle.extraction_trigger is hourly.",
+            does="Extracts sessions that have ended since the last run, if extraction_trigger is hourly.",
         ),
         Job(
             name="condense-daily", cron=lifecycle.condensation_schedule,
             run=lambda task: _daily(parts, task),
-            does="Adds to the day's journal what was harvested, decided and done.",
+            does="Adds what was harvested, decided and done to the day's journal.",
         ),
         Job(
             name="condense-weekly", cron="15 23 * * 0",
             run=lambda task: _weekly(parts, task),
-            does="Proposes what MEMORY.md should take over from the week's journals.",
+            does="Proposes changes to MEMORY.md from the week's journals.",
         ),
         Job(
             name="condense-monthly", cron="20 0 1 * *",
-            run=lambda task: _put_up(parts, parts.condenser.monthly(task.day)),
-            does="Proposes what to merge, to shorten and to archive after a look at all knowledge.",
+            run=lambda task: _queue(parts, parts.condenser.monthly(task.day)),
+            does="Reviews all knowledge and proposes what to merge, shorten and archive.",
         ),
         Job(
             name="prune", cron=lifecycle.pruning_schedule, run=lambda _task: _prune(parts),
-            does="Proposes what should leave MEMORY.md and knowledge for the archive.",
+            does="Proposes what to move from MEMORY.md and knowledge to the archive.",
         ),
         Job(
             name="snapshot", cron="59 23 * * *" if git.auto_tag_daily else OFF,
             run=lambda task: _snapshot(parts, task),
-            does="Names the last commit of the day, and on Sunday that of the week.",
+            does="Tags the last commit of the day, and on Sundays that of the week.",
         ),
     )  # fmt: skip
 
@@ -63,10 +63,9 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
 def _extract(parts: Parts, task: Task) -> str:
     report = parts.extraction.run_due(lambda _result, done, total: task.tell(done, total))
     if report is None:
-        return "it is not due"
-    records = [record for each in report.results for record in each.records]
-    lines = sum(len(record.items) for record in records)
-    return f"{len(report.results)} sessions looked at, {lines} lines written"
+        return "not due"
+    lines = sum(len(record.items) for each in report.results for record in each.records)
+    return f"{len(report.results)} sessions read, {lines} lines written"
 
 
 def _daily(parts: Parts, task: Task) -> str:
@@ -74,61 +73,62 @@ def _daily(parts: Parts, task: Task) -> str:
     worded: list[Proposal] = []
     plain: list[Proposal] = []
     for number, day in enumerate(days, 1):
-        since = task.since if number == 1 and len(days) > 1 else None  # it was condensed up to then
-        found = condenser.daily(day, ask=day in days[-MOST_ASKED:], since=since)
+        since = task.since if number == 1 and len(days) > 1 else None  # condensed up to then already
+        found = condenser.daily(day, ask=day in days[-MODEL_DAYS:], since=since)
         (worded if found.model else plain).append(found)
         task.tell(number, len(days))
-    said = [_put_up(parts, worded), _told(plain, condenser.apply(plain))]
-    return "; ".join(dict.fromkeys(each for each in said if each != NOTHING)) or NOTHING
+    summaries = [_queue(parts, worded), _summary(plain, condenser.apply(plain))]
+    return "; ".join(dict.fromkeys(each for each in summaries if each != NOTHING)) or NOTHING
 
 
 def _weekly(parts: Parts, task: Task) -> str:
     condenser, (first, *rest) = parts.condenser, task.days
-    if task.since is not None and rest and not condenser.went_on(first, task.since):
-        days = rest  # the week before is done with, unless somebody has spoken on its last day since
+    if task.since is not None and rest and not condenser.continued(first, task.since):
+        days = rest  # the previous week is done, unless its last day had more messages after that run
     else:
         days = [first, *rest]
     weeks = list(dict.fromkeys(f"{day:%G-W%V}" for day in days))
-    # Of several texts of MEMORY.md that a model writes only one could be accepted.
-    return _put_up(parts, [condenser.weekly(week, ask=len(weeks) == 1) for week in weeks])
+    # If a model wrote several versions of MEMORY.md, only one of them could be accepted.
+    return _queue(parts, [condenser.weekly(week, ask=len(weeks) == 1) for week in weeks])
 
 
-def _put_up(parts: Parts, proposals: Iterable[Proposal]) -> str:
+def _queue(parts: Parts, proposals: Iterable[Proposal]) -> str:
     wanted = [each for each in proposals if each.change is not None or each.refused or each.left]
-    return _told(wanted, parts.condenser.put_up(each for each in wanted if each.change is not None))
+    return _summary(wanted, parts.condenser.submit(each for each in wanted if each.change is not None))
 
 
 def _prune(parts: Parts) -> str:
     plan = parts.retention.plan()
     if not plan.too_many:
-        return _put_up(parts, plan.proposals)
+        return _queue(parts, plan.proposals)
     stays = [each for each in plan.proposals if each.change is not None and not each.change.moving]
-    return f"{_put_up(parts, stays)}; {plan.number} files would go, {plan.too_many}: autopoiesis prune"
+    return f"{_queue(parts, stays)}; {plan.number} files would move, {plan.too_many}: autopoiesis prune"
 
 
-def _told(proposals: Iterable[Proposal], done: Iterable[Done]) -> str:
-    """What became of proposals, in a clause."""
+def _summary(proposals: Iterable[Proposal], done: Iterable[Outcome]) -> str:
+    """The outcome of proposals, in one line."""
     found = list(proposals)
-    said = [f"{each.summary}: {each.refused}" for each in found if each.refused]
+    clauses = [f"{each.summary}: {each.refused}" for each in found if each.refused]
     for each in done:
+        summary = each.proposal.summary
         if each.error:
-            said.append(f"{each.proposal.summary}: {each.error}")
+            clauses.append(f"{summary}: {each.error}")
         elif each.applied:
-            said.append(each.proposal.summary + (f", committed as {each.commit[:8]}" if each.commit else ""))
+            clauses.append(summary + (f", committed as {each.commit[:8]}" if each.commit else ""))
         elif each.waiting and not each.known:
-            said.append(f"for review: {each.proposal.summary}")
+            clauses.append(f"for review: {summary}")
     left = [line for each in found for line in each.left if line.startswith("no room ")]
     more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-    return "; ".join([*said, *(f"{line}{more}" for line in left[:1])]) or NOTHING
+    return "; ".join([*clauses, *(f"{line}{more}" for line in left[:1])]) or NOTHING
 
 
 def _snapshot(parts: Parts, task: Task) -> str:
     history, made = parts.history, list[str]()
     if not parts.repository.has_commits:
-        return "nothing is committed yet"
+        return "no commits yet"
     if parts.repository.branch().startswith(FOLDERS):
-        return "days are not named on a branch to try things on"
-    for day in task.days:  # that of the run before takes in what was committed after it
+        return "days are not tagged on an exploration branch"
+    for day in task.days:  # the previous run's day again: its tag moves to commits made after that run
         made.append(history.tag_daily(day))
         made.append(history.tag_weekly(day) if day.weekday() == _SUNDAY else "")
-    return ", ".join(filter(None, made)) or "there is no commit of this day"
+    return ", ".join(filter(None, made)) or "no commits today"

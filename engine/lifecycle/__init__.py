@@ -1,1 +1,1 @@
-"""What becomes of memory over time: taken out, condensed, pruned, archived, made anew (spec 8)."""
+"""The lifecycle of memory: extraction, condensing, pruning, archiving, reconstruction (spec 8)."""

@@ -1,4 +1,4 @@
-"""What upkeep proposes: a change of files, shown first, then made or put up for a person (design 3.12)."""
+"""File changes proposed by the upkeep jobs: shown, then applied or submitted for review (design 3.12)."""
 
 from __future__ import annotations
 
@@ -25,50 +25,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of files and what it is for."""
+    """A proposed change of files."""
 
-    subject: str  # what it is about, as ``journal-2026-06-12``; a newer one about the same takes its place
+    subject: str  # such as ``journal-2026-06-12``; a newer proposal replaces one with the same subject
     summary: str  # one line
-    change: FileChange | None = None  # ``None`` where there is nothing to do
-    why: str = WHY["upkeep"]  # why it waits for a person; anything else keeps it from being applied at once
-    refused: str = ""  # why a model's reply was not used, one clause
+    change: FileChange | None = None  # ``None`` if there is nothing to do
+    why: str = WHY["upkeep"]  # why it needs review; any other value prevents applying it directly
+    refused: str = ""  # why a model's reply was rejected, one clause
     left: tuple[str, ...] = ()  # what was left out, one line each
     diff: tuple[str, ...] = ()
-    model: str = ""  # who worded it; empty for no model
+    model: str = ""  # the model that worded it, if any
 
     @property
     def must_wait(self) -> bool:
-        """Whether a person has to look at it whatever was asked for: it may be an outsider's, or do harm."""
+        """True if it always needs review: it may come from an outsider or do harm."""
         return self.why != WHY["upkeep"]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What became of a proposal."""
+class Outcome:
+    """The outcome of a proposal."""
 
     proposal: Proposal
     applied: bool = False
-    waiting: str = ""  # the id under which it waits for a person; empty if it does not
-    known: str = ""  # that it was turned down or accepted before
-    commit: str = ""  # object name; empty when there is no commit
+    waiting: str = ""  # its id in the review queue, if it is pending there
+    known: str = ""  # an earlier verdict on it
+    commit: str = ""  # object name, if there is a commit
     uncommitted: str = ""  # why there is no commit
     error: str = ""  # why it could not be applied
 
     @property
     def undo(self) -> str:
-        """The command that takes it back; empty where there is nothing to take back."""
+        """The command that undoes it; empty if there is nothing to undo."""
         return f"git revert {self.commit[:8]}" if self.commit else ""
 
 
 def proposer(subject: str) -> str:
-    """Which part of the upkeep proposes changes about a subject."""
+    """The upkeep job that proposes changes with a subject."""
     return "pruning" if subject == "memory-cap" or subject.endswith("-to-the-archive") else "condensing"
 
 
 def shown(files: Files, proposal: Proposal) -> Proposal:
-    """A proposal with its difference; refused where it cannot be made, or would put a secret into a
-    commit.
-    """
+    """A proposal with its diff; refused if it cannot be applied or would commit a secret."""
     if proposal.change is None:
         return proposal
     try:
@@ -83,42 +81,42 @@ def shown(files: Files, proposal: Proposal) -> Proposal:
     return replace(proposal, diff=tuple(lines))
 
 
-def apply(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
-    """Makes changes, each as one commit; one that a person has to look at is put up for a person instead.
+def apply(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Outcome]:
+    """Applies changes, each as one commit; those that need review are submitted instead.
 
     Raises:
-        WriteFailed, ReadOnly: One was not made to the end; a rerun finishes it.
+        WriteFailed, ReadOnly: One was not completed; a rerun finishes it.
     """
-    done: list[Done] = []
+    done: list[Outcome] = []
     for proposal in proposals:
         if proposal.change is None:
-            done.append(Done(proposal))
+            done.append(Outcome(proposal))
         elif proposal.must_wait:
-            done += put_up(knowledge, [proposal])
+            done += submit(knowledge, [proposal])
         else:
             try:
                 made: Made = knowledge.changes.make(
                     proposal.change, commit_message("maintenance", proposal.summary)
                 )
             except ChangeRefused as error:
-                done.append(Done(proposal, error=str(error)))
+                done.append(Outcome(proposal, error=str(error)))
             else:
-                done.append(Done(proposal, True, commit=made.commit, uncommitted=made.uncommitted))
+                done.append(Outcome(proposal, True, commit=made.commit, uncommitted=made.uncommitted))
     return done
 
 
-def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
-    """Puts changes up for review, in the place of older ones about the same subject.
+def submit(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Outcome]:
+    """Adds changes to the review queue, replacing older ones with the same subject.
 
     Raises:
-        WriteFailed, ReadOnly: They are not recorded.
+        WriteFailed, ReadOnly: They were not recorded.
     """
     queue, now = knowledge.review.queue, knowledge.clock()
-    done: list[Done] = []
+    done: list[Outcome] = []
     with knowledge.files.lock():
         for proposal in proposals:
             if proposal.change is None:
-                done.append(Done(proposal))
+                done.append(Outcome(proposal))
                 continue
             each = waiting_of(proposal, now)
             queue.put([each])
@@ -126,17 +124,17 @@ def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
             for older in () if verdict else queue.waiting():
                 if older.change is not None and older.origin.name == proposal.subject and older.id != each.id:
                     queue.settle(older.id, "replaced")
-            done.append(Done(proposal, waiting="" if verdict else each.id, known=verdict))
+            done.append(Outcome(proposal, waiting="" if verdict else each.id, known=verdict))
     return done
 
 
 def waiting_of(proposal: Proposal, now: datetime) -> Waiting:
-    """A proposal as it waits for a person."""
+    """A proposal as an item of the review queue."""
     assert proposal.change is not None
-    # What a header says of the time makes no other proposal of it: one that was turned down stays so.
+    # The id ignores the time in a header, so that a rejected proposal stays rejected.
     lasting = [each for each in proposal.change.steps if not each.text.startswith("updated: ")]
-    said = f"{proposal.subject}\n{replace(proposal.change, steps=tuple(lasting)).id}"
-    name = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
+    identity = f"{proposal.subject}\n{replace(proposal.change, steps=tuple(lasting)).id}"
+    name = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:12]
     paths = proposal.change.paths
     path = next((each for each in paths if not each.startswith("archive/")), paths[0])
     item = Item("changes", proposal.summary, path, "agent" if proposal.model else "")

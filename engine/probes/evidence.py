@@ -1,15 +1,14 @@
-"""Whether a prompt holds what a probe expects: the rules.
+"""The rules for whether a prompt holds the evidence a probe expects.
 
-**A file** is found when a section of the prompt comes from it.
+**A file** is found if a section of the prompt comes from it.
 
-**Lines of a file** are found when ``ENOUGH`` of their wording stands in the sections that come from the file.
-Wording is taken in runs of four words; a line of fewer is one run. So it does not matter how white space,
-punctuation or Markdown fall, nor that an excerpt is cut at either end or leaves lines out, as long as three
-fifths are there. A word is a run of letters and digits, case ignored; of scripts that put no space between
-words each character is one.
+**Lines of a file** are found if ``ENOUGH`` of their wording is in the sections from that file. Wording is
+compared in runs of four words; a shorter line is one run. So white space, punctuation and Markdown do not
+matter, and an excerpt may be cut or skip lines as long as three fifths are there. A word is a run of letters
+and digits, ignoring case; in scripts without spaces between words, each character is a word.
 
-**A text** is found when a section contains it, whatever the case, white space, quotation marks, ``*`` and
-back quotes are. The message itself is no evidence.
+**A text** is found if a section contains it, ignoring case, white space, style of quotation marks, ``*`` and
+backticks. The message itself is not evidence.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from engine.context.compiled import Section
 
 ENOUGH = 0.6
-"""The part of the lines' runs that must be there."""
+"""Share of the lines' runs that must be in the prompt."""
 RUN = 4
-"""Words of a run."""
+"""Words in a run."""
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
@@ -37,14 +36,14 @@ Run = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a prompt holds of an expectation."""
+    """How much of an expectation a prompt holds."""
 
-    section: Section | None  # that holds it, or most of it; ``None`` when none holds any
-    share: float  # part of the wording that is there, 0 to 1
+    section: Section | None  # the one with most of it; ``None`` if none has any
+    share: float  # of the wording, 0 to 1
 
     @property
     def is_enough(self) -> bool:
-        """Whether it counts as found."""
+        """True if it counts as found."""
         return self.section is not None and self.share >= ENOUGH
 
 
@@ -52,13 +51,13 @@ NOTHING = Coverage(None, 0.0)
 
 
 def of_file(path: str, sections: Sequence[Section]) -> Coverage:
-    """What the prompt holds of a file: any of it is enough."""
+    """Coverage of a file: any part of it is enough."""
     own = [section for section in sections if section.source == path]
     return Coverage(max(own, key=lambda section: section.tokens), 1.0) if own else NOTHING
 
 
 def of_lines(path: str, lines: Sequence[str], sections: Sequence[Section]) -> Coverage:
-    """What the prompt holds of some lines of a file; of lines without words it can hold nothing."""
+    """Coverage of lines of a file; lines without words are never found."""
     expected = {run for line in lines for run in _runs(words(line))}
     if not expected:
         return NOTHING
@@ -75,7 +74,7 @@ def of_lines(path: str, lines: Sequence[str], sections: Sequence[Section]) -> Co
 
 
 def of_text(text: str, sections: Sequence[Section]) -> Coverage:
-    """What the prompt holds of a text: all of it in one section, or nothing."""
+    """Coverage of a text: all of it in one section, or nothing."""
     wanted = normal(text)
     for section in sections:
         if section.slot != "message" and contains(section.text, wanted):
@@ -84,20 +83,18 @@ def of_text(text: str, sections: Sequence[Section]) -> Coverage:
 
 
 def contains(text: str, wanted: str) -> bool:
-    """Whether a text contains a ``normal`` one that is not empty."""
+    """True if a text contains a non-empty ``normal`` text."""
     return bool(wanted) and wanted in normal(text)
 
 
 def normal(text: str) -> str:
-    """A text as texts are compared: case folded, white space single, quotation marks straight, no ``*`` and
-    back quotes.
-    """
+    """A text normalized for comparison: case-folded, single spaces, straight quotes, no ``*`` or backtick."""
     folded = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
     return " ".join(folded.translate(_QUOTES).split())
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, case folded."""
+    """The words of a text, case-folded."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 

@@ -1,8 +1,8 @@
-"""``probes.yaml``: read without loss, whether a person or a program wrote it, and edited entry by entry.
+"""Reads and edits ``probes.yaml``.
 
 A list of entries ``{question, expect, budget?, note?, id?}``; ``expect`` is a list of ``{path, lines?}`` and
-``{text}``. An entry that cannot be used becomes a problem that names file, line and hint, and the others are
-read: where the file as a whole is not YAML, each entry is read by itself.
+``{text}``. An invalid entry becomes a problem with file, line and hint, and the others are still read: if the
+file as a whole is not valid YAML, each entry is parsed separately. Edits keep everything else in the file.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 PROBES_PATH = "probes.yaml"
 MAX_BYTES = 512 * 1024
-LEAST_BUDGET = 256
+MIN_BUDGET = 256
 ID_LENGTH = 6
 
 _FIELDS = ("id", "question", "expect", "budget", "note")
 _EXPECTED = ("path", "lines", "text")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DASH = re.compile(r"([ \t]*)-(?:\s|$)")
-_LIST = "begin each probe with “- question: …”"
+_LIST = "start each probe with “- question: …”"
 _BY_HAND = "edit the file by hand"
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeFile:
-    """The probes of a workspace, and what is wrong with their file."""
+    """The probes of a workspace, and the problems in their file."""
 
     probes: tuple[Probe, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property
     def broken(self) -> tuple[Problem, ...]:
-        """The problems that keep an entry from being run."""
+        """The problems that prevent an entry from being run."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
 
 def read(files: Files) -> ProbeFile:
-    """The probes of a workspace; none where there is no file. Never raises for what the file holds.
+    """The probes of a workspace; none if there is no file. Never raises for the file's content.
 
     Raises:
         PathRefused, DocumentError: The file cannot be read at all.
@@ -64,7 +64,7 @@ def read(files: Files) -> ProbeFile:
 
 
 def parse(data: bytes) -> ProbeFile:
-    """Takes the file apart. Never raises."""
+    """Parses the file. Never raises."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -80,17 +80,14 @@ def parse(data: bytes) -> ProbeFile:
         if other is None:
             probes[probe.id] = probe
         else:
-            problems.append(
-                _problem(
-                    probe.line, f"has the id {probe.id} of line {other.line}", "give one of them another id"
-                )
-            )
+            what = f"has the same id {probe.id} as line {other.line}"
+            problems.append(_problem(probe.line, what, "change one of the ids"))
     problems.sort(key=lambda problem: problem.line)
     return ProbeFile(tuple(probes.values()), tuple(problems))
 
 
 def id_of(question: str, taken: frozenset[str] = frozenset()) -> str:
-    """The id of a probe whose file names none: the same for the same words, and none of ``taken``."""
+    """A stable id for a question that has none in the file; not one of ``taken``."""
     words = " ".join(unicodedata.normalize("NFC", question).casefold().split())
     digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
     lengths = range(ID_LENGTH, len(digest) + 1)
@@ -102,7 +99,7 @@ def _compose(text: str, first_line: int = 1) -> yamltext.Node | None:
 
 
 def _entries(text: str) -> tuple[list[yamltext.Node], list[Problem]]:
-    """The nodes of the entries; where the whole is broken, of those that are not."""
+    """The nodes of the entries; if the file is not valid YAML, of those that are valid by themselves."""
     try:
         root = _compose(text)
     except yamltext.YamlError as error:
@@ -123,12 +120,12 @@ def _entries(text: str) -> tuple[list[yamltext.Node], list[Problem]]:
     if root is None or (root.kind == "scalar" and not root.text):
         return [], []
     if root.kind != "sequence":
-        return [], [_problem(root.line, "is no list of probes", _LIST)]
+        return [], [_problem(root.line, "is not a list of probes", _LIST)]
     return root.items, []
 
 
 def _parts(text: str) -> Iterator[tuple[str, int]]:
-    """The file cut before each line that begins an entry, and the line on which each part starts."""
+    """The file split at the first line of each entry, with the line number of each part."""
     lines = text.split("\n")
     first = next((match for line in lines if (match := _DASH.match(line))), None)
     if first is None:
@@ -143,10 +140,10 @@ def _parts(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
-    """One entry; ``None``, with a problem, when it cannot be used."""
+    """One entry; ``None``, with a problem, if it is invalid."""
     value = yamltext.to_value(node)
     if not isinstance(value, yamltext.Mapping):
-        problems.append(_problem(node.line, "is no probe", _LIST))
+        problems.append(_problem(node.line, "is not a probe", _LIST))
         return None
     problems += _unknown(value, _FIELDS)
     question, expect, name = value.get("question", ""), value.get("expect", ""), value.get("id", "")
@@ -160,7 +157,7 @@ def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
         return None
     tokens = _budget(budget)
     if tokens == 0:
-        hint = f"write a number of tokens from {LEAST_BUDGET}, or leave it out"
+        hint = f"use a number of tokens of at least {MIN_BUDGET}, or leave it out"
         problems.append(_problem(value.line_of("budget"), f"budget: {budget} is not a valid budget", hint))
         return None
     expectations = _expectations(expect, value, problems)
@@ -177,18 +174,18 @@ def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
 
 
 def _budget(value: object) -> int | None:
-    """The tokens; ``None`` where nothing is said, 0 where it is not a valid budget."""
+    """The tokens; ``None`` if not given, 0 if invalid."""
     if value == "":
         return None
     digits = value.replace("_", "") if isinstance(value, str) else ""
     is_number = digits.isascii() and digits.isdecimal() and len(digits) < 10
-    return int(digits) if is_number and int(digits) >= LEAST_BUDGET else 0
+    return int(digits) if is_number and int(digits) >= MIN_BUDGET else 0
 
 
 def _expectations(
     expect: object, probe: yamltext.Mapping, problems: list[Problem]
 ) -> tuple[Expectation, ...]:
-    """All of them, or none: a probe with a part of its evidence would pass without the rest."""
+    """All of them, or none if one is invalid: otherwise the probe could pass without it."""
     items = expect if isinstance(expect, yamltext.Sequence) else [expect] if expect != "" else []
     line = probe.line_of("expect", probe.line)
     if not items:
@@ -205,30 +202,28 @@ def _expectations(
 
 def _expectation(item: object, problems: list[Problem]) -> Expectation:
     if not isinstance(item, yamltext.Mapping):
-        raise DocumentError(
-            "expects something that is neither path nor text", hint="write “path: …” or “text: …”"
-        )
+        raise DocumentError("expects neither a path nor a text", hint="write “path: …” or “text: …”")
     problems += _unknown(item, _EXPECTED)
     return expectation(*(item.get(name, "") for name in _EXPECTED))
 
 
 def expectation(path: object = "", lines: object = "", text: object = "") -> Expectation:
-    """An expectation of what its fields say.
+    """An expectation from its fields.
 
     Raises:
-        DocumentError: They do not go together, or one cannot be used.
+        DocumentError: A field is invalid, or they do not go together.
     """
     if not all(isinstance(value, str) for value in (path, lines, text)):
-        raise DocumentError("expects a list or mapping where a text should stand", hint="write one line")
+        raise DocumentError("has a list or mapping instead of a text", hint="write one line")
     path, lines, text = str(path).strip(), str(lines).replace(" ", ""), str(text).strip()
     if bool(path) == bool(text):
         what = "expects both a path and a text" if path else "expects neither a path nor a text"
-        raise DocumentError(what, hint="write “path: …” or “text: …”; for both, two of them")
+        raise DocumentError(what, hint="write “path: …” or “text: …”; for both, two entries")
     if not path and lines:
-        raise DocumentError("expects lines of a text", hint="give the path that they belong to")
+        raise DocumentError("expects lines without a path", hint="add the path they belong to")
     if lines and span_of(lines) is None:
         raise DocumentError(
-            f"lines: {shown(lines)} is not a range of lines", hint="write 12-40 or 12, counted from 1"
+            f"lines: {shown(lines)} is not a range of lines", hint="write 12-40 or 12, from 1"
         )
     if path:
         try:
@@ -256,7 +251,7 @@ Entry = Mapping[str, object]
 
 
 def entry_of(probe: Probe) -> Entry:
-    """A probe as it stands in the file; what it does not say is left out."""
+    """A probe as an entry of the file, without empty fields."""
     expect = [{name: text for name, text in asdict(each).items() if text} for each in probe.expect]
     entry = {"id": probe.id, "question": probe.question, "expect": expect}
     more = {"budget": probe.budget, "note": probe.note}
@@ -264,42 +259,37 @@ def entry_of(probe: Probe) -> Entry:
 
 
 def with_entry(data: bytes, entry: Entry) -> bytes:
-    """The file with an entry below its last one.
+    """The file with an entry added at the end.
 
     Raises:
-        DocumentError: The file cannot be read, or not be changed without touching other lines.
+        DocumentError: The file cannot be read, or not edited without touching other lines.
     """
     try:
         new = _edited(data, len(_nodes(data)), entry)
     except CannotEdit as error:
-        raise DocumentError(
-            "cannot take another entry without touching other lines", where=PROBES_PATH, hint=_BY_HAND
-        ) from error
+        what = "an entry cannot be added without touching other lines"
+        raise DocumentError(what, where=PROBES_PATH, hint=_BY_HAND) from error
     if len(new) > MAX_BYTES:
-        raise DocumentError(
-            f"would be larger than {MAX_BYTES // 1024} KB",
-            where=PROBES_PATH,
-            hint="remove probes that are no more needed",
-        )
+        what = f"would be larger than {MAX_BYTES // 1024} KB"
+        raise DocumentError(what, where=PROBES_PATH, hint="remove probes you no longer need")
     return new
 
 
 def without_entry(data: bytes, probe: Probe) -> bytes:
-    """The file without the entry of a probe that was read from it; comments around it stay.
+    """The file without the entry of a probe; comments around it are kept.
 
     Raises:
-        DocumentError: As ``with_entry``, or the entry is not there any more.
+        DocumentError: As ``with_entry``, or the entry no longer exists.
     """
     index = next((number for number, item in enumerate(_nodes(data)) if _is_of(item, probe)), None)
     where = f"{PROBES_PATH}:{probe.line}"
     if index is None:
-        raise DocumentError("the probe is not there any more", where=where, hint="try again")
+        raise DocumentError("the probe no longer exists", where=where, hint="try again")
     try:
         return _edited(data, index, None)
     except CannotEdit as error:
-        raise DocumentError(
-            "cannot be taken out without touching other lines", where=where, hint=_BY_HAND
-        ) from error
+        what = "cannot be removed without touching other lines"
+        raise DocumentError(what, where=where, hint=_BY_HAND) from error
 
 
 def _edited(data: bytes, index: int, entry: Entry | None) -> bytes:
@@ -318,7 +308,7 @@ def _nodes(data: bytes) -> list[yamltext.Node]:
     if root is None or (root.kind == "scalar" and not root.text):
         return []
     if root.kind != "sequence":
-        raise DocumentError("is no list of probes", where=f"{PROBES_PATH}:{root.line}", hint=_BY_HAND)
+        raise DocumentError("is not a list of probes", where=f"{PROBES_PATH}:{root.line}", hint=_BY_HAND)
     return root.items
 
 

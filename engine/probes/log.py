@@ -1,4 +1,4 @@
-"""What became of probes, run by run: ``logs/probes-YYYY-MM.jsonl``, append-only (design 2)."""
+"""Probe results, run by run: ``logs/probes-YYYY-MM.jsonl``, append-only (design 2)."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 KIND = "probes"
 
 Found = dict[str, bool]
-"""By expectation, as text, whether it was found."""
+"""Whether each expectation, as text, was found."""
 
 
 class Earlier(NamedTuple):
-    """What was recorded of one probe."""
+    """A recorded result of one probe."""
 
     at: str  # ISO 8601, UTC
-    commit: str  # the newest one then; empty without one
-    budget: int  # tokens; 0 where no prompt could be made
+    commit: str  # the newest commit then, if any
+    budget: int  # tokens; 0 if no prompt could be compiled
     tokens: int  # of its prompt
     found: Found
 
 
 class ProbeLog:
-    """Records runs and finds earlier results."""
+    """Records runs and reads earlier results."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._months = MonthlyLog(files, KIND, clock)
 
     def record(self, run: Run, asked: int | None) -> None:
-        """Records a run; the questions themselves stand in ``probes.yaml``.
+        """Records a run, without the questions, which are in ``probes.yaml``.
 
-        ``asked`` is the budget that was asked for all of it, tokens.
+        ``asked`` is the budget requested for the whole run, in tokens.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -65,9 +65,9 @@ class ProbeLog:
         return self._find(set(ids), lambda _record: True)
 
     def compare(self, run: Run, asked: int | None) -> Comparison:
-        """A run beside the last recorded result of each of its probes under the same ``asked`` budget.
+        """Compares a run with the last result of each probe under the same ``asked`` budget.
 
-        Where the budget is another, losing evidence says nothing about the memory.
+        With a different budget, lost evidence says nothing about the memory.
         """
         earlier = self._find(
             {result.id for result in run.results}, lambda record: record.get("asked") == asked
@@ -85,12 +85,12 @@ class ProbeLog:
         newest = max(earlier.values(), key=lambda each: each.at, default=Earlier("", "", 0, 0, {}))
         return Comparison(newest.at, newest.commit, compared, tuple(lost), tuple(gained))
 
-    def _find(self, wanted: set[str], like: Callable[[Record], bool]) -> dict[str, Earlier]:
+    def _find(self, wanted: set[str], accept: Callable[[Record], bool]) -> dict[str, Earlier]:
         found: dict[str, Earlier] = {}
         if not wanted:
             return found
         for record in self._months.backwards():
-            if like(record):
+            if accept(record):
                 for name, earlier in _results(record).items():
                     if name in wanted:
                         found.setdefault(name, earlier)
@@ -104,7 +104,7 @@ def _fields(value: Evidence | Result | Run, *names: str) -> Record:
 
 
 def _results(record: Record) -> dict[str, Earlier]:
-    """The results of a recorded run by probe; none of a record of another form."""
+    """The results of a recorded run by probe; empty for an invalid record."""
     try:
         at, commit = record["at"], record["commit"]
         found = {

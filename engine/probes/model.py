@@ -1,4 +1,4 @@
-"""A person's own regression suite for memory: questions, and the evidence their prompts should hold."""
+"""Probes: the user's regression tests for memory, each a question and the evidence its prompt must hold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Evidence that a prompt should hold: lines of a file, a file, or a text."""
+    """Expected evidence: lines of a file, a file, or a text."""
 
     path: str = ""  # empty for a text
     lines: str = ""  # ``"12-40"`` or ``"12"``, 1-based and inclusive; empty for the whole file
     text: str = ""  # empty for a file
 
     def __str__(self) -> str:
-        """As it is named in results and logs: ``path``, ``path:12-40`` or ``“text”``."""
+        """Its name in results and logs: ``path``, ``path:12-40`` or ``“text”``."""
         if not self.path:
             return f"“{self.text}”"
         return f"{self.path}:{self.lines}" if self.lines else self.path
@@ -27,62 +27,61 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question and what its prompt should hold."""
+    """A question and the evidence its prompt must hold."""
 
-    id: str  # made from the question where the file names none
-    question: str  # what is compiled and searched for
+    id: str  # derived from the question if the file has none
+    question: str
     expect: tuple[Expectation, ...]  # at least one
     budget: int | None = None  # tokens for prompt and reply reserve; ``None``: the workspace's setting
-    note: str = ""  # what a person wants to remember about it
-    line: int = field(default=0, compare=False)  # of ``probes.yaml`` on which it starts; 0 for none
+    note: str = ""  # free text
+    line: int = field(default=0, compare=False)  # first line in ``probes.yaml``; 0 if not from the file
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What became of one expectation."""
+    """Result of one expectation."""
 
     expect: str  # as text
     found: bool
     section: str = ""
-    """Label and lines of the section that holds it, or most of it; empty when none holds any."""
+    """Label and lines of the section that holds most of it; empty if none holds any."""
     tokens: int = 0  # of that section
     share: float | None = None
-    """Part of the expected lines' wording that is in the prompt, 0 to 1; ``None`` where lines are not
-    expected."""
-    rank: int | None = None  # 1-based place among the search results; ``None`` when not among the first 200
-    why: str = ""  # why it is missing, in one sentence; empty when it is found
+    """Share of the expected lines' wording in the prompt, 0 to 1; ``None`` if no lines are expected."""
+    rank: int | None = None  # position in the search results, from 1; ``None`` if not in the first 200
+    why: str = ""  # why it is missing, one clause; empty if found
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one probe."""
+    """Result of one probe."""
 
     id: str
     question: str
-    tokens: int  # of the prompt; 0 when none could be made
+    tokens: int  # of the prompt; 0 if it could not be compiled
     budget: int  # tokens; 0 likewise
     evidence: tuple[Evidence, ...]  # one for each expectation, in order
 
     @property
     def passed(self) -> bool:
-        """Whether all its evidence is there."""
+        """True if all evidence was found."""
         return all(evidence.found for evidence in self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of several probes."""
+    """Results of several probes."""
 
     at: str  # ISO 8601, UTC
-    commit: str  # the newest one then; empty without one
+    commit: str  # the newest commit, if any
     results: tuple[Result, ...]  # one for each probe, in order
     expectations: int
-    found: int  # how many of them are in their prompts
-    recall: float  # ``found`` of ``expectations``, 0 to 1; 1 when there were none
-    ranked: int  # how many of them search found
-    mean_rank: float | None  # the mean place of those; ``None`` when there are none
+    found: int  # expectations found in their prompts
+    recall: float  # ``found`` of ``expectations``, 0 to 1; 1 if there are none
+    ranked: int  # expectations found by search
+    mean_rank: float | None  # of those; ``None`` if there are none
     tokens: int  # mean tokens of a prompt
-    budget_used: float  # part of the budgets that the prompts took, 0 to 1
+    budget_used: float  # share of the budgets used by the prompts, 0 to 1
 
     @staticmethod
     def of(at: str, commit: str, results: tuple[Result, ...]) -> Run:
@@ -108,7 +107,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """An expectation that is met now and was not before, or the other way round."""
+    """An expectation whose result has changed."""
 
     id: str
     expect: str
@@ -116,17 +115,17 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A run beside what was recorded before it."""
+    """A run compared with earlier results."""
 
-    at: str = ""  # when the newest of the earlier results was recorded; empty when there is none
+    at: str = ""  # time of the newest earlier result, if any
     commit: str = ""
-    compared: int = 0  # expectations that both know
-    lost: tuple[Turned, ...] = ()  # found then and missing now
-    gained: tuple[Turned, ...] = ()  # missing then and found now
+    compared: int = 0  # expectations with results in both
+    lost: tuple[Turned, ...] = ()  # found before, missing now
+    gained: tuple[Turned, ...] = ()  # missing before, found now
 
 
 def span_of(lines: str) -> tuple[int, int] | None:
-    """First and last line of ``"12-40"`` or ``"12"``; ``None`` when it is neither, or runs backwards."""
+    """First and last line of ``"12-40"`` or ``"12"``; ``None`` if it is not a valid range."""
     first, dash, last = lines.partition("-")
     if not (first.isascii() and first.isdecimal()) or (dash and not (last.isascii() and last.isdecimal())):
         return None

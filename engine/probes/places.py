@@ -1,4 +1,4 @@
-"""Where expected evidence stands in a workspace, if it stands anywhere, and what a person means by one."""
+"""Locates expected evidence in a workspace, and parses an expectation typed by the user."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.paths import Workspace
 
-MOST_BYTES = 8 * 1024 * 1024
-"""Larger files are not looked into; they are not searched either."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Larger files are not read; they are not searched either."""
 
 _SUFFIXES = (".md", ".txt", ".jsonl")
 _NOT_MEMORY = frozenset({"logs", "scratch"})
-_SHELF = ".library"
+_LIBRARY = ".library"
 _LINES = re.compile(r"(.+):(\d+(?:-\d+)?)", re.DOTALL)
 _NAME = re.compile(r"\S*(?:/\S|\.(?:md|txt|jsonl|ya?ml)\Z)\S*", re.IGNORECASE)
 
 
 def lines_of(files: Files, path: str) -> list[str] | None:
-    """The lines of a file; ``None`` when there is no such file, or it cannot be read."""
+    """The lines of a file; ``None`` if it does not exist or cannot be read."""
     try:
-        data = files.read(path, limit=MOST_BYTES)
+        data = files.read(path, limit=MAX_BYTES)
     except (OSError, AutopoiesisError):
         return None
     return data.decode("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def expected_lines(expectation: Expectation, lines: Sequence[str]) -> Sequence[str]:
-    """Those lines of a file that are expected."""
+    """The lines of a file that are expected."""
     span = expectation.span
     return lines if span is None else lines[span[0] - 1 : span[1]]
 
 
 def missing(files: Files, expectation: Expectation) -> str:
-    """Why a workspace cannot hold the evidence, in one clause; empty when it does."""
+    """Why the evidence is not in the workspace, one clause; empty if it is."""
     if expectation.text:
-        return "" if holds(files, expectation.text) else "the text stands nowhere in the workspace"
+        return "" if holds(files, expectation.text) else "the text is nowhere in the workspace"
     lines = lines_of(files, expectation.path)
     if lines is None:
-        return f"there is no file {shown(expectation.path)} that can be read"
+        return f"no readable file {shown(expectation.path)}"
     span = expectation.span
     if span is not None and span[1] > len(lines):
-        return f"{shown(expectation.path)} has {len(lines):,} lines"
+        return f"{shown(expectation.path)} has only {len(lines):,} lines"
     if span is not None and not any(map(words, expected_lines(expectation, lines))):
-        return f"lines {expectation.lines} of {shown(expectation.path)} hold no words"
+        return f"lines {expectation.lines} of {shown(expectation.path)} contain no words"
     return ""
 
 
 def holds(files: Files, text: str) -> bool:
-    """Whether a text stands in any file that can come into a prompt; reads them all until it is found."""
+    """True if any file that can be part of a prompt contains the text; reads files until it is found."""
     wanted = normal(text)
     return any(
         lines is not None and contains(_read_as(path, lines), wanted)
@@ -70,7 +70,7 @@ def holds(files: Files, text: str) -> bool:
 
 def _read_as(path: str, lines: Sequence[str]) -> str:
     text = "\n".join(lines)
-    # In a log of JSON, line ends and quotation marks are written with a backslash.
+    # JSON logs escape line ends and quotation marks.
     return text.replace("\\n", "\n").replace('\\"', '"') if path.endswith(".jsonl") else text
 
 
@@ -80,7 +80,7 @@ def _memory(root: Path) -> Iterator[str]:
         folders[:] = sorted(
             name
             for name in folders
-            if (not name.startswith(".") or name == _SHELF)
+            if (not name.startswith(".") or name == _LIBRARY)
             and not (Path(place) == root and name in _NOT_MEMORY)
         )
         relative = Path(place).relative_to(root).as_posix()
@@ -91,9 +91,9 @@ def _memory(root: Path) -> Iterator[str]:
 
 
 def typed(workspace: Workspace, text: str) -> Expectation:
-    """What a person means: a file where one has this name or it looks like one, else a text.
+    """An expectation as the user types it: a file if one exists or it looks like a path, else a text.
 
-    ``path:`` or ``text:`` before it settles the matter.
+    The prefix ``path:`` or ``text:`` decides explicitly.
 
     Raises:
         DocumentError: It is empty, or its lines are not a range.

@@ -1,4 +1,4 @@
-"""The probes of a workspace: kept in a file, run, recorded."""
+"""The probes of a workspace: edited, run and recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.context.delimiters import one_line
 from engine.errors import AutopoiesisError, Problem
 from engine.probes import file, places
-from engine.probes.file import LEAST_BUDGET, PROBES_PATH, ProbeFile
+from engine.probes.file import MIN_BUDGET, PROBES_PATH, ProbeFile
 from engine.probes.log import Earlier, ProbeLog
 from engine.probes.model import Comparison, Expectation, Probe, Run
 from engine.probes.run import ProbedEngine, Progress, run
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
 
 _CURE = "see: autopoiesis probe list"
 _SUBJECT = 36
-"""Characters of a question that stand in a commit's subject."""
+"""Maximum characters of a question in a commit subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run, what changed since the one before, and what of the file could not be run."""
+    """A run, its comparison with the previous one, and the entries that could not be run."""
 
     run: Run
     comparison: Comparison
-    problems: tuple[Problem, ...] = ()  # what is wrong with ``probes.yaml``
+    problems: tuple[Problem, ...] = ()  # in ``probes.yaml``
     notes: tuple[str, ...] = ()  # what could not be read of a past state, one line each
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeChange:
-    """A probe that was added or taken out."""
+    """A probe that was added or removed."""
 
     probe: Probe
-    commit: str  # object name; empty where none was made
-    why: str  # why none was made
-    odd: tuple[str, ...] = ()  # what is odd about one that was added, one clause each
+    commit: str  # object name; empty if there is none
+    why: str  # why there is no commit
+    odd: tuple[str, ...] = ()  # warnings about an added probe, one clause each
 
 
 class Probes:
-    """Probes as a face uses them. Safe to use from several threads.
+    """The probes of a workspace. Thread-safe.
 
-    ``repository`` names the commit a run belongs to, and takes the changes.
+    ``repository`` gives the commit a run belongs to, and receives the changes.
     """
 
     def __init__(
@@ -69,24 +69,23 @@ class Probes:
         self._log = ProbeLog(files, clock)
 
     def read(self) -> ProbeFile:
-        """The probes, and what is wrong with their file; see ``file.read``."""
+        """The probes and the problems in their file; see ``file.read``."""
         return file.read(self._files)
 
     def find(self, name: str) -> Probe:
-        """The probe with an id, or a unique start of it.
+        """The probe with an id or a unique prefix of it.
 
         Raises:
-            AutopoiesisError: There is none, or there are several.
+            AutopoiesisError: None or several match.
         """
         probes = self.read().probes
         found = [probe for probe in probes if probe.id == name]
         found = found or [probe for probe in probes if name and probe.id.startswith(name)]
         if not found:
-            raise AutopoiesisError(f"there is no probe {shown(name)}", where=PROBES_PATH, hint=_CURE)
+            raise AutopoiesisError(f"no probe {shown(name)}", where=PROBES_PATH, hint=_CURE)
         if len(found) > 1:
-            raise AutopoiesisError(
-                f"{len(found)} probes begin with {shown(name)}", where=PROBES_PATH, hint="give more of the id"
-            )
+            what = f"{len(found)} probes match {shown(name)}"
+            raise AutopoiesisError(what, where=PROBES_PATH, hint="give more of the id")
         return found[0]
 
     def add(
@@ -98,30 +97,30 @@ class Probes:
         note: str = "",
         force: bool = False,
     ) -> ProbeChange:
-        """Adds a probe at the end of the file, keeping everything else in it, and commits the file.
+        """Adds a probe at the end of the file and commits the file.
 
         Args:
             budget: Tokens for prompt and reply reserve.
-            force: Take files and lines that are not there.
+            force: Accept files and lines that do not exist.
 
         Raises:
-            AutopoiesisError: Nothing is asked or expected, evidence is not there, or the question is there.
+            AutopoiesisError: Question or evidence is empty, a file or line does not exist, or the question is
+                already there.
             DocumentError: The file cannot be read or edited.
-            WriteFailed, ReadOnly: The file is as it was.
+            WriteFailed, ReadOnly: The file was not changed.
         """
         question = question.strip()
         if not question:
             raise AutopoiesisError("a probe needs a question")
         if not expect:
-            raise AutopoiesisError("a probe needs evidence to expect", hint="name it with --expect")
-        if budget is not None and budget < LEAST_BUDGET:
-            raise AutopoiesisError(
-                f"{budget} is not a valid budget", hint=f"give {LEAST_BUDGET} tokens or more"
-            )
+            raise AutopoiesisError("a probe needs expected evidence", hint="give it with --expect")
+        if budget is not None and budget < MIN_BUDGET:
+            hint = f"use at least {MIN_BUDGET} tokens"
+            raise AutopoiesisError(f"{budget} is not a valid budget", hint=hint)
         odd = [(each, why) for each in dict.fromkeys(expect) if (why := places.missing(self._files, each))]
         refused = next((why for each, why in odd if each.path), "")
         if refused and not force:
-            raise AutopoiesisError(refused, hint="correct it, write text:… for a text, or add --force")
+            raise AutopoiesisError(refused, hint="correct it, use text:… for a text, or add --force")
         added: list[Probe] = []
 
         def change(data: bytes | None) -> bytes:
@@ -129,7 +128,7 @@ class Probes:
             same = next((probe for probe in known.probes if probe.question == question), None)
             if same is not None:
                 raise AutopoiesisError(
-                    f"asks this already, as {same.id}",
+                    f"already has this question, as {same.id}",
                     where=f"{PROBES_PATH}:{same.line}",
                     hint="add the evidence there, or remove it first",
                 )
@@ -144,14 +143,12 @@ class Probes:
         return self._commit("add", added[0], tuple(why for _, why in odd))
 
     def remove(self, name: str) -> ProbeChange:
-        """Takes a probe out of the file, keeping everything else in it, and commits the file.
-
-        ``name`` is its id, or a unique start of it.
+        """Removes a probe, by its id or a unique prefix, and commits the file.
 
         Raises:
             AutopoiesisError: As ``find``.
             DocumentError: The file cannot be read or edited.
-            WriteFailed, ReadOnly: The file is as it was.
+            WriteFailed, ReadOnly: The file was not changed.
         """
         with self._files.lock():
             probe = self.find(name)
@@ -171,12 +168,12 @@ class Probes:
         record: bool = True,
         progress: Progress | None = None,
     ) -> Report:
-        """Runs probes and compares them with what was recorded before.
+        """Runs probes and compares them with earlier results.
 
         Args:
-            names: Ids, or unique starts of them; all probes when left out.
-            budget: Tokens for every prompt, in place of the probes' own and the workspace's.
-            record: Append the results to the log; a workspace that cannot be written keeps its log as it is.
+            names: Ids or unique prefixes; all probes by default.
+            budget: Tokens for every prompt, instead of the probes' own and the workspace's.
+            record: Append the results to the log, unless the workspace is read-only.
 
         Raises:
             AutopoiesisError: As ``find``.
@@ -199,10 +196,10 @@ class Probes:
         budget: int | None = None,
         progress: Progress | None = None,
     ) -> Report:
-        """Runs the probes of now against a past state: would its prompts have held the evidence?
+        """Runs the current probes against a past state of the memory.
 
-        Nothing is recorded or compared: the log tells how memory has fared, run by run, and this run is not
-        part of that series. ``names``, ``budget`` and ``progress`` are as for ``run``.
+        Nothing is recorded or compared: the log is a series of the current state over time. ``names``,
+        ``budget`` and ``progress`` are as for ``run``.
 
         Raises:
             AutopoiesisError: As ``find``.

@@ -1,8 +1,8 @@
-"""Runs probes: is the evidence in the prompt, and if not, why not?
+"""Runs probes: is the evidence in the prompt, and if not, why?
 
-The question is compiled without asking the gate, so that a run costs nothing and its result depends on the
-workspace and the day alone. It is searched for as it stands; the compiler adds the keywords of active topics
-to what it searches for, so a rank says how far search alone would come.
+Questions are compiled without the gate, so that a run costs nothing and depends only on the workspace and the
+day. The search uses the question as it is, whereas the compiler adds the keywords of active topics: the rank
+shows what search alone would find.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 DEPTH = 200
-"""Search results among which a rank is looked for."""
+"""Search results to look for the evidence in."""
 
 Progress = Callable[[int, int], None]
 
 
 class ProbedEngine(Protocol):
-    """What probes are run against; ``engine.engine.Engine`` is one, whichever workspace it has open."""
+    """The part of ``engine.engine.Engine`` that probes need."""
 
     files: Files
 
@@ -36,7 +36,7 @@ class ProbedEngine(Protocol):
         ...
 
     def search(self, query: str, *, limit: int = 10) -> Sequence[SearchResult]:
-        """What was said and written about a query, best first."""
+        """Search results, best first."""
         ...
 
 
@@ -47,14 +47,14 @@ def run(
     budget: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Result, ...]:
-    """Runs probes against a workspace, which stays as it is but for its search index.
+    """Runs probes against a workspace, without changing anything but its search index.
 
     Args:
-        budget: Tokens for every prompt, in place of the probes' own.
-        progress: Called with probes done and probes in all.
+        budget: Tokens for every prompt, instead of the probes' own.
+        progress: Called with the number of probes done and in total.
 
     Returns:
-        A result for each, in order. A prompt that exceeds its budget is one that holds nothing.
+        A result for each, in order. A prompt that exceeds its budget holds nothing.
     """
     results: list[Result] = []
     for probe in probes:
@@ -79,11 +79,11 @@ def _run(engine: ProbedEngine, probe: Probe, budget: int | None) -> Result:
         question=probe.question,
         tokens=compiled.tokens if compiled is not None else 0,
         budget=compiled.budget if compiled is not None else 0,
-        evidence=tuple(_look(engine.files, each, compiled, refused, found) for each in probe.expect),
+        evidence=tuple(_evidence(engine.files, each, compiled, refused, found) for each in probe.expect),
     )
 
 
-def _look(
+def _evidence(
     files: Files,
     expectation: Expectation,
     compiled: Compiled | None,
@@ -91,8 +91,8 @@ def _look(
     results: Sequence[SearchResult],
 ) -> Evidence:
     lines = places.lines_of(files, expectation.path) if expectation.path else None
-    held = _held(expectation, lines, compiled)
-    rank = next((at for at, result in enumerate(results, 1) if _answers(result, expectation)), None)
+    held = _coverage(expectation, lines, compiled)
+    rank = next((at for at, result in enumerate(results, 1) if _matches(result, expectation)), None)
     why = ""
     if not held.is_enough:
         why = (
@@ -113,7 +113,7 @@ def _look(
     )
 
 
-def _held(expectation: Expectation, lines: Sequence[str] | None, compiled: Compiled | None) -> Coverage:
+def _coverage(expectation: Expectation, lines: Sequence[str] | None, compiled: Compiled | None) -> Coverage:
     if compiled is None:
         return evidence.NOTHING
     if expectation.text:
@@ -124,8 +124,8 @@ def _held(expectation: Expectation, lines: Sequence[str] | None, compiled: Compi
     return evidence.of_lines(expectation.path, expected, compiled.sections)
 
 
-def _answers(result: SearchResult, expectation: Expectation) -> bool:
-    """Whether a search result is the evidence: of the file, of some of the lines, or with the text in it."""
+def _matches(result: SearchResult, expectation: Expectation) -> bool:
+    """True if a search result is from the file, overlaps the lines, or contains the text."""
     if expectation.text:
         return evidence.contains(result.text, evidence.normal(expectation.text))
     return result.path == expectation.path and _overlap(
@@ -134,12 +134,12 @@ def _answers(result: SearchResult, expectation: Expectation) -> bool:
 
 
 def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
-    """Whether two spans of lines share one; ``None`` is the whole file."""
+    """True if two spans of lines overlap; ``None`` is the whole file."""
     return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
 
 
 def _left_out(files: Files, expectation: Expectation, compiled: Compiled | None) -> str:
-    """Why the compiler left the evidence out, as it says itself."""
+    """The compiler's reason for leaving the evidence out."""
     if compiled is None:
         return ""
     for left in compiled.left_out:
@@ -161,7 +161,7 @@ def _is_of(files: Files, left: LeftOut, expectation: Expectation) -> bool:
 def _too_little(held: Coverage) -> str:
     if held.section is None:
         return ""
-    return f"only {held.share:.0%} of its wording is in the prompt, {evidence.ENOUGH:.0%} are needed"
+    return f"only {held.share:.0%} of its wording is in the prompt; {evidence.ENOUGH:.0%} is needed"
 
 
 def _ranked(rank: int | None, compiled: Compiled | None) -> str:
@@ -170,11 +170,10 @@ def _ranked(rank: int | None, compiled: Compiled | None) -> str:
     left_out = () if compiled is None else compiled.left_out
     for left in left_out:
         if left.label == "knowledge" and not left.source:
-            return f"search ranks it {rank}, but for the prompt memory was {left.reason}"
-    setting = "context_compiler.knowledge_results"
-    return f"search ranks it {rank}, further down than the prompt's results go ({setting})"
+            return f"search ranks it {rank}, but memory was left out of the prompt: {left.reason}"
+    return f"search ranks it {rank}, below the results in the prompt (context_compiler.knowledge_results)"
 
 
 def _name(section: Section) -> str:
-    """A section's label, with the lines that tell it from others of its file."""
+    """A section's label, with its lines if it has any."""
     return f"{section.label}:{section.lines}" if section.lines else section.label

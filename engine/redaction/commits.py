@@ -1,6 +1,6 @@
-"""The check of every file before it is committed: a secret in the history is there for good.
+"""Checks files for secrets before they are committed: a secret in the history stays there.
 
-What the newest commit holds already is reported by ``secrets scan``; only what a commit would add is refused.
+Only new secrets are refused; those already in the newest commit are reported by ``secrets scan``.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from collections.abc import Callable, Iterator
 
 from engine.redaction.detect import Secret, secrets_in
 
-_LOOKED_AT_FOR_ZEROS = 8000
-CURE = "take it out; if it is none, commit the file yourself: git commit --no-verify"
+_BINARY_CHECK_BYTES = 8000
+CURE = "remove it, or if it is not a secret, commit the file yourself: git commit --no-verify"
 
 
 def secrets_of(data: bytes) -> tuple[Secret, ...]:
-    """What looks like a secret in a file; nothing in a binary file, by git's rule."""
+    """Likely secrets in a file; none in a binary file, by git's rule."""
     return secrets_in(_text(data))
 
 
 def refusals(path: str, data: bytes, before: Callable[[], bytes | None]) -> Iterator[tuple[int, str]]:
-    """Why a file is not to be committed, without the secrets themselves; nothing when it may be.
+    """Why a file may not be committed, without quoting the secrets; empty if it may be.
 
-    ``before`` gives the bytes in the newest commit; ``None`` where that has no such file.
+    ``before`` returns the file in the newest commit, or ``None``.
 
     Yields:
-        A line, from 1, or 0 for the file's name; and what is wrong with it, as a clause.
+        A line number, from 1, or 0 for the file's name; and the problem, as a clause.
     """
     if secrets_in(path) and before() is None:
         yield 0, "its name holds what looks like a secret"
@@ -38,7 +38,7 @@ def refusals(path: str, data: bytes, before: Callable[[], bytes | None]) -> Iter
 
 
 def refuse_secrets(path: str, data: bytes, before: Callable[[], bytes | None]) -> str:
-    """Why a file is not to be committed, in one sentence; empty when it may be. Arguments as ``refusals``."""
+    """Why a file may not be committed, as one line; empty if it may be. Arguments as ``refusals``."""
     found = list(refusals(path, data, before))
     if not found:
         return ""
@@ -48,4 +48,4 @@ def refuse_secrets(path: str, data: bytes, before: Callable[[], bytes | None]) -
 
 
 def _text(data: bytes) -> str:
-    return "" if b"\0" in data[:_LOOKED_AT_FOR_ZEROS] else data.decode("utf-8", "replace")
+    return "" if b"\0" in data[:_BINARY_CHECK_BYTES] else data.decode("utf-8", "replace")

@@ -1,8 +1,7 @@
-"""What looks like a key or a password is found, and taken out of a text (N3).
+"""Finds and redacts likely keys and passwords (N3).
 
-One place for all: requests to a service, transcripts, logs, commits and the search through a workspace. A
-text is looked through once for what every kind begins with; only there is anything matched, and never more
-than some thousand characters of it.
+Used for requests to services, transcripts, logs, commits and workspace scans. A text is searched once for the
+anchors of all kinds; patterns are matched only at anchors, over a few thousand characters at most.
 """
 
 from __future__ import annotations
@@ -18,32 +17,32 @@ from engine.redaction.named import NAMED, Named
 from engine.startup.records import dataclass
 
 PLACEHOLDER = "[secret]"
-"""What stands where something was."""
+"""Replaces a redacted secret."""
 
-_SMALL = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+_ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _BEFORE = 64
-_SIGN = re.compile(r"[^\n]")
+_CHARACTER = re.compile(r"[^\n]")
 _FILLER = re.compile(r"x{8}|X{8}|\*{4}|\.\.\.")
-"""What stands in for a key in examples."""
+"""Stands for a key in examples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A place in a text that looks like a secret."""
+    """A likely secret in a text."""
 
-    start: int  # where what is taken out begins
+    start: int  # of the redacted span
     end: int
     line: int  # from 1
     kind: str  # such as ``GitHub token``
 
 
 def redacted(text: str) -> str:
-    """The text with ``PLACEHOLDER`` in the place of what looks like a secret."""
+    """The text with likely secrets replaced by ``PLACEHOLDER``."""
     return redact(text)[0]
 
 
 def redact(text: str) -> tuple[str, int]:
-    """The text with ``PLACEHOLDER`` in the place of what looks like a secret, and in how many places."""
+    """The text with likely secrets replaced by ``PLACEHOLDER``, and their number."""
     spans = _spans(text)
     if not spans:
         return text, 0
@@ -56,14 +55,14 @@ def redact(text: str) -> tuple[str, int]:
 
 
 def masked(text: str) -> str:
-    """The text with dots over what looks like a secret: all else, line ends too, stands where it stood."""
+    """The text with likely secrets replaced by dots; lengths and line ends do not change."""
     for start, end, _ in _spans(text):
-        text = text[:start] + _SIGN.sub("•", text[start:end]) + text[end:]
+        text = text[:start] + _CHARACTER.sub("•", text[start:end]) + text[end:]
     return text
 
 
 def without_secrets(value: Any) -> Any:
-    """JSON without what looks like a secret in any of its texts; its names stay."""
+    """JSON with likely secrets redacted in all its string values; keys are not changed."""
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, dict):
@@ -72,7 +71,7 @@ def without_secrets(value: Any) -> Any:
 
 
 def secrets_in(text: str) -> tuple[Secret, ...]:
-    """All places that look like a secret, in order."""
+    """All likely secrets, in order."""
     found: list[Secret] = []
     line, counted = 1, 0
     for start, end, kind in _spans(text):
@@ -83,7 +82,7 @@ def secrets_in(text: str) -> tuple[Secret, ...]:
 
 
 def _spans(text: str) -> list[tuple[int, int, str]]:
-    """Where secrets stand, in order and apart from each other, with their kinds."""
+    """Spans of secrets with their kinds, sorted and not overlapping."""
     shaped: list[tuple[int, int, str]] = []
     hints: list[tuple[int, int, Named]] = []
     over = 0
@@ -94,7 +93,7 @@ def _spans(text: str) -> list[tuple[int, int, str]]:
             elif start >= over and (span := _shape(text, start, rule)) is not None:
                 shaped.append((*span, rule.name))
                 over = span[1]
-    shaped = _apart(sorted(shaped))
+    shaped = _disjoint(sorted(shaped))
     if not hints:
         return shaped
     begins = [span[0] for span in shaped]
@@ -110,13 +109,13 @@ def _spans(text: str) -> list[tuple[int, int, str]]:
         first, value, last = found
         place = bisect_right(begins, value) - 1
         if place >= 0 and last <= shaped[place][1]:
-            continue  # its own shape has told it, and tells more
+            continue  # already found by its own shape, which names the kind better
         named.append((first, last, hint.name))
         over = last
-    return _apart(sorted((*shaped, *named))) if named else shaped
+    return _disjoint(sorted((*shaped, *named))) if named else shaped
 
 
-def _apart(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _disjoint(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     joined: list[tuple[int, int, str]] = []
     for start, end, kind in spans:
         if joined and start < joined[-1][1]:
@@ -145,7 +144,7 @@ def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
 
 
 def _begins_word(text: str, start: int, anchor: str) -> bool:
-    """Whether no letter stands before it that belongs to it; one of an escape or of a colour does not."""
+    """True if no word character precedes the anchor, apart from the end of an escape or colour sequence."""
     before = text[start - 1 : start] if start else ""
     if not (before.isalnum() or before == "_" or (before == "-" and anchor == "eyj")):
         return True
@@ -158,21 +157,21 @@ def _begins_word(text: str, start: int, anchor: str) -> bool:
 
 
 def _anchors(text: str) -> Iterator[tuple[int, int, tuple[Kind | Named, ...]]]:
-    """Where something stands that a kind begins with, in the order of their ends."""
+    """Start, end and rules of the anchors in a text, in the order of their ends."""
     low = text.lower()
-    if len(low) != len(text):  # A few letters have a longer small form, which would shift the places.
-        low = text.translate(_SMALL)
+    if len(low) != len(text):  # the lower case of a few letters is longer, which would shift positions
+        low = text.translate(_ASCII_LOWER)
     for last, (length, rules) in _automaton().iter(low):
         yield last + 1 - length, last + 1, rules
 
 
 @cache
 def _automaton() -> Any:
-    from ahocorasick import Automaton  # noqa: PLC0415 — only where a text is looked at
+    from ahocorasick import Automaton  # noqa: PLC0415 — only when a text is searched
 
     rules: dict[str, tuple[Kind | Named, ...]] = {}
-    those: tuple[Kind | Named, ...] = (*KINDS, *NAMED)
-    for rule in those:
+    known: tuple[Kind | Named, ...] = (*KINDS, *NAMED)
+    for rule in known:
         rules[rule.anchor] = (*rules.get(rule.anchor, ()), rule)
     automaton = Automaton()
     for anchor, found in rules.items():

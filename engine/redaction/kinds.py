@@ -1,9 +1,9 @@
-"""Kinds of secrets that are known by their own shape: each begins with letters that nothing else begins with.
+"""Kinds of secrets with a recognizable shape, such as a unique prefix.
 
-A detector of the shape of other kinds, such as passwords, has only what stands around them: see ``named``.
-No list of another project is a dependency: the well-kept ones are either programs of another language or, as
-detect-secrets, bring an HTTP client, look at every line once for every rule, and lack the keys of language
-models, which are what is typed most into an agent.
+Other kinds, such as passwords, are only recognizable by their context: see ``named``. No third-party rule set
+is used: the maintained ones are programs in other languages or, like detect-secrets, depend on an HTTP
+client, test every line against every rule, and lack the keys of language models, which people most often
+type into an agent.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import cache
 
 from engine.startup.records import dataclass
 
-MOST = 4096
-"""Characters that are looked at behind an anchor, so that no text takes long; what goes on is taken along."""
+_MAX = 4096
+"""Maximum characters matched after an anchor, which bounds the time for any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +22,16 @@ class Kind:
     """A kind of secret."""
 
     name: str
-    anchor: str  # what it begins with, in lower case; where it is looked for
+    anchor: str  # literal to search for, in lower case
     pattern: str
-    """Matches it from the anchor's first letter on. Group ``value`` is the secret where not all of the match
-    is."""
+    """Matches from the anchor on. Group ``value`` is the secret if it is not the whole match."""
     before: str = ""
-    """Matches what must stand before the anchor and belongs to the secret; without it no word character may
-    stand there."""
+    """Matches the part of the secret before the anchor; if empty, no word character may precede it."""
 
 
 @cache
 def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern, compiled when a text first asks for it: all of them take 15 ms of every process."""
+    """A pattern, compiled on first use: compiling all of them would cost every process 15 ms."""
     return re.compile(pattern, flags)
 
 
@@ -146,12 +144,12 @@ Frame.io token           | fio-u-                           | [\w=-]{60,}
 Defined Networking token | dnkey-                           | [\w=-]{26}-[\w=-]{50,}
 age key                  | AGE-SECRET-KEY-1                 | [0-9A-Z]{50,}
 """
-"""Name, what it begins with, and what follows that."""
+"""Name, prefixes, and the pattern after the prefix."""
 
 _SHAPES: tuple[tuple[str, str, str, str], ...] = (
-    # Three parts, of which the first two are JSON objects in base64; five where it is encrypted.
-    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{MOST}}}\.eyJ{_DASHED}{{8,{MOST}}}\.{_DASHED}*", ""),
-    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{MOST}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{MOST}}}){{3}}", ""),
+    # Three parts, the first two JSON objects in base64; five if encrypted.
+    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*", ""),
+    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{_MAX}}}){{3}}", ""),
     (
         "private key",
         "-----begin ",

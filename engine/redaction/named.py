@@ -1,4 +1,4 @@
-"""Secrets that only what stands around them tells: a naming word, a header, an option, an address."""
+"""Secrets recognizable only by their context: a naming word, a header, an option, an address."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 Span = tuple[int, int, int]
-"""Where what is taken out begins, where the secret itself begins, and where both end."""
+"""Start of the redacted part, start of the secret itself, end of both."""
 Finder = Callable[[str, int, int], Span | None]
-"""Looks at a text where an anchor stands, from its first to behind its last character."""
+"""Finds a secret in a text, given the start and end of an anchor."""
 
-_LONGEST = 200
-"""Characters of a value that are judged; what goes on behind them belongs to it."""
+_MAX_VALUE = 200
+"""Characters of a value that are checked; what follows belongs to it."""
 _PLAIN = r"[^\s\"'`“”<>,;\\&]"
 _VALUE = (
     r"(?:(?P<quote>\\?[\"'`]|“)(?P<inner>[^\n\"'`“”]{1,256}?)(?:\\?[\"'`]|”)"
     rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=))"
-    rf"{_PLAIN}{{0,{_LONGEST}}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,{_LONGEST}}}){{0,8}}))"
+    rf"{_PLAIN}{{0,{_MAX_VALUE}}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,{_MAX_VALUE}}}){{0,8}}))"
 )
 _MORE = expression(rf"{_PLAIN}*")
 _TAIL = (
@@ -66,7 +66,7 @@ _HEX = expression(r"[0-9a-fA-F]+")
 class Named:
     """A naming word."""
 
-    name: str  # what a secret behind it is called
+    name: str  # the kind of secret it names
     anchor: str  # the word, in lower case
     find: Finder
 
@@ -93,7 +93,7 @@ def _key(text: str, start: int, end: int) -> Span | None:
 
 
 def _short(text: str, start: int, end: int) -> Span | None:
-    """``pass`` and ``pw``, which are parts of many words."""
+    """For ``pass`` and ``pw``, which are parts of many words."""
     before = text[start - 1 : start]
     if before.isalpha() and not (before.islower() and text[start].isupper()):
         return None
@@ -103,7 +103,7 @@ def _short(text: str, start: int, end: int) -> Span | None:
 
 
 def _behind(text: str, start: int, end: int, *, is_strong: bool) -> Span | None:
-    """What follows a naming word that stands at ``start``."""
+    """The secret after a naming word."""
     before = text[max(0, start - 60) : start]
     signed = _SIGNED.match(text, end)
     if signed is not None:
@@ -133,8 +133,10 @@ def _behind(text: str, start: int, end: int, *, is_strong: bool) -> Span | None:
     if spaced is not None and spoken is None:
         value = spaced["inner"] or spaced["bare"]
         sure = _OPTION.search(before) is not None or (is_strong and _LOGIN.search(before) is not None)
-        told = is_strong and len(value) >= 7 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-        if sure or told:
+        likely = (
+            is_strong and len(value) >= 7 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        )
+        if sure or likely:
             found = _judged(text, spaced, is_strong=is_strong, assigned=sure)
             if found is not None:
                 return found[0], found[0], found[1]
@@ -150,7 +152,7 @@ def _behind(text: str, start: int, end: int, *, is_strong: bool) -> Span | None:
 def _judged(
     text: str, match: re.Match[str], *, is_strong: bool, assigned: bool, is_unpacked: bool = False
 ) -> tuple[int, int] | None:
-    """Where the value of a match stands, if it is a secret; ``name, password = both`` assigns none."""
+    """The span of a match's value if it is a secret; ``name, password = both`` assigns none."""
     quoted = match["inner"] is not None
     name = "inner" if quoted else "bare"
     start, end = match.span(name)
@@ -168,13 +170,13 @@ def _judged(
         good = is_password(value, quoted=quoted, assigned=assigned, ends=ends)
     else:
         good = is_key(value, quoted=quoted, assigned=assigned)
-    if good and not quoted and len(value) > _LONGEST and (more := _MORE.match(text, end)) is not None:
+    if good and not quoted and len(value) > _MAX_VALUE and (more := _MORE.match(text, end)) is not None:
         end = more.end()
     return (start, end) if good else None
 
 
 def _by(pattern: str, judge: Callable[[str], bool], *, flags: int = re.IGNORECASE) -> Finder:
-    """A finder for a value that a pattern finds, from the anchor's first letter on."""
+    """A finder for group ``value`` of a pattern that starts with the anchor."""
 
     def find(text: str, start: int, _end: int) -> Span | None:
         match = compiled(pattern, flags).match(text, start)
@@ -186,9 +188,9 @@ def _by(pattern: str, judge: Callable[[str], bool], *, flags: int = re.IGNORECAS
 
 
 def _login(value: str) -> bool:
-    """Whether name and password are, and not two placeholders or two numbers."""
+    """True for a name and password that are not placeholders or two numbers."""
     name, _, password = value.partition(":")
-    if not _said(password) or (name.isdigit() and password.isdigit()):
+    if not _is_real(password) or (name.isdigit() and password.isdigit()):
         return False
     return not (name.lower() in _EXAMPLES and password.lower() in _EXAMPLES)
 
@@ -196,12 +198,12 @@ def _login(value: str) -> bool:
 _EXAMPLES = frozenset("user username name pass password passwd pwd secret me foo bar token".split())  # noqa: SIM905
 
 
-def _said(value: str) -> bool:
+def _is_real(value: str) -> bool:
     return len(value) > 2 and not is_placeholder(value)
 
 
 def _has_digits(value: str) -> bool:
-    return has_digit(value) and _said(value) and any(map(str.isalpha, value))
+    return has_digit(value) and _is_real(value) and any(map(str.isalpha, value))
 
 
 def _encoded(value: str) -> bool:
@@ -220,7 +222,7 @@ def _address(text: str, start: int, _end: int) -> Span | None:
 
 _USER_INFO = expression(r"://(?P<value>[^\s/@:\"'`<>]{0,128}(?::[^\s/@\"'`<>]{1,256})?)@(?=[\w\[$%{.-])")
 _REST = r"[^\n|;&]{0,200}?"
-_TAKEN = r"[\"']?(?P<value>[^\s\"']{3,200})"
+_ARGUMENT = r"[\"']?(?P<value>[^\s\"']{3,200})"
 _COOKIES = (
     r"cookie\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
     r"(?:; ?[\w.$-]{1,80}=[^\s\"';\\]{1,1000}){0,12})"
@@ -282,7 +284,7 @@ NAMED: tuple[Named, ...] = (
         Named(
             "password on a command line",
             command,
-            _by(rf"{re.escape(command)}\w{{0,10}}\b{_REST}\s{option}{_TAKEN}", _said),
+            _by(rf"{re.escape(command)}\w{{0,10}}\b{_REST}\s{option}{_ARGUMENT}", _is_real),
         )
         for command, option in (
             ("mysql", "-p(?![ =-])"),
@@ -306,7 +308,7 @@ NAMED: tuple[Named, ...] = (
             ("oc login", "-p ?"),
         )
     ),
-    Named("password file", ":5432:", _by(r":5432:(?:[^:\s]{1,80}:){2}(?P<value>[^\s\"':]{3,200})", _said)),
+    Named("password file", ":5432:", _by(r":5432:(?:[^:\s]{1,80}:){2}(?P<value>[^\s\"':]{3,200})", _is_real)),
     *(
         Named(
             "seed phrase",
@@ -319,7 +321,7 @@ NAMED: tuple[Named, ...] = (
 
 
 def _before_tcp(text: str, start: int) -> Span | None:
-    """Name and password of an address as programs in Go write it."""
+    """Name and password in an address of the form used by Go programs."""
     value = re.split(r"[\s\"'`/=]", text[max(0, start - 180) : start])[-1]
     if ":" not in value or not _login(value):
         return None

@@ -1,4 +1,4 @@
-"""Whether what stands behind a naming word is a secret, or a placeholder, a reference, a type or a word."""
+"""Tells a secret after a naming word from a placeholder, reference, type or plain word."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ _HEX = expression(r"[0-9a-fA-F-]+")
 
 
 def bits(text: str) -> float:
-    """Shannon's entropy in bits for each character."""
+    """Shannon entropy in bits per character."""
     total = len(text)
     return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if text else 0.0
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it stands for a value, points to one, or is a word of a language or of prose."""
+    """True if it stands for a value, refers to one, or is a keyword or plain word."""
     return (
         value.lower() in _STOP
         or _PLACEHOLDER.fullmatch(value) is not None
@@ -78,33 +78,33 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_filled(value: str) -> bool:
-    """Whether part of it stands for letters. Plain searches: values overlap where naming words are dense."""
+    """True if it contains filler. Substring tests, for speed: values overlap where naming words are dense."""
     small = value.lower()
     return value.endswith("000000") or any(each in small for each in _FILLERS)
 
 
 def has_digit(value: str) -> bool:
-    """Whether there is a digit in it, of whatever script."""
+    """True if it contains a digit of any script."""
     return _DIGIT.search(value) is not None or (not value.isascii() and any(map(str.isdigit, value)))
 
 
 def _is_code(value: str) -> bool:
-    """Whether it calls or compares something, or joins types."""
+    """True if it looks like a call, a comparison or a union of types."""
     if any(each in value for each in ("&&", "||", "..")):
         return True
-    # Only where there is a bracket: each word is looked at from each of its letters.
+    # Test for a bracket first: the pattern is tried at every letter.
     if any(each in value for each in "[(|") and _CALL.search(value):
         return True
     return "=" in value and _COMPARISON.search(value) is not None
 
 
 def _is_encoded(value: str) -> bool:
-    """Whether what begins like a path is base64."""
+    """True if something that begins like a path is base64."""
     return value.startswith("/") and ("+" in value or value.endswith("="))
 
 
 def is_reference(value: str) -> bool:
-    """Whether it is the name of something in a program, or calls or compares something."""
+    """True if it is an identifier or an expression of a program."""
     if _is_code(value):
         return True
     if not _DOTTED.fullmatch(value):
@@ -116,12 +116,12 @@ def is_reference(value: str) -> bool:
 
 
 def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool:
-    """Whether something called a password is one.
+    """True if the value after a word for password is one.
 
     Args:
         value: Without quotes.
-        assigned: It stands behind ``NAME=``, as in the environment or on a command line.
-        ends: Nothing more of a sentence follows it.
+        assigned: It follows ``NAME=``, as in an environment or on a command line.
+        ends: It ends its clause.
     """
     if len(value) < 4 or is_placeholder(value):
         return False
@@ -137,7 +137,7 @@ def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool
 
 
 def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
-    """Whether something called a key, a token or a secret is one; arguments as for ``is_password``."""
+    """True if the value after a word for key, token or secret is one; arguments as for ``is_password``."""
     is_numbered = has_digit(value)
     if not (is_numbered or assigned) and value in (value.lower(), value.upper()):
         return False
@@ -154,12 +154,12 @@ def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
 
 
 def _is_type(value: str) -> bool:
-    """Whether it reads like the name of a class: two words at least, each with a capital."""
+    """True if it looks like a class name: at least two capitalized words."""
     return _CAMEL.fullmatch(value) is not None and sum(map(str.isupper, value)) >= 2
 
 
 def is_random(value: str) -> bool:
-    """Whether a run of letters and digits is unlike the names that people and programs give."""
+    """True if a run of letters and digits does not look like a name."""
     if len(value) < 16 or _RUN.fullmatch(value) is None or _HEX.fullmatch(value) or is_placeholder(value):
         return False
     if "/" in value or _DOTTED.fullmatch(value) or _NUMBERED_WORDS.fullmatch(value):

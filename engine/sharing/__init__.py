@@ -1,1 +1,1 @@
-"""Knowledge that others share, and what is kept from them."""
+"""Shared and private knowledge."""

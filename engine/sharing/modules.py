@@ -1,7 +1,7 @@
-"""What ``.gitmodules`` and the index say of submodules, as far as it can be believed (spec 11).
+"""Reads submodules from ``.gitmodules`` and the index, as untrusted input (spec 11).
 
-Both come with the repository, so from whoever wrote it: a name is used for nothing, a path counts only where
-knowledge of others belongs, an address only where the person's settings have it too.
+Both come with the repository: submodule names are ignored, a path is accepted only below the folder for
+shared knowledge, and an address is used only if the user's settings list it too.
 """
 
 from __future__ import annotations
@@ -23,30 +23,29 @@ _SECTION = re.compile(rb"^[ \t]*\[")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where knowledge of others comes from."""
+    """A source of shared knowledge."""
 
     name: str
-    address: str = ""  # as it is written; empty where ``.gitmodules`` has none
-    branch: str = ""  # empty: the one that the other repository is on
+    address: str = ""  # as written; empty if ``.gitmodules`` has none
+    branch: str = ""  # empty for the other repository's current branch
 
     @property
     def path(self) -> str:
-        """Its folder."""
         return f"{SHARED}/{self.name}"
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can name knowledge of others: letters, digits, ``.``, ``_``, ``-``, no two dots."""
+    """True for a valid name of shared knowledge: letters, digits, ``.``, ``_``, ``-``; no ``..``."""
     return _NAME.fullmatch(text) is not None and ".." not in text and not text.endswith((".", ".git"))
 
 
 def is_branch(text: str) -> bool:
-    """Whether a text can name a branch."""
+    """True for a valid branch name."""
     return _BRANCH.fullmatch(text) is not None and ".." not in text and not text.endswith((".", "/", ".lock"))
 
 
 def sources(files: Files, git: Git) -> dict[str, Source]:
-    """What the memory declares as knowledge of others, by path; other submodules are not among it.
+    """Declared sources of shared knowledge by path, without other submodules.
 
     Raises:
         RepositoryError: ``.gitmodules`` cannot be read.
@@ -55,13 +54,13 @@ def sources(files: Files, git: Git) -> dict[str, Source]:
         data = files.read(FILE)
     except FileNotFoundError:
         return {}
-    # From standard input, so that no file is opened which git would find by itself.
+    # From stdin, so that git opens no file by itself.
     options = ("--file", "-", "--no-includes", "--null", "--list")
-    told = git.run("config", *options, stdin=data, accept=(0, 1, 128))
-    if told.code == 128:
-        raise RepositoryError(f"cannot be read ({told.message})", where=FILE, hint="correct it")
+    answer = git.run("config", *options, stdin=data, accept=(0, 1, 128))
+    if answer.code == 128:
+        raise RepositoryError(f"cannot be read ({answer.message})", where=FILE, hint="correct it")
     found: dict[str, dict[str, str]] = {}
-    for line in told.output.split(b"\0"):
+    for line in answer.output.split(b"\0"):
         name, _, value = os.fsdecode(line).partition("\n")
         section, _, variable = name.rpartition(".")
         if section.startswith("submodule."):
@@ -77,14 +76,14 @@ def sources(files: Files, git: Git) -> dict[str, Source]:
 
 
 def links(git: Git) -> dict[str, str]:
-    """The commits of all submodules that the index records, by path."""
+    """The recorded commits of all submodules in the index, by path."""
     listed = git.run("ls-files", "--stage", "-z").output.split(b"\0")
     found = (line.partition(b"\t") for line in listed if line.startswith(b"160000 "))
     return {os.fsdecode(path): head.split()[1].decode() for head, _, path in found}
 
 
 def with_source(data: bytes | None, source: Source) -> bytes:
-    """``.gitmodules`` with one more source."""
+    """``.gitmodules`` with a source added."""
     branch = f"\tbranch = {source.branch}\n" if source.branch else ""
     added = (
         f'[submodule "{source.path}"]\n\tpath = {source.path}\n\turl = {_quoted(source.address)}\n{branch}'
@@ -94,7 +93,7 @@ def with_source(data: bytes | None, source: Source) -> bytes:
 
 
 def without_source(data: bytes | None, source: Source) -> bytes | None:
-    """``.gitmodules`` without a source; ``None`` where nothing is left."""
+    """``.gitmodules`` with a source removed; ``None`` if nothing is left."""
     kept: list[bytes] = []
     section: list[bytes] = []
     wanted = re.compile(rb"^[ \t]*path[ \t]*=[ \t]*\"?" + re.escape(source.path.encode()) + rb"\"?[ \t]*$")

@@ -1,4 +1,4 @@
-"""Private knowledge: in clear on this disk, encrypted by git-crypt in every commit (spec 11)."""
+"""Private knowledge: plain text on disk, encrypted by git-crypt in every commit (spec 11)."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 ATTRIBUTES = ".gitattributes"
 SETTING = "git.private"
 _LINES = tuple(f"{folder}/** filter=git-crypt diff=git-crypt" for folder in PRIVATE)
-_INSTALL = "install it, as with: apt install git-crypt, or brew install git-crypt"
+_INSTALL = "install it, e.g.: apt install git-crypt, or brew install git-crypt"
 
 FileState = Literal["encrypted", "in clear", "locked", "waiting", "uncovered"]
-"""In the newest commit: encrypted; in clear; encrypted, and unreadable on this disk too. ``waiting``: in no
-commit yet. ``uncovered``: in no commit, and ``.gitattributes`` has nothing that would encrypt it."""
+"""State in the newest commit; ``locked``: encrypted on disk too. ``waiting``: not committed yet.
+``uncovered``: not committed, and ``.gitattributes`` would not encrypt it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrivateState:
-    """How private files are kept."""
+    """State of private files and their encryption."""
 
-    counts: bool  # ``git.private`` says so, and the workspace is trusted
+    counts: bool  # ``git.private`` is set and the workspace is trusted
     installed: bool
     unlocked: bool  # this clone has the key
     files: dict[str, FileState]
-    problem: str = ""  # what is wrong, one clause; empty where nothing is
+    problem: str = ""  # one clause; empty if there is none
     hint: str = ""
 
 
@@ -47,25 +47,25 @@ class PrivateSetup:
     """What a setup did."""
 
     made_key: bool
-    revision: str  # the commit of ``.gitattributes`` and the files; empty where all was so already
-    encrypted: tuple[str, ...]  # files that are encrypted from now on
-    in_history: tuple[str, ...]  # those that earlier commits hold in clear, which stays so
-    left: dict[str, str]  # those that were not committed, and why
+    revision: str  # the commit; empty if nothing had to change
+    encrypted: tuple[str, ...]  # files encrypted from now on
+    in_history: tuple[str, ...]  # files that earlier commits contain as plain text, which remains so
+    left: dict[str, str]  # files that were not committed, with the reason
 
 
 @dataclass(eq=False)
 class Private:
-    """Sets encryption up, and says how it stands."""
+    """Sets up and inspects the encryption of private files."""
 
     files: Files
     repository: Repository
     setting: Callable[[], str]
-    """What of ``git.private`` counts."""
+    """Returns the effective value of ``git.private``."""
     change: Callable[[str, object], SettingChange]
     """Changes a setting, by name and value."""
 
     def state(self) -> PrivateState:
-        """How private files are kept; ``files`` are those on the disk and in the newest commit.
+        """The state of private files on disk and in the newest commit.
 
         Raises:
             RepositoryError: There is no repository.
@@ -90,13 +90,13 @@ class Private:
                 found[path] = "waiting" if path in kept else "uncovered"
         is_installed = programs.find(crypt.PROGRAM) is not None
         counts = self.setting() == crypt.PROGRAM
-        # In a work tree that shows none of them, no key is needed.
+        # A sparse checkout without private files needs no key.
         has_key = self._has_key() or not on_disk & set(wanted)
         problem, hint = _problem(found, counts=counts, installed=is_installed, unlocked=has_key)
         return PrivateState(counts, is_installed, self._has_key(), found, problem, hint)
 
     def setup(self) -> PrivateSetup:
-        """Makes a key where there is none, has git encrypt the private folders, and commits what lies there.
+        """Creates a key if needed, turns on encryption of the private folders and commits their files.
 
         Raises:
             RepositoryError: git-crypt is missing, failed, or the clone is locked; no commit can be made.
@@ -112,9 +112,8 @@ class Private:
         made = False
         if not before.unlocked:
             if any(each in ("encrypted", "locked") for each in before.files.values()):
-                raise RepositoryError(
-                    f"the private files of this clone are {crypt.LOCKED[3:]}", hint=crypt.UNLOCK
-                )
+                what = f"the private files of this clone are {crypt.LOCKED[3:]}"
+                raise RepositoryError(what, hint=crypt.UNLOCK)
             done = git.through(program, "init")
             if done.code:
                 raise RepositoryError(f"git-crypt init failed: {done.message}", where=root)
@@ -123,11 +122,11 @@ class Private:
         changed = self.change(SETTING, crypt.PROGRAM)
         if changed.ignored:
             raise RepositoryError("the workspace is not trusted", where=root, hint="autopoiesis trust --show")
-        # Until now in clear, or in no commit: git by itself would not see that they differ.
+        # Git would not notice that files committed as plain text now have to be encrypted.
         wanted = sorted({*before.files, *filter(is_private, self._on_disk())})
         here = [path for path in wanted if os.path.lexists(git.root / path)]
         left = self.repository.refusals(here)
-        message = commit_message("maintenance", "private files are encrypted")
+        message = commit_message("maintenance", "encrypt private files")
         revision = self.repository.commit([ATTRIBUTES, *(each for each in here if each not in left)], message)
         after = self.state().files
         new = [
@@ -153,13 +152,13 @@ class Private:
 
 
 def _with_lines(data: bytes | None) -> bytes:
-    """``.gitattributes`` with what encrypts the private folders at its end, where nothing overrules it."""
+    """``.gitattributes`` with the encryption rules at its end, where nothing overrides them."""
     text = data or b""
     lines = [line.strip() for line in text.decode("utf-8", "replace").splitlines()]
     missing = [line for line in _LINES if line not in lines]
     if not missing:
         return text
-    head = "# Private knowledge: readable with the key alone (autopoiesis private).\n"
+    head = "# Private knowledge: readable only with the key (autopoiesis private).\n"
     return (
         text
         + (b"" if not text or text.endswith(b"\n") else b"\n")
@@ -170,14 +169,14 @@ def _with_lines(data: bytes | None) -> bytes:
 def _problem(
     files: dict[str, FileState], *, counts: bool, installed: bool, unlocked: bool
 ) -> tuple[str, str]:
-    """What is wrong, and its hint."""
+    """A problem and its hint; both empty if there is none."""
     kinds = set(files.values())
     if "locked" in kinds:
         count = sum(each == "locked" for each in files.values())
-        return f"{count} of the private files {'is' if count == 1 else 'are'} encrypted, locked", crypt.UNLOCK
+        return f"{count} private file{'s are' if count != 1 else ' is'} encrypted and locked", crypt.UNLOCK
     if not counts:
         if kinds & {"encrypted", "waiting"}:
-            what = f"{SETTING} does not count, so changes of private files are left out of commits"
+            what = f"{SETTING} is ignored, so changes to private files are left out of commits"
             return what, "autopoiesis private setup, or autopoiesis trust --show"
         return "", ""
     if not installed:
@@ -185,7 +184,7 @@ def _problem(
     if not unlocked:
         return "this clone has no key, so private files are left out of commits", crypt.UNLOCK
     for kind, what in (
-        ("in clear", "stands in clear in the newest commit"),
+        ("in clear", "is plain text in the newest commit"),
         ("uncovered", "would not be encrypted"),
     ):
         if path := next((path for path, each in files.items() if each == kind), ""):

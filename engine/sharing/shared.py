@@ -1,9 +1,8 @@
-"""Knowledge of others: repositories of their own below ``knowledge/shared/``, kept as submodules (spec 11).
+"""Shared knowledge: repositories of others as submodules below ``knowledge/shared/`` (spec 11).
 
-Nothing is fetched but by ``add`` and ``update``, from addresses that stand in the person's settings and in a
-workspace that is trusted; a stranger's ``.gitmodules`` does nothing. Git is run in a folder of theirs as in
-any stranger's, and fetches as ``engine.sync.transport`` does. What the memory's commits hold of it is one
-line: which commit of the other repository belongs there.
+Only ``add`` and ``update`` fetch anything, only in a trusted workspace and only from addresses in the user's
+settings; an untrusted ``.gitmodules`` has no effect. Git treats these folders as untrusted and fetches as
+``engine.sync.transport`` does. The memory's commits only record which commit of the other repository is used.
 """
 
 from __future__ import annotations
@@ -45,32 +44,32 @@ SETTING = "git.shared"
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Knowledge of others as it is here."""
+    """State of one source of shared knowledge."""
 
     name: str
     path: str
-    address: str = ""  # without a password; empty where ``.gitmodules`` has none
-    recorded: str = ""  # the commit that the memory records; empty where it records none
-    here: str = ""  # the commit that is checked out; empty where none is
-    changed: int = 0  # files there that differ from that commit
-    own: int = 0  # commits there that came from nowhere
-    problem: str = ""  # what is wrong, one clause; empty where nothing is
+    address: str = ""  # without credentials; empty if ``.gitmodules`` has none
+    recorded: str = ""  # the commit recorded in the memory, if any
+    here: str = ""  # the commit checked out, if any
+    changed: int = 0  # files that differ from that commit
+    own: int = 0  # local commits that are not in the source
+    problem: str = ""  # one clause; empty if there is none
     hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What became of one source."""
+    """Result of updating one source."""
 
     name: str
-    before: str = ""  # the commit that was checked out; empty where none was
+    before: str = ""  # the commit checked out before, if any
     after: str = ""
-    why: str = ""  # why nothing was done; empty where it was
+    why: str = ""  # why it was not updated; empty if it was
 
 
 @dataclass(eq=False)
 class Sharing:
-    """Adds, updates and removes knowledge of others."""
+    """Adds, updates and removes shared knowledge."""
 
     files: Files
     repository: Repository
@@ -79,39 +78,39 @@ class Sharing:
     """Changes a setting, by name and value."""
 
     def all(self) -> tuple[Shared, ...]:
-        """The knowledge of others that the memory declares, records or holds, by path."""
+        """All shared knowledge that is declared, recorded or checked out, sorted by path."""
         git, root = self.repository.git, self.files.workspace.root
         declared, recorded = sources(self.files, git), links(git)
         folder = root / SHARED
-        lying = [f"{SHARED}/{each.name}" for each in (folder.iterdir() if folder.is_dir() else ())]
-        paths = {*declared, *recorded, *(path for path in lying if os.path.lexists(root / path / ".git"))}
+        folders = [f"{SHARED}/{each.name}" for each in (folder.iterdir() if folder.is_dir() else ())]
+        paths = {*declared, *recorded, *(path for path in folders if os.path.lexists(root / path / ".git"))}
         return tuple(self._state(path, declared.get(path), recorded.get(path, "")) for path in sorted(paths))
 
     def add(self, address: str, name: str = "", branch: str = "") -> Shared:
-        """Fetches knowledge of others for the first time, checks it out and commits where it belongs.
+        """Fetches a new source, checks it out and commits it as a submodule.
 
         Args:
-            name: Of its folder; made of the address when left out.
-            branch: The one that they are on when left out.
+            name: The name of its folder; derived from the address by default.
+            branch: The remote's current branch by default.
 
         Raises:
             RepositoryError: The address, name or branch cannot be used, the workspace is not trusted, or
-                they did not answer. Nothing is left of it then.
+                the remote did not answer. Nothing is left behind.
             WriteFailed, ReadOnly: It cannot be written.
         """
         self.files.refuse_read_only(SHARED)
         self.repository.require()
         root = self.files.workspace.root
-        asked = _address(address, root)
+        url = _address(address, root)
         name = name or _name_of(address)
-        source = Source(name, asked, branch)
-        if not is_name(name) or (branch and not is_branch(branch)):
-            what = f"{shown(name)} is no name for shared knowledge" if not is_name(name) else "is no branch"
-            raise RepositoryError(
-                what, where=shown(branch if is_name(name) else address), hint="give --name NAME"
-            )
+        source = Source(name, url, branch)
+        if not is_name(name):
+            what = f"{shown(name)} is not a valid name for shared knowledge"
+            raise RepositoryError(what, where=shown(address), hint="give --name NAME")
+        if branch and not is_branch(branch):
+            raise RepositoryError("is not a valid branch name", where=shown(branch), hint="see --branch")
         if os.path.lexists(root / source.path) or source.path in links(self.repository.git):
-            raise RepositoryError("is there already", where=source.path, hint="choose another --name")
+            raise RepositoryError("already exists", where=source.path, hint="choose another --name")
         counting = self.counting()
         if not counting.standing.counts:
             raise RepositoryError(
@@ -119,14 +118,14 @@ class Sharing:
             )
         place = self._place(source.path)
         try:
-            inner = self._made(source)
-            target = self._fetched(inner, source)
+            inner = self._create(source)
+            target = self._fetch(inner, source)
             self._check_out(inner, target)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
-        self.repository.set_up(f"submodule.{source.path}.url", asked)
-        self._allow({*counting.config.git.shared, asked})
+        self.repository.set_up(f"submodule.{source.path}.url", url)
+        self._allow({*counting.config.git.shared, url})
         self.files.update(FILE, lambda data: with_source(data, source))
         self._commit([FILE], {source.path: target}, f"shared knowledge {name} at {target[:8]}")
         return self._state(source.path, source, target)
@@ -134,31 +133,29 @@ class Sharing:
     def update(
         self, names: Sequence[str] = (), *, recorded: bool = False, rewound: bool = False
     ) -> tuple[Updated, ...]:
-        """Fetches, checks out the newest commit of each, and commits that it is that one.
+        """Fetches sources, checks out the newest commit of each and records it.
 
         Args:
-            names: All when left out.
-            recorded: Check out what the memory records, as after a clone or a sync.
-            rewound: Follow also where commits that were there have gone.
+            names: All by default.
+            recorded: Check out the recorded commit, as after a clone or a sync.
+            rewound: Accept that a source has lost commits it had before.
 
         Raises:
-            RepositoryError: There is no such source, or no commit can be made.
+            RepositoryError: No such source, or no commit can be made.
         """
         self.files.refuse_read_only(SHARED)
         self.repository.require()
         declared = {each.name: each for each in sources(self.files, self.repository.git).values()}
         for name in names:
             if name not in declared:
-                raise RepositoryError(
-                    f"there is no shared knowledge {shown(name)}", hint="see: autopoiesis share list"
-                )
+                raise _no_such(name)
         known = links(self.repository.git)
         done: list[Updated] = []
         new: dict[str, str | None] = {}
         for source in (declared[name] for name in (names or sorted(declared))):
             before = self._state(source.path, source, known.get(source.path, ""))
             try:
-                target = self._updated(source, before, recorded=recorded, rewound=rewound)
+                target = self._update(source, before, recorded=recorded, rewound=rewound)
             except AutopoiesisError as error:
                 done.append(Updated(source.name, before.here, before.here, str(error)))
                 continue
@@ -166,15 +163,15 @@ class Sharing:
             if target != before.recorded:
                 new[source.path] = target
         if new:
-            said = ", ".join(f"{path.rpartition('/')[2]} at {(name or '')[:8]}" for path, name in new.items())
-            self._commit([], new, f"shared knowledge {said}")
+            changes = ", ".join(f"{path.rpartition('/')[2]} at {(at or '')[:8]}" for path, at in new.items())
+            self._commit([], new, f"shared knowledge {changes}")
         return tuple(done)
 
     def remove(self, name: str) -> Shared:
-        """Takes knowledge of others out of the memory, with its folder.
+        """Removes a source and its folder.
 
         Raises:
-            RepositoryError: There is none of that name, or its folder holds what is nowhere else.
+            RepositoryError: No such source, or its folder has local changes.
             WriteFailed, ReadOnly: It cannot be written.
         """
         self.files.refuse_read_only(SHARED)
@@ -183,15 +180,13 @@ class Sharing:
             (each for each in self.all() if each.name == name and each.path == f"{SHARED}/{name}"), None
         )
         if found is None:
-            raise RepositoryError(
-                f"there is no shared knowledge {shown(name)}", hint="see: autopoiesis share list"
-            )
+            raise _no_such(name)
         _refuse_own(found)
         source = sources(self.files, self.repository.git).get(found.path, Source(name))
         place = self._place(found.path)
         if os.path.lexists(self.files.workspace.root / FILE):
             self.files.update(FILE, lambda data: without_source(data, source))
-        self._commit([FILE], {found.path: None}, f"no shared knowledge {name}")
+        self._commit([FILE], {found.path: None}, f"remove shared knowledge {name}")
         shutil.rmtree(place, ignore_errors=True)
         self.repository.forget(f"submodule.{found.path}.url")
         self._allow(set(self.counting().config.git.shared) - {source.address})
@@ -202,79 +197,76 @@ class Sharing:
         found = Shared(name, path, without_password(source.address) if source else "", recorded)
         update = f"autopoiesis share update {name}"
         if not path.startswith(f"{SHARED}/") or not is_name(name):
-            what = f"is a submodule outside of {SHARED}/, so its words count as yours"
-            return replace(found, name=path, problem=what, hint=f"git mv it to {SHARED}/NAME, or take it out")
+            what = f"is a submodule outside {SHARED}/, so its text is treated as yours"
+            return replace(found, name=path, problem=what, hint=f"git mv it to {SHARED}/NAME, or remove it")
         if source is None:
-            hint = f"{FILE} does not say where it comes from; take it out: autopoiesis share remove {name}"
-            found = replace(found, problem="belongs to no source", hint=hint)
+            hint = f"{FILE} has no entry for it; remove it: autopoiesis share remove {name}"
+            found = replace(found, problem="has no source", hint=hint)
         try:
             place = self._place(path)
             if not (place / ".git").exists():
-                return replace(
-                    found, problem=found.problem or "is not checked out here", hint=found.hint or update
-                )
-            git = Repository(Workspace(place)).git
-            here = Repository(Workspace(place)).revision() or ""
+                problem, hint = found.problem or "is not checked out here", found.hint or update
+                return replace(found, problem=problem, hint=hint)
+            inner = Repository(Workspace(place))
+            git, here = inner.git, inner.revision() or ""
             status = git.run("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames").output
             beyond = ("--not", "--remotes", "--glob=refs/autopoiesis/*", *([recorded] if recorded else []))
-            told = git.run("rev-list", "--count", "HEAD", "--branches", *beyond, accept=(0, 128))
+            count = git.run("rev-list", "--count", "HEAD", "--branches", *beyond, accept=(0, 128)).text
         except AutopoiesisError as error:
             return replace(found, problem=error.what, hint=error.hint)
-        own = int(told.text) if told.text.isdigit() else 0
-        found = replace(
-            found, here=here, changed=len([each for each in status.split(b"\0") if each]), own=own
-        )
+        own = int(count) if count.isdigit() else 0
+        changed = sum(1 for each in status.split(b"\0") if each)
+        found = replace(found, here=here, changed=changed, own=own)
         if found.problem:
             return found
         if found.changed or own:
             files = f"{found.changed} changed file{'s' * (found.changed != 1)}" if found.changed else ""
             commits = f"{own} commit{'s' * (own != 1)} of its own" if own else ""
             what = f"has {' and '.join(filter(None, (files, commits)))}"
-            return replace(found, problem=what, hint="send them to where it comes from, or take them back")
+            return replace(found, problem=what, hint="push them to the source, or undo them")
         if not recorded:
             return replace(found, problem="is not recorded in the memory", hint=update)
         if here != recorded:
-            what = f"stands at {here[:8] or 'nothing'}, and the memory records {recorded[:8]}"
-            return replace(found, problem=what, hint=f"{update} --recorded, or without that the newest")
+            what = f"is at {here[:8] or 'no commit'}, but the memory records {recorded[:8]}"
+            return replace(found, problem=what, hint=f"{update} --recorded, or without it for the newest")
         return found
 
     def _place(self, path: str) -> Path:
-        """The folder of a source, and its repository's own, both where they belong.
+        """The folder of a source, after checking that nothing redirects it elsewhere.
 
         Raises:
-            RepositoryError: A link or a ``.git`` file leads elsewhere.
+            RepositoryError: A symlink or ``.git`` file points elsewhere.
         """
         root = self.files.workspace.root
         place = root / path
         if self.files.workspace.resolve(path) != place:
-            raise RepositoryError("a symlink stands in its place", where=path, hint="remove it")
+            raise RepositoryError("is a symlink", where=path, hint="remove it")
         folder = repository_folder(place).resolve()
         own = (place / ".git", self.repository.folder.resolve() / "modules")
         is_own = folder == own[0] or own[1] in folder.parents
         if not is_own or (folder / "commondir").exists() or (place / ".git").is_symlink():
-            raise RepositoryError("its .git leads elsewhere", where=path, hint="remove the folder")
+            raise RepositoryError("its .git points elsewhere", where=path, hint="remove the folder")
         return place
 
-    def _made(self, source: Source) -> Repository:
-        """The repository of a source, empty where there was none."""
+    def _create(self, source: Source) -> Repository:
+        """The repository of a source, created if needed."""
         place = self._place(source.path)
         with open_folder(self.files.workspace.root, source.path.split("/"), create=True):
             pass
         inner = Repository(Workspace(place))
         if any(place.iterdir()) and not (place / ".git").exists():
             raise RepositoryError(
-                "holds files that came from nowhere", where=source.path, hint="move them away"
+                "contains files but is not a repository", where=source.path, hint="move them away"
             )
         inner.init()
-        # What they call a link is a file with a path in it here, which leads nowhere.
-        inner.set_up("core.symlinks", "false")
+        inner.set_up("core.symlinks", "false")  # check their symlinks out as plain files
         return inner
 
-    def _fetched(self, inner: Repository, source: Source, *held: str) -> str:
-        """The newest commit of a source, which is here then.
+    def _fetch(self, inner: Repository, source: Source, *held: str) -> str:
+        """Fetches a source and returns its newest commit.
 
         Args:
-            held: Commits that it must still hold.
+            held: Commits that it must still contain.
         """
         clock = transport.Clock()
         address = _address(source.address, self.files.workspace.root)
@@ -288,29 +280,29 @@ class Sharing:
         for each in held:
             if inner.git.run("merge-base", "--is-ancestor", each, found, accept=(0, 1, 128)).code:
                 raise RepositoryError(
-                    f"was rewound or rewritten: {each[:8]}, which it held, is gone",
+                    f"was rewound or rewritten: {each[:8]} is gone",
                     where=where,
-                    hint="to follow it all the same: autopoiesis share update --rewound",
+                    hint="to accept that: autopoiesis share update --rewound",
                 )
         lines = "".join(f"update {each} {found}\n" for each in (remote.seen, remote.tracking))
         inner.git.run("update-ref", "--stdin", stdin=lines.encode(), reading=False)
         return found
 
-    def _updated(self, source: Source, before: Shared, *, recorded: bool, rewound: bool) -> str:
+    def _update(self, source: Source, before: Shared, *, recorded: bool, rewound: bool) -> str:
         if source.address not in self.counting().config.git.shared:
             raise RepositoryError(
-                f"its address does not count ({SETTING})",
+                f"its address is not allowed by {SETTING}",
                 where=f"{source.name} ({without_password(source.address)})",
                 hint="if you know it: autopoiesis trust --show, or autopoiesis config show git.shared",
             )
         _refuse_own(before)
-        inner = self._made(source)
+        inner = self._create(source)
         held = () if rewound else tuple(filter(None, (before.recorded, before.here)))
-        newest = self._fetched(inner, source, *held)
+        newest = self._fetch(inner, source, *held)
         target = before.recorded if recorded and before.recorded else newest
         if inner.git.run("cat-file", "-e", f"{target}^{{commit}}", accept=(0, 1, 128)).code:
             what = f"does not have {target[:8]}, which the memory records"
-            raise RepositoryError(what, where=source.name, hint="take the newest: autopoiesis share update")
+            raise RepositoryError(what, where=source.name, hint="use the newest: autopoiesis share update")
         self._check_out(inner, target)
         self.repository.set_up(f"submodule.{source.path}.url", source.address)
         return target
@@ -320,12 +312,16 @@ class Sharing:
             inner.git.run("checkout", "--quiet", "--detach", "--no-overwrite-ignore", revision, reading=False)
 
     def _allow(self, addresses: set[str]) -> None:
-        """Keeps which addresses are fetched from."""
+        """Saves the addresses that may be fetched from."""
         if addresses != set(self.counting().config.git.shared):
             self.change(SETTING, sorted(addresses) or None)
 
     def _commit(self, paths: list[str], new: dict[str, str | None], what: str) -> None:
         self.repository.commit(paths, commit_message("maintenance", what), links=new)
+
+
+def _no_such(name: str) -> RepositoryError:
+    return RepositoryError(f"no shared knowledge {shown(name)}", hint="see: autopoiesis share list")
 
 
 def _refuse_own(found: Shared) -> None:
@@ -334,12 +330,16 @@ def _refuse_own(found: Shared) -> None:
 
 
 def _address(address: str, root: Path) -> str:
-    """An address that may be asked, as it is written down."""
+    """A valid address, as it is saved.
+
+    Raises:
+        RepositoryError: It is not allowed, or contains a password.
+    """
     if without_password(address) != address and urlsplit(address).password:
         raise RepositoryError(
-            "an address with a password is written nowhere",
+            "an address with a password is not saved",
             where=shown(without_password(address)),
-            hint="leave it out, and keep it with git credential",
+            hint="leave it out and store it with git credential",
         )
     return checked(address, root, "its source")
 

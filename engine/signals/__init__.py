@@ -1,1 +1,1 @@
-"""Schedules that came due and webhooks that arrived: what they bring is handed to agents, each once."""
+"""Due schedules and incoming webhooks: each is handed to an agent once."""

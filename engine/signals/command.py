@@ -1,4 +1,4 @@
-"""The person's own command, run once for each event: the prompt goes in, what it says is kept (spec 4.4)."""
+"""The user's command, run once per event: reads the prompt on stdin, its output is kept (spec 4.4)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from engine.signals.log import MOST_SAID
+from engine.signals.log import OUTPUT_CHARS
 from engine.store import programs
 
-_PIECE = 64 * 1024
-_LOOK_S = 0.5
+_CHUNK = 64 * 1024
+_POLL_S = 0.5
 
 
 def run_command(
@@ -26,28 +26,28 @@ def run_command(
     variables: Mapping[str, str],
     leaving: Callable[[], bool],
 ) -> tuple[bool, str] | None:
-    """Runs a command without a shell, in the person's home folder: nothing of a workspace lies on its path.
+    """Runs a command without a shell, in the home folder, so that no workspace file can be picked up by name.
 
-    It is ended, with all that it started, when its time is up or the program is left.
+    It is killed with its children when its time is up or the program exits.
 
     Args:
-        prompt: What it reads.
-        variables: Set for it besides.
+        prompt: Written to its stdin.
+        variables: Added to its environment.
 
     Returns:
-        Whether it went well, and how its output ended; ``None`` when the program is left.
+        True if it succeeded, and the end of its output; ``None`` when the program exits.
     """
     found = programs.find(argv[0])
     if found is None:
-        return False, f"{argv[0]} was not found on PATH; name it by its full path in events.command"
+        return False, f"{argv[0]} not found on PATH; give its full path in events.command"
     end = time.monotonic() + deadline_s
-    with tempfile.TemporaryFile() as asked:
-        asked.write(prompt.encode("utf-8", "replace"))
-        asked.seek(0)
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(prompt.encode("utf-8", "replace"))
+        stdin.seek(0)
         try:
             process = subprocess.Popen(
                 [found, *argv[1:]],
-                stdin=asked,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=Path.home(),
@@ -55,24 +55,24 @@ def run_command(
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            return False, f"cannot be started: {error}"
+            return False, f"cannot start: {error}"
     assert process.stdout is not None
-    said, why, is_open = b"", "", True
+    output, reason, is_open = b"", "", True
     with process.stdout:
         while is_open or process.poll() is None:
             if leaving() or time.monotonic() > end:
-                why = f"it took longer than {deadline_s:g} s"
+                reason = f"timed out after {deadline_s:g} s"
                 break
-            if not is_open:  # it closed its output, and works on
+            if not is_open:  # it closed its output but is still running
                 time.sleep(0.01)
-            elif select.select([process.stdout], [], [], _LOOK_S)[0]:
-                piece = os.read(process.stdout.fileno(), _PIECE)
-                is_open, said = bool(piece), (said + piece)[-4 * MOST_SAID :]
+            elif select.select([process.stdout], [], [], _POLL_S)[0]:
+                chunk = os.read(process.stdout.fileno(), _CHUNK)
+                is_open, output = bool(chunk), (output + chunk)[-4 * OUTPUT_CHARS :]
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     status = process.wait()
-    if why and leaving():
+    if reason and leaving():
         return None
-    text = said.decode("utf-8", "replace").strip()
-    text = f"{text}\n{why}".strip() if why else text or f"status {status}"
-    return not why and status == 0, text[-MOST_SAID:]
+    text = output.decode("utf-8", "replace").strip()
+    text = f"{text}\n{reason}".strip() if reason else text or f"status {status}"
+    return not reason and status == 0, text[-OUTPUT_CHARS:]

@@ -1,8 +1,7 @@
-"""What came of schedules and webhooks: ``logs/events-YYYY-MM.jsonl``, append-only (design 2).
+"""Due schedules, webhooks and their outcomes: ``logs/events-YYYY-MM.jsonl``, append-only (design 2).
 
-Everything that programs know of an arrival is read from here, so that any of them may hand it out, and none
-hands it out that another has. What was handed out and not ended comes up again after a while: whoever had
-taken it may have been killed.
+All state is read from this log, so any process can hand out an arrival and no two hand out the same one.
+An arrival that was taken but not ended becomes available again after its lease: its taker may have crashed.
 """
 
 from __future__ import annotations
@@ -24,50 +23,50 @@ if TYPE_CHECKING:
 
 KIND = "events"
 MONTHS = 2
-"""Files that are read: so long a delivery is known to have come before."""
-MOST_SAID = 2_000
-"""Characters of what is kept of a command's output, from its end."""
+"""Monthly files that are read: repeated deliveries are recognized for this long."""
+OUTPUT_CHARS = 2_000
+"""Characters kept from the end of a command's output."""
 
 _NEWS = 500
 _KEPT_TEXT = 200
 
 State = Literal["arrived", "nothing", "waiting", "taken", "done", "failed"]
-"""``nothing``: no playbook waits for it. ``taken``: handed out; from ``until`` on it is ``waiting`` again."""
+"""``nothing``: no playbook is triggered by it. ``taken``: handed out; ``waiting`` again from ``until`` on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """A schedule that came due, or a webhook that arrived, and what came of it."""
+    """A due schedule or an incoming webhook, and its outcome."""
 
     id: str
     at: datetime  # UTC
-    source: str  # ``cron``, or what sent the webhook
+    source: str  # ``cron``, or the webhook's sender
     event: str  # the schedule, or the event's name
     text: str = ""
-    """The message that it is for an agent. That of a webhook holds a stranger's words, and says so."""
-    delivery: str = ""  # the sender's name for the delivery
+    """The message for the agent. A webhook's message quotes untrusted text and marks it as such."""
+    delivery: str = ""  # the sender's id of the delivery
     state: State = "arrived"
-    topics: tuple[str, ...] = ()  # which became active
+    topics: tuple[str, ...] = ()  # activated by it
     why: str = ""
-    tokens: int = 0  # of the prompt when it arrived
-    by: str = ""  # who has taken it
-    taken: int = 0  # how often it was handed out
-    until: datetime | None = None  # when it is handed out again
-    said: str = ""  # what came of it, or how a command's output ended
+    tokens: int = 0  # of the prompt on arrival
+    by: str = ""  # who took it
+    taken: int = 0  # times handed out
+    until: datetime | None = None  # end of the lease
+    said: str = ""  # the reported result, or the end of a command's output
 
     @property
     def key(self) -> str:
-        """Names it in the feed, and for ``Engine.trace_of``."""
+        """Identifies it in the feed and for ``Engine.trace_of``."""
         return f"signal:{self.source}:{self.event}@{self.id}"
 
     def is_open(self, now: datetime) -> bool:
-        """Whether it is to be handed out."""
+        """True if it can be handed out now."""
         is_late = self.state == "taken" and self.until is not None and self.until <= now
         return self.state == "waiting" or is_late
 
 
 class SignalLog:
-    """Writes and reads the log. Safe to use from several threads and processes."""
+    """Reads and writes the log. Thread-safe and safe across processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -78,13 +77,13 @@ class SignalLog:
         self._forget()
 
     def all(self) -> list[Arrival]:
-        """What arrived in the last months, oldest first."""
+        """Arrivals of the last ``MONTHS`` months, oldest first."""
         with self._guard:
             self._refresh()
             return list(self._known.values())
 
     def news(self) -> list[Arrival]:
-        """What has arrived, by any program, since this was asked last, beginning with the first reading."""
+        """Arrivals recorded by any process since the last call, or since the log was first read."""
         with self._guard:
             self._refresh()
             found = [self._known[each.id] for each in self._news if each.id in self._known]
@@ -92,10 +91,10 @@ class SignalLog:
             return found
 
     def arrive(self, source: str, event: str, text: str, delivery: str = "") -> Arrival | None:
-        """Writes down that something arrived; ``None`` for a delivery that is there already.
+        """Records an arrival; ``None`` for a delivery that is already known.
 
         Raises:
-            WriteFailed, ReadOnly: It was not written down.
+            WriteFailed, ReadOnly: It was not recorded.
         """
         with self._files.lock(), self._guard:
             self._refresh()
@@ -106,19 +105,19 @@ class SignalLog:
             return self._known[name]
 
     def traced(self, arrival: Arrival, topics: tuple[str, ...], why: str, tokens: int) -> None:
-        """Writes down what it activates. Raises as ``arrive``."""
+        """Records what it activates. Raises as ``arrive``."""
         with self._files.lock(), self._guard:
             self._refresh()
             state = self._known.get(arrival.id, arrival).state
             if state == "arrived":
-                found: State = "waiting" if topics else "nothing"
-                self._append(arrival.id, found, topics=topics, why=why, tokens=tokens)
+                state = "waiting" if topics else "nothing"
+                self._append(arrival.id, state, topics=topics, why=why, tokens=tokens)
 
     def take(self, by: str, lease: timedelta) -> Arrival | None:
-        """Hands out the oldest that is to be handed out; ``None`` where there is none. Raises as ``arrive``.
+        """Hands out the oldest open arrival; ``None`` if there is none. Raises as ``arrive``.
 
         Args:
-            lease: How long it is left to whoever takes it, unless that says before that it has ended.
+            lease: Time until it is handed out again, unless ``end`` is called first.
         """
         if self.next() is None:
             return None
@@ -130,24 +129,24 @@ class SignalLog:
             return self._known[found.id]
 
     def next(self) -> Arrival | None:
-        """The oldest that is to be handed out; ``None`` where there is none."""
+        """The oldest open arrival; ``None`` if there is none."""
         now = self._clock()
         return next((each for each in self.all() if each.is_open(now)), None)
 
     def end(self, name: str, *, failed: bool = False, said: str = "") -> Arrival:
-        """Writes down that what was taken is dealt with. Of one that was ended before nothing changes.
+        """Records that an arrival was handled; no change if it already was.
 
         Raises:
-            JobError: Nothing of that name has arrived.
-            WriteFailed, ReadOnly: It was not written down.
+            JobError: No such event.
+            WriteFailed, ReadOnly: It was not recorded.
         """
         with self._files.lock(), self._guard:
             self._refresh()
             found = self._known.get(name)
             if found is None:
-                raise JobError("there is no such event", where=name, hint="see: autopoiesis events list")
+                raise JobError("no such event", where=name, hint="see: autopoiesis events list")
             if found.state not in ("done", "failed"):
-                self._append(name, "failed" if failed else "done", said=said[-MOST_SAID:])
+                self._append(name, "failed" if failed else "done", said=said[-OUTPUT_CHARS:])
             return self._known[name]
 
     def _append(self, name: str, state: State, **fields: Any) -> None:
@@ -173,12 +172,12 @@ class SignalLog:
             self._forget()
             is_first, lines = True, self._months.added(self._marks, MONTHS)
         for tree in filter(None, map(record_of, lines)):
-            arrived = self._take(tree)
+            arrived = self._apply(tree)
             if arrived is not None and not is_first:
                 self._news.append(arrived)
 
-    def _take(self, tree: dict[str, Any]) -> Arrival | None:
-        """Takes in a record; gives what it says has arrived. One that is damaged is passed over."""
+    def _apply(self, tree: dict[str, Any]) -> Arrival | None:
+        """Applies a record; returns the arrival if it is a new one. Damaged records are skipped."""
         try:
             read = typed(Arrival, {"source": "", "event": "", **tree})
         except (ValueError, TypeError, KeyError):
@@ -194,6 +193,6 @@ class SignalLog:
                 name: getattr(read, name) for name in tree if name not in ("id", "at") and hasattr(read, name)
             }
             if read.state in ("nothing", "done", "failed"):
-                new["text"] = known.text[:_KEPT_TEXT]  # it is not handed out any more
+                new["text"] = known.text[:_KEPT_TEXT]  # it will not be handed out again
             self._known[read.id] = replace(known, **new)
         return None

@@ -1,4 +1,4 @@
-"""From an arrival to an agent: the playbooks that wait for it, the prompt, and who takes it (spec 4.4)."""
+"""From an arrival to an agent: the playbooks it triggers, its prompt, and its hand-out (spec 4.4)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from engine.basics.parts import BasicParts
     from engine.context.compiled import Compiled
 
-LOOK_S = 1.0
-"""How often it is looked what other programs took in, seconds."""
+POLL_S = 1.0
+"""Seconds between looks at what other processes received."""
 LEASE = timedelta(minutes=15)
-"""How long what was taken is left to whoever took it."""
+"""How long a taken event is reserved for its taker."""
 _ORPHANED = timedelta(seconds=30)
-"""After which what another program took in, and left, is worked on here."""
+"""Age at which an arrival that another process recorded but did not trace is traced here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class HandedOut:
     """An event for an agent."""
 
     arrival: Arrival
-    prompt: Compiled  # made now, from the memory as it is now
+    prompt: Compiled  # compiled at hand-out, from the current memory
 
 
 class Signals:
-    """Takes in what arrives, and hands it out. Safe to use from several threads.
+    """Receives arrivals and hands them out. Thread-safe.
 
     Args:
-        publish: Called on the threads on which something happens.
+        publish: Called on the thread that causes the event.
     """
 
     def __init__(self, parts: BasicParts, publish: Callable[[EngineEvent], None]) -> None:
@@ -50,101 +50,101 @@ class Signals:
         self._parts = parts
         self._publish = publish
         self._own: set[str] = set()
-        self._told: set[str] = set()
-        self._poke = threading.Event()
-        self._leave = threading.Event()
+        self._reported: set[str] = set()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def fire(self, schedule: str) -> str:
-        """A schedule came due: its topics become active at once. Gives why.
+        """Activates the topics of a due schedule at once; returns the trace's reason.
 
         Raises:
-            WriteFailed, ReadOnly: It was not written down.
+            WriteFailed, ReadOnly: It was not recorded.
         """
         text = f"The schedule {schedule} came due: it is {self._parts.clock():%Y-%m-%d %H:%M} UTC."
-        arrival = self._arrived("cron", schedule, text)
-        return self._work_on(arrival).why if arrival is not None else ""
+        arrival = self._record("cron", schedule, text)
+        return self._process(arrival).why if arrival is not None else ""
 
     def arrive(self, source: str, event: str, text: str, delivery: str = "") -> Arrival | None:
-        """A webhook arrived: it is written down, and worked on soon where ``start`` was called.
+        """Records a webhook; it is processed soon if ``start`` was called.
 
         Args:
-            text: The message that it is for an agent; a stranger's words are marked in it.
-            delivery: The sender's name for it; nothing happens where it came before.
+            text: The message for an agent; untrusted text is marked in it.
+            delivery: The sender's id of the delivery; a known one is ignored.
 
         Raises:
-            WriteFailed, ReadOnly: It was not written down.
+            WriteFailed, ReadOnly: It was not recorded.
         """
-        arrival = self._arrived(source, event, text, delivery)
-        self._poke.set()
+        arrival = self._record(source, event, text, delivery)
+        self._wake.set()
         return arrival
 
     def take(self, by: str, lease: timedelta = LEASE) -> HandedOut | None:
-        """The oldest event that waits, with its prompt; ``None`` where none does.
+        """The oldest waiting event, with its prompt; ``None`` if there is none.
 
         Raises:
-            BudgetError: What may never be dropped exceeds the budget; the event waits on.
-            WriteFailed, ReadOnly: It cannot be written down who has it.
+            BudgetError: The sections that may never be dropped exceed the budget; the event keeps waiting.
+            WriteFailed, ReadOnly: The hand-out cannot be recorded.
         """
         waiting = self.log.next()
         if waiting is None:
             return None
-        compiled = self._compiled(waiting)  # before it is taken: one without a prompt is left to nobody
+        compiled = self._compile(waiting)  # first, so that no event is taken without a prompt
         arrival = self.log.take(by, lease)
         if arrival is None:
             return None
-        if arrival.id != waiting.id:  # another program was faster
-            compiled = self._compiled(arrival)
+        if arrival.id != waiting.id:  # another process was faster
+            compiled = self._compile(arrival)
         if self._parts.injections.record(compiled, arrival.text):
             self._parts.prefixes.note(compiled, "")
         return HandedOut(arrival, compiled)
 
     def start(self) -> None:
-        """Begins to work on what arrives, in a thread, and to run ``events.command``."""
+        """Starts a thread that processes arrivals and runs ``events.command``."""
         if self._thread is None and not self._parts.files.read_only:
             self._thread = threading.Thread(target=self._watch, name="autopoiesis-signals", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Ends that. A command that runs is ended, and its event handed out again later."""
-        self._leave.set()
-        self._poke.set()
+        """Stops the thread. A running command is killed, and its event handed out again later."""
+        self._stop.set()
+        self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(5)
 
     def look(self) -> None:
-        """Works on what has arrived.
+        """Processes arrivals once.
 
         Raises:
             AutopoiesisError: The log cannot be read or written.
         """
         now = self._parts.clock()
         for arrival in self.log.news():
-            if arrival.id not in self._own and arrival.source != "cron":  # the schedule tells of those
+            if arrival.id not in self._own and arrival.source != "cron":  # the schedule announces those
                 self._publish(Signal(arrival.at, "", arrival.source, arrival.event))
         for arrival in self.log.all():
             if arrival.state == "arrived" and (arrival.id in self._own or now - arrival.at > _ORPHANED):
-                self._work_on(arrival)
+                self._process(arrival)
         self._run_commands()
 
     def _watch(self) -> None:
-        while not self._leave.is_set():
+        while not self._stop.is_set():
             try:
                 self.look()
             except (AutopoiesisError, OSError) as error:
-                self._tell(f"an event waits: {error}")
-            self._poke.wait(LOOK_S)
-            self._poke.clear()
+                self._report(f"an event is waiting: {error}")
+            self._wake.wait(POLL_S)
+            self._wake.clear()
 
-    def _arrived(self, source: str, event: str, text: str, delivery: str = "") -> Arrival | None:
+    def _record(self, source: str, event: str, text: str, delivery: str = "") -> Arrival | None:
         arrival = self.log.arrive(source, event, text, delivery)
         if arrival is not None:
             self._own.add(arrival.id)
             self._publish(Signal(arrival.at, arrival.key, source, event))
         return arrival
 
-    def _work_on(self, arrival: Arrival) -> Trace:
-        """Traces it and compiles its prompt, and tells both."""
+    def _process(self, arrival: Arrival) -> Trace:
+        """Traces an arrival, compiles its prompt and publishes both."""
         trace = self._trace(arrival, record=True)
         self._publish(TurnTraced(arrival.key, trace))
         compiled = None
@@ -152,26 +152,26 @@ class Signals:
             try:
                 compiled = self._parts.prompts.compile(arrival.text, trace)
             except AutopoiesisError as error:
-                self._tell(f"no prompt for {arrival.source} {arrival.event}: {error}")
+                self._report(f"no prompt for {arrival.source} {arrival.event}: {error}")
         self.log.traced(arrival, trace.active, trace.why, compiled.tokens if compiled else 0)
         if compiled is not None:
             self._publish(PromptCompiled(arrival.key, compiled))
         self._own.discard(arrival.id)
-        self._poke.set()
+        self._wake.set()
         return trace
 
-    def _compiled(self, arrival: Arrival) -> Compiled:
+    def _compile(self, arrival: Arrival) -> Compiled:
         return self._parts.prompts.compile(arrival.text, self._trace(arrival, record=False))
 
     def _trace(self, arrival: Arrival, *, record: bool) -> Trace:
-        """What waits for the event. Its text is a stranger's: no pattern and no likeness is looked for in it,
-        so that nobody outside can choose playbooks by his words."""
+        """Activates topics by the event alone. Its text is untrusted: neither patterns nor similarity are
+        matched against it, so a sender cannot choose playbooks by wording."""
         message = Message("", at=arrival.at, event=Event(arrival.source, arrival.event))
         return self._parts.turns.trace_message(message, key=arrival.key, record=record, ask=record)
 
     def _run_commands(self) -> None:
-        # Read anew each time: trust can be taken back by another program.
-        while not self._leave.is_set() and (settings := read(self._parts.files).config.events).command:
+        # Read each time: another process may revoke trust.
+        while not self._stop.is_set() and (settings := read(self._parts.files).config.events).command:
             lease = timedelta(seconds=settings.command_deadline_s + 60)
             handed = self.take("events.command", lease)
             if handed is None:
@@ -184,16 +184,18 @@ class Signals:
                     "AUTOPOIESIS_HOME": os.fspath(self._parts.workspace.root),
                     "AUTOPOIESIS_EVENT": handed.arrival.id,
                 },
-                self._leave.is_set,
+                self._stop.is_set,
             )
             if ended is not None:
-                went_well, said = ended
-                self.log.end(handed.arrival.id, failed=not went_well, said=said)
-                if not went_well:
-                    self._parts.report_error(f"events.command failed for {handed.arrival.id}: {said[-300:]}")
+                succeeded, output = ended
+                self.log.end(handed.arrival.id, failed=not succeeded, said=output)
+                if not succeeded:
+                    self._parts.report_error(
+                        f"events.command failed for {handed.arrival.id}: {output[-300:]}"
+                    )
 
-    def _tell(self, text: str) -> None:
-        """Tells what fails, each thing once: it would fail again at every look."""
-        if text not in self._told:
-            self._told.add(text)
+    def _report(self, text: str) -> None:
+        """Reports each error once: it would recur at every look."""
+        if text not in self._reported:
+            self._reported.add(text)
             self._parts.report_error(text)

@@ -1,1 +1,1 @@
-"""Keeps the memories of one person's machines equal, by way of a git remote."""
+"""Keeps a user's machines in sync through a git remote."""

@@ -1,8 +1,8 @@
-"""Which repository a remote's name stands for, and which addresses are asked at all.
+"""Resolves a remote's name to its address, and decides which addresses are allowed.
 
-Only the address is taken from the repository's own configuration. A workspace may come as an archive, with a
-configuration of its maker's: whatever else that says of remotes, ssh, proxies, rewritten addresses and
-helpers is not read (``engine.sync.transport``).
+Only the address is taken from the repository's configuration. A workspace may be unpacked from an archive
+with someone else's configuration: its settings for remotes, ssh, proxies, address rewriting and helpers are
+ignored (``engine.sync.transport``).
 """
 
 from __future__ import annotations
@@ -31,48 +31,47 @@ class Remote:
     """A remote repository."""
 
     name: str
-    fetched_from: str  # its address
-    pushed_to: str  # where this differs, ``remote.NAME.pushurl``
+    fetched_from: str  # address
+    pushed_to: str  # the same, or ``remote.NAME.pushurl``
     branch: str
 
     @property
     def reference(self) -> str:
-        """The branch as the remote calls it."""
+        """The branch's reference on the remote."""
         return f"refs/heads/{self.branch}"
 
     @property
     def seen(self) -> str:
-        """Our own note of what its branch was at the last sync; a fetch by hand does not move it."""
+        """Reference to the remote's branch at the last sync; a manual fetch does not move it."""
         return f"refs/autopoiesis/{self.name}/{self.branch}"
 
     @property
     def tracking(self) -> str:
-        """What git itself calls the remote's branch here."""
+        """Git's remote-tracking reference."""
         return f"refs/remotes/{self.name}/{self.branch}"
 
     @property
     def shown(self) -> str:
-        """Its address without a name and password."""
+        """Its address without credentials."""
         return without_password(self.fetched_from)
 
 
 def remote_of(repository: Repository, name: str) -> Remote:
-    """The remote with a name, for the current branch.
+    """The named remote, for the current branch.
 
     Raises:
-        RepositoryError: There is none, or its address is of a kind that is never asked.
+        RepositoryError: No such remote, or its address is not allowed.
     """
     if not _NAME.fullmatch(name) or ".." in name:
-        raise RepositoryError(f"{shown(name)} is no name of a remote", where="git.remote")
-    addresses = _listed(repository, f"remote.{name}.url")
+        raise RepositoryError(f"{shown(name)} is not a valid remote name", where="git.remote")
+    addresses, root = _listed(repository, f"remote.{name}.url"), repository.workspace.root
     if not addresses:
         raise RepositoryError(
-            f"there is no remote {name}",
-            where=str(repository.workspace.root),
-            hint=f"name it: git -C {repository.workspace.root} remote add {name} ADDRESS",
+            f"no remote {name}",
+            where=str(root),
+            hint=f"add it: git -C {root} remote add {name} ADDRESS",
         )
     pushed = _listed(repository, f"remote.{name}.pushurl") or addresses
-    root = repository.workspace.root
     return Remote(
         name,
         checked(addresses[0], root, f"remote {name}"),
@@ -82,7 +81,7 @@ def remote_of(repository: Repository, name: str) -> Remote:
 
 
 def is_local(address: str) -> bool:
-    """Whether an address is a folder of this machine, by git's own rule."""
+    """True if an address is a local folder, by git's own rule."""
     if scheme := _SCHEME.match(address):
         return scheme[1].lower() == "file"
     colon, slash = address.find(":"), address.find("/")
@@ -90,23 +89,22 @@ def is_local(address: str) -> bool:
 
 
 def without_password(text: str) -> str:
-    """A text with addresses in it, without what stands before the ``@`` in them."""
+    """The text without the credentials in its addresses."""
     return _PASSWORD.sub("", text)
 
 
 def _listed(repository: Repository, setting: str) -> list[str]:
-    # Included files are not read: an archive may name any file of the machine there.
+    # No includes: a configuration from an archive could point to any local file.
     options = ("--local", "--no-includes", "--null", "--get-all", setting)
     found = repository.git.run("config", *options, accept=(0, 1)).output
     return [os.fsdecode(each) for each in found.split(b"\0") if each]
 
 
 def checked(address: str, root: Path, where: str) -> str:
-    """An address as git is given it; a folder of this machine by its real path.
+    """The address to pass to git; a local folder by its real path.
 
     Raises:
-        RepositoryError: It is of a kind that is never asked, or lies in the workspace itself; ``where`` says
-            of what.
+        RepositoryError: Its scheme is not allowed, or it is inside the workspace; located by ``where``.
     """
     scheme = _SCHEME.match(address)
     if (
@@ -116,9 +114,9 @@ def checked(address: str, root: Path, where: str) -> str:
         or (scheme and scheme[1].lower() not in _SCHEMES)
     ):
         raise RepositoryError(
-            f"its address {shown(without_password(address))} is of a kind that is never asked",
+            f"address {shown(without_password(address))} is not allowed",
             where=where,
-            hint="give it an https, ssh or file address, or a path",
+            hint="use an https, ssh or file address, or a path",
         )
     if not is_local(address):
         return address
@@ -126,8 +124,8 @@ def checked(address: str, root: Path, where: str) -> str:
     real = Path(os.path.realpath(root / place))
     if real == root or root in real.parents:
         raise RepositoryError(
-            "its address lies in the workspace itself",
+            "address is inside the workspace",
             where=where,
-            hint="keep it in a folder of its own, outside",
+            hint="use a folder outside the workspace",
         )
     return str(real)

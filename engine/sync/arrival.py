@@ -1,9 +1,8 @@
-"""Puts a commit in place that is there already: files, branch, index, so that a kill loses nothing (C1).
+"""Moves files, index and branch to an existing commit so that a crash loses nothing (C1).
 
-The files come first: were it the branch, whatever a kill left on the disk would look like the person's own
-work that takes everything back, and the next commit would do so. A journal says what is under way, and the
-next sync goes on with it; had somebody worked on meanwhile, what is on the disk is committed as theirs and
-merged once more, which changes nothing that was merged before.
+Files are written before the branch moves: the other way round, a crash would leave files that look like local
+edits undoing the whole merge, and the next commit would record them. A journal lets the next sync resume. If
+files were edited in between, they are committed and merged again, which changes nothing already merged.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 JOURNAL = "scratch/sync-journal.json"
-_MOST_NAMED = 5
+_MAX_LISTED = 5
 
 
-class Moved(Exception):
-    """Another program has committed meanwhile."""
+class BranchMoved(Exception):
+    """Another process has committed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +50,33 @@ class _Change:
     before: Blob | None
     after: Blob | None
 
+    @property
+    def known(self) -> set[str]:
+        """Blob names that the file on disk may have; empty text for no file."""
+        return {side.name if side else "" for side in (self.before, self.after)}
 
-def arrive(files: Files, repository: Repository, ours: str, commit: str, subject: str) -> tuple[str, ...]:
-    """Makes a commit the newest one of the branch, and the files what it holds.
+
+def apply_commit(
+    files: Files, repository: Repository, ours: str, commit: str, subject: str
+) -> tuple[str, ...]:
+    """Moves the branch and the files to a commit.
 
     Args:
-        ours: The newest commit now, from which that one comes.
+        ours: The branch's current commit, an ancestor of ``commit``.
 
     Returns:
-        The files that have changed.
+        The changed files.
 
     Raises:
-        RepositoryError: A file here differs from both commits; nothing was changed.
-        Moved: The branch is not at ``ours`` any more.
-        WriteFailed, ReadOnly: A file was not written; the next sync goes on.
+        RepositoryError: A file differs from both commits; nothing was changed.
+        BranchMoved: The branch is no longer at ``ours``.
+        WriteFailed, ReadOnly: A file was not written; the next sync resumes.
     """
     with files.lock():
         repository.recover()
         if repository.revision() != ours:
-            raise Moved
-        wanted = _between(repository, ours, commit)
+            raise BranchMoved
+        wanted = _differences(repository, ours, commit)
         here = _on_disk(files, wanted)
         _refuse_edited(files, repository, here, len(ours))
         reach("sync:apply")
@@ -86,12 +92,12 @@ def arrive(files: Files, repository: Repository, ours: str, commit: str, subject
         refusal = put_in_place(repository.git, files.workspace, staged, commit, ours, subject)
         files.remove(JOURNAL)
         if refusal:
-            raise Moved
+            raise BranchMoved
     return tuple(each.path for each in wanted)
 
 
-def finish(files: Files, repository: Repository, subject: str) -> None:
-    """Goes on with what was interrupted.
+def resume(files: Files, repository: Repository, subject: str) -> None:
+    """Finishes an interrupted ``apply_commit``.
 
     Raises:
         WriteFailed, ReadOnly: It cannot be finished now.
@@ -107,39 +113,41 @@ def finish(files: Files, repository: Repository, subject: str) -> None:
         except (ValueError, TypeError, KeyError, RecursionError):
             work = _Work("", "")
         if work.ours and work.ours == repository.revision() and _builds_on(repository, work):
-            with contextlib.suppress(RepositoryError, Moved):
-                arrive(files, repository, work.ours, work.commit, subject)
+            with contextlib.suppress(RepositoryError, BranchMoved):
+                apply_commit(files, repository, work.ours, work.commit, subject)
         with contextlib.suppress(FileNotFoundError):
             files.remove(JOURNAL)
 
 
 def _builds_on(repository: Repository, work: _Work) -> bool:
-    asked = ("merge-base", "--is-ancestor", work.ours, work.commit)
-    return not repository.git.run(*asked, accept=(0, 1, 128)).code
+    ancestor = ("merge-base", "--is-ancestor", work.ours, work.commit)
+    return not repository.git.run(*ancestor, accept=(0, 1, 128)).code
 
 
-def _between(repository: Repository, ours: str, commit: str) -> list[_Change]:
-    """What differs; files that go away first, so that another can take their name."""
+def _differences(repository: Repository, ours: str, commit: str) -> list[_Change]:
+    """Changes between two commits; deletions first, so that another file can take the name."""
     found = changes(repository.git, ours, commit, renames=False)
-    wanted = [_Change(path, fate.before, fate.blob) for path, fate in found.fates.items()]
+    wanted = [_Change(path, each.before, each.blob) for path, each in found.changed.items()]
     wanted += [_Change(path, None, blob) for path, blob in found.added.items()]
-    # What encrypts files comes before them.
+    # By path, so that .gitattributes, which selects encryption, precedes the files it applies to.
     return sorted(wanted, key=lambda each: (each.after is not None, each.path))
 
 
 def _on_disk(files: Files, wanted: Sequence[_Change]) -> list[_Change]:
-    """The changes without those of submodules, of which only the commit is recorded, and of files that this
-    work tree does not show."""
+    """The changes to write: without submodules, which only record a commit, and files outside a sparse
+    checkout."""
     root = files.workspace.root
     unseen = sparse.outside(root, [each.path for each in wanted if not os.path.lexists(root / each.path)])
-    links = [
-        each for each in wanted if LINK_MODE in {side.mode for side in (each.before, each.after) if side}
+    return [
+        each
+        for each in wanted
+        if each.path not in unseen
+        and LINK_MODE not in {side.mode for side in (each.before, each.after) if side}
     ]
-    return [each for each in wanted if each.path not in unseen and each not in links]
 
 
 def _stored_name(repository: Repository, path: str, data: bytes, known: Collection[str], length: int) -> str:
-    """The name that the bytes of a file have in commits, where they may be encrypted."""
+    """The blob name of a file's bytes in commits, where they may be encrypted."""
     name, git = blob_name(data, length), repository.git
     if name not in known and git.private():
         with contextlib.suppress(RepositoryError):
@@ -150,24 +158,22 @@ def _stored_name(repository: Repository, path: str, data: bytes, known: Collecti
 def _refuse_edited(files: Files, repository: Repository, wanted: Sequence[_Change], length: int) -> None:
     edited: list[str] = []
     for each in wanted:
-        known = {side.name if side else "" for side in (each.before, each.after)}
         try:
-            is_itself = files.workspace.resolve(each.path) == files.workspace.root / each.path
-            found = _stored_name(repository, each.path, files.read(each.path), known, length)
+            is_plain = files.workspace.resolve(each.path) == files.workspace.root / each.path  # no symlink
+            found = _stored_name(repository, each.path, files.read(each.path), each.known, length)
         except FileNotFoundError:
-            # One that a kill has left half done is made anew; one that is gone here is edited.
             found = ""
         except AutopoiesisError:
-            is_itself = False
-        if not is_itself or found not in known:
+            is_plain = False
+        if not is_plain or found not in each.known:
             edited.append(shown(each.path))
     if edited:
-        more = f" and {len(edited) - _MOST_NAMED} more" if len(edited) > _MOST_NAMED else ""
+        more = f" and {len(edited) - _MAX_LISTED} more" if len(edited) > _MAX_LISTED else ""
         raise RepositoryError(
-            f"{', '.join(edited[:_MOST_NAMED])}{more} changed here and would be changed by the merge too; \
+            f"local changes to {', '.join(edited[:_MAX_LISTED])}{more} would be overwritten by the merge; \
 nothing was merged",
             where=str(files.workspace.root),
-            hint="commit or undo what you changed there, and try again",
+            hint="commit or undo your changes and try again",
         )
 
 
@@ -175,34 +181,35 @@ def _write(files: Files, repository: Repository, wanted: Sequence[_Change], leng
     by_path = {each.path: each for each in wanted}
     for each in wanted:
         if each.after is None:
-            _one(files, repository, each, None, length)
+            _write_one(files, repository, each, None, length)
     sized = _sized(repository, [each for each in wanted if each.after is not None])
     for entry, data in contents(repository.git, sized):
         if crypt.is_encrypted(data):
             name = filters_of(repository.git, [entry.path]).get(entry.path, "")
             data = opened(repository.git, data, name)
-        _one(files, repository, by_path[entry.path], data, length)
+        _write_one(files, repository, by_path[entry.path], data, length)
 
 
 def _sized(repository: Repository, wanted: Sequence[_Change]) -> list[TreeEntry]:
     names = [each.after.name for each in wanted if each.after is not None]
-    asked = "".join(f"{name}\n" for name in names).encode()
-    told = repository.git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked).text.split("\n")
+    stdin = "".join(f"{name}\n" for name in names).encode()
+    sizes = repository.git.run("cat-file", "--batch-check=%(objectsize)", stdin=stdin).text.split("\n")
     return [
         TreeEntry(each.path, "file", name, int(size) if size.isdigit() else 0)
-        for each, name, size in zip(wanted, names, told if names else [], strict=True)
+        for each, name, size in zip(wanted, names, sizes if names else [], strict=True)
     ]
 
 
-def _one(files: Files, repository: Repository, wanted: _Change, data: bytes | None, length: int) -> None:
-    """Gives one file its new bytes, unless it was saved since it was looked at."""
-    known = {side.name if side else "" for side in (wanted.before, wanted.after)}
+def _write_one(
+    files: Files, repository: Repository, wanted: _Change, data: bytes | None, length: int
+) -> None:
+    """Writes one file, unless it was saved since it was checked."""
 
     def change(old: bytes | None) -> bytes | None:
-        name = _stored_name(repository, wanted.path, old, known, length) if old is not None else ""
-        if name not in known:
+        name = _stored_name(repository, wanted.path, old, wanted.known, length) if old is not None else ""
+        if name not in wanted.known:
             raise RepositoryError(
-                "was saved at the same moment", where=shown(wanted.path), hint="sync again: nothing is lost"
+                "was saved during the merge", where=shown(wanted.path), hint="sync again; nothing is lost"
             )
         return data
 

@@ -1,4 +1,4 @@
-"""What becomes of a file that both sides have changed, by what kind of file it is."""
+"""Merges the two versions of a file by its kind."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from engine.knowledge.note_records import FOLDER as NOTES
 from engine.knowledge.session_notes import place_of
 from engine.settings.file import CONFIG_FILE, load
 from engine.store.documents import parse
-from engine.sync import entries, ledgers, lines, states, transcripts
-from engine.sync.model import Piece, Side
+from engine.sync import entries, ledgers, lines, state_files, transcripts
+from engine.sync.model import Hunk, Side
 
 if TYPE_CHECKING:
     from engine.store.git import Git
@@ -29,12 +29,12 @@ Kind = Literal["log", "state", "ledger", "entries", "conversation", "digest", "t
 _COLD = ("archive/", "knowledge/archive/")
 _CATEGORIES = frozenset(file.path for file in CATEGORY_FILES)
 _LINE = re.compile(rb"(?<=\n)")
-_MOST_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 _SHOWN_BYTES = 64 * 1024
 
 
 def kind_of(path: str) -> Kind:
-    """The kind of a file by its path; what was archived is what it was."""
+    """The kind of a file by its path; archived files keep their kind."""
     if path in (DIGEST, STATE):
         return "digest"
     if path == ledger.PATH:
@@ -52,93 +52,94 @@ def kind_of(path: str) -> Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """A file that both sides changed, as one."""
+class MergedFile:
+    """Result of merging two versions of a file."""
 
     data: bytes
-    is_open: bool = False  # a person has to decide
-    pieces: tuple[Piece, ...] = ()
-    beside: tuple[str, bytes] | None = None
-    """A second file, path and bytes, where both versions are kept."""
-    why: str = ""  # why a person has to decide, or what was done to settle it
+    is_conflict: bool = False
+    hunks: tuple[Hunk, ...] = ()
+    second: tuple[str, bytes] | None = None
+    """Path and bytes of a second file, if both versions are kept."""
+    reason: str = ""  # why it is a conflict, or how it was resolved
 
 
 @dataclass
-class Contents:
-    """Makes one file of two, with git's own way for plain text.
+class ContentMerger:
+    """Merges two versions of a file; plain text with git's own merge.
 
     Args:
-        git: In the empty repository that ``transport.beside`` gives: no attribute and no driver counts there.
+        git: In the repository of ``transport.isolated``, where no attributes or merge drivers apply.
     """
 
     git: Git
 
     @cached_property
     def _marker(self) -> int:
-        # Longer than what any file would hold by chance.
-        return 60 + secrets.randbelow(40)
+        return 60 + secrets.randbelow(40)  # longer than any marker a file contains by chance
 
-    def settle(
+    def merge(
         self, path: str, base: bytes, ours: bytes, theirs: bytes, name: str, take: Side | None
-    ) -> Settled:
-        """Both versions of a file in one.
+    ) -> MergedFile:
+        """Merges both versions of a file.
 
         Args:
-            name: The object name of theirs.
-            take: The person's decision about it.
+            name: The blob name of theirs.
+            take: The user's decision about it.
         """
         match kind_of(path):
             case "log":
-                return Settled(lines.union(base, ours, theirs))
-            case "state" if (found := states.merged(base, ours, theirs)) is not None:
-                return Settled(found)
+                return MergedFile(lines.union(base, ours, theirs))
+            case "state" if (found := state_files.merged(base, ours, theirs)) is not None:
+                return MergedFile(found)
             case "ledger":
                 found = ledgers.merged(base, ours, theirs)
                 if found is not None:
-                    return Settled(found)
-                why = "a side's ledger cannot be read; mend it there: autopoiesis ledger rebuild"
-                return self._whole(base, ours, theirs, take, why)
+                    return MergedFile(found)
+                reason = "one side's ledger cannot be read; rebuild it there: autopoiesis ledger rebuild"
+                return self._whole(base, ours, theirs, take, reason)
             case "entries":
                 made = entries.merged(path, base, ours, theirs, take)
-                why = "the same entry was changed on both sides"
-                return Settled(made.data, bool(made.pieces) and take is None, made.pieces, why=why)
+                reason = "both sides changed the same entry"
+                return MergedFile(made.data, bool(made.hunks) and take is None, made.hunks, reason=reason)
             case "conversation":
                 kept = transcripts.longer(ours, theirs)
                 if kept is not None:
-                    return Settled(kept)
-                beside = transcripts.apart(path, theirs, name)
-                return Settled(ours, beside=beside, why=f"went on on both machines; theirs is {beside[0]}")
+                    return MergedFile(kept)
+                second = transcripts.as_own_session(path, theirs, name)
+                return MergedFile(
+                    ours, second=second, reason=f"continued on both machines; theirs is {second[0]}"
+                )
             case _:
                 return self._text(path, base, ours, theirs, take)
 
-    def _text(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> Settled:
-        if b"\0" in base + ours + theirs or max(map(len, (ours, theirs))) > _MOST_BYTES:
-            return self._whole(
-                base, ours, theirs, take, "was changed on both sides, and is no text that can be merged"
-            )
+    def _text(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> MergedFile:
+        if b"\0" in base + ours + theirs or max(map(len, (ours, theirs))) > _MAX_BYTES:
+            return self._whole(base, ours, theirs, take, "changed on both sides and cannot be merged as text")
         for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
             Path(self.git.root / name).write_bytes(data)
         options = [f"--marker-size={self._marker}", f"--{take}" if take else "--diff3"]
         merge = ("merge-file", "--quiet", "--stdout", *options, "ours", "base", "theirs")
         done = self.git.run(*merge, accept=range(128), environment={"GIT_DIR": str(self.git.root)})
         if done.code and not take:
-            why = "the same lines were changed on both sides"
-            return Settled(ours, True, self._pieces(done.output), why=why)
-        wrong = _wrong(path, done.output)
-        if wrong and not _wrong(path, ours) and not _wrong(path, theirs):
-            return self._whole(base, ours, theirs, take, f"would not be usable with both changes ({wrong})")
-        return Settled(done.output)
+            return MergedFile(
+                ours, True, self._hunks(done.output), reason="both sides changed the same lines"
+            )
+        problem = _problem(path, done.output)
+        if problem and not _problem(path, ours) and not _problem(path, theirs):
+            return self._whole(base, ours, theirs, take, f"would be invalid with both changes ({problem})")
+        return MergedFile(done.output)
 
-    def _whole(self, base: bytes, ours: bytes, theirs: bytes, take: Side | None, why: str) -> Settled:
+    def _whole(self, base: bytes, ours: bytes, theirs: bytes, take: Side | None, reason: str) -> MergedFile:
+        """The side the user decided for; otherwise a conflict about the whole file."""
         if take:
-            return Settled(theirs if take == "theirs" else ours)
+            return MergedFile(theirs if take == "theirs" else ours)
         is_shown = b"\0" not in base + ours + theirs
         texts = [data[:_SHOWN_BYTES].decode("utf-8", "replace") for data in (base, ours, theirs)]
-        return Settled(ours, True, (Piece(*texts),) if is_shown else (), why=why)
+        return MergedFile(ours, True, (Hunk(*texts),) if is_shown else (), reason=reason)
 
-    def _pieces(self, marked: bytes) -> tuple[Piece, ...]:
-        """The places where git found both changed, each with what stood there."""
-        found: list[Piece] = []
+    def _hunks(self, marked: bytes) -> tuple[Hunk, ...]:
+        """The conflicts in the output of ``git merge-file --diff3``."""
+        found: list[Hunk] = []
         parts: dict[bytes, list[bytes]] = {}
         inside = b""
         for line in _LINE.split(marked):
@@ -147,7 +148,7 @@ class Contents:
             )
             if mark == b">":
                 texts = [b"".join(parts[each]).decode("utf-8", "replace") for each in (b"|", b"<", b"=")]
-                found.append(Piece(*texts))
+                found.append(Hunk(*texts))
                 inside = b""
             elif mark:
                 inside = mark
@@ -157,8 +158,8 @@ class Contents:
         return tuple(found)
 
 
-def _wrong(path: str, data: bytes) -> str:
-    """What keeps settings from being read, or the header of a topic; each side alone may have been right."""
+def _problem(path: str, data: bytes) -> str:
+    """What is invalid in settings or a Markdown header: two valid versions may merge into an invalid one."""
     if path == CONFIG_FILE:
         try:
             load(data)

@@ -1,9 +1,8 @@
-"""Files of entries made one: category files, notes of files, journals, MEMORY.md, contexts of projects.
+"""Merges files made of entries: category files, file notes, journals, MEMORY.md, project contexts.
 
-What git calls a conflict is the rule here: both machines add at the end of the same list. So the files are
-compared section by section and entry by entry. What either side added is there, in each side's order; what
-one side edited, ticked or took out is so; only an entry that both changed, each in its own way, is a
-conflict.
+Both machines usually append to the same list, which git reports as a conflict. So these files are merged
+section by section and entry by entry. Additions of both sides are kept in each side's order, and edits and
+deletions of one side are applied; only an entry that both sides changed differently is a conflict.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.item import normalised
 from engine.store.header import locate
 from engine.store.markdown import code_lines, sections
-from engine.sync.model import Piece, Side
+from engine.sync.model import Hunk, Side
 
-_ALIKE = 0.6
-"""Share of their characters that an entry and what it was edited into have in common at least."""
+_MIN_SIMILARITY = 0.6
+"""Similarity ratio from which an entry counts as an edit of another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +29,18 @@ class Block:
     text: str
     gap: int = field(compare=False, default=0)
     key: tuple[str, str] = field(compare=False, default=("", ""))
-    """What it says and where from, for an entry: the same harvest on two days is one entry."""
+    """Text and source of an entry: the same harvest on two days is one entry."""
     day: str = field(compare=False, default="")
 
     @property
     def is_entry(self) -> bool:
-        """Whether it is one of a list."""
+        """True for a list entry."""
         return any(self.key)
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    name: tuple[str, int]  # the titles above and its own; how many of that name came before
+    name: tuple[str, int]  # the titles of its parents and its own; number of earlier sections of that name
     heading: str
     gap: int
     blocks: tuple[Block, ...]
@@ -50,21 +49,21 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The file as both sides would have it; with pieces, only if those are decided."""
+    """The merged file; if there are hunks, valid only once they are decided."""
 
     data: bytes
-    pieces: tuple[Piece, ...] = ()
+    hunks: tuple[Hunk, ...] = ()
 
 
 def merged(path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None = None) -> Merged:
-    """Both sides' versions of a file of entries in one.
+    """Merges two versions of a file of entries.
 
     Args:
-        take: The side that counts where both changed the same entry.
+        take: The side to take where both changed the same entry.
     """
-    pieces: list[Piece] = []
+    hunks: list[Hunk] = []
     heads = [data[: locate(data).body] for data in (base, ours, theirs)]
-    head = _head(heads[0], heads[1], heads[2], take, pieces)
+    head = _head(heads[0], heads[1], heads[2], take, hunks)
     before, left, right = (
         _sections(path, data[len(top) :]) for data, top in zip((base, ours, theirs), heads, strict=True)
     )
@@ -78,24 +77,24 @@ def merged(path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None
             mine.blocks if mine else (),
             other.blocks if other else (),
             take,
-            pieces,
+            hunks,
         )
         is_gone = was is not None and (mine is None or other is None) and not blocks
         if not is_gone:
             spaced = _spaced(blocks, mine.blocks if mine else (), other.blocks if other else ())
             found.append(_Section(name, shape.heading, shape.gap, spaced, shape.tail))
-    return Merged(head + _text(found), tuple(pieces))
+    return Merged(head + _text(found), tuple(hunks))
 
 
-def _head(base: bytes, ours: bytes, theirs: bytes, take: Side | None, pieces: list[Piece]) -> bytes:
-    """The header: each line as the side has it that changed it. A fingerprint that both took anew is ours."""
+def _head(base: bytes, ours: bytes, theirs: bytes, take: Side | None, hunks: list[Hunk]) -> bytes:
+    """The header: each line from the side that changed it. Of two new fingerprints, ours."""
     if ours == theirs or theirs == base:
         return ours
     if ours == base:
         return theirs
     rows = [_fields(each) for each in (base, ours, theirs)]
     if any(row is None for row in rows):
-        pieces.append(_piece(base, ours, theirs))
+        hunks.append(Hunk(*(each.decode("utf-8", "replace") for each in (base, ours, theirs))))
         return theirs if take == "theirs" else ours
     was, mine, other = (row or {} for row in rows)
     lines: list[str] = []
@@ -103,7 +102,7 @@ def _head(base: bytes, ours: bytes, theirs: bytes, take: Side | None, pieces: li
         values = was.get(name), mine.get(name), other.get(name)
         value = values[2] if values[1] == values[0] else values[1]
         if values[1] != values[2] and values[0] not in values[1:] and name != "fingerprint":
-            pieces.append(Piece(*(each or "" for each in values)))
+            hunks.append(Hunk(*(each or "" for each in values)))
             value = values[2] if take == "theirs" else values[1]
         if value is not None:
             lines.append(value)
@@ -111,7 +110,7 @@ def _head(base: bytes, ours: bytes, theirs: bytes, take: Side | None, pieces: li
 
 
 def _fields(head: bytes) -> dict[str, str] | None:
-    """The lines of a flat header by their names; ``None`` for one that is not flat."""
+    """The lines of a flat header by their keys; ``None`` if it is not flat."""
     if not head:
         return {}
     lines = head.decode("utf-8", "surrogateescape").splitlines(keepends=True)
@@ -144,7 +143,7 @@ def _sections(path: str, data: bytes) -> dict[tuple[str, int], _Section]:
 
 
 def _split(lines: Sequence[str], first: int, known: dict[int, Entry]) -> tuple[list[Block], int]:
-    """The blocks of a section, and how many blank lines stand below the last one."""
+    """The blocks of a section, and the number of blank lines after the last one."""
     code, _ = code_lines(lines)
     found: list[Block] = []
     at = gap = 0
@@ -163,9 +162,9 @@ def _split(lines: Sequence[str], first: int, known: dict[int, Entry]) -> tuple[l
         if entry is None:
             found.append(Block(text, gap))
         else:
-            # What belongs to it besides is part of what it says.
-            said = normalised(entry.text) if len(entry.lines) == 1 else text
-            found.append(Block(text, gap, (said, entry.source or "-"), entry.day))
+            # The nested lines of an entry are part of its identity.
+            identity = normalised(entry.text) if len(entry.lines) == 1 else text
+            found.append(Block(text, gap, (identity, entry.source or "-"), entry.day))
         at, gap = end, 0
     return found, gap
 
@@ -186,7 +185,7 @@ def _text(found: Sequence[_Section]) -> bytes:
 
 
 def _spaced(blocks: Sequence[Block], *sides: Sequence[Block]) -> tuple[Block, ...]:
-    """The blocks as far apart as entries stand on both sides: one that stood first there may not here."""
+    """The blocks with the usual spacing of entries: a block that was first on its side may not be here."""
     usual = min((block.gap for side in sides for block in side[1:] if block.is_entry), default=0)
     first = max((side[0].gap for side in sides if side), default=0)
     return tuple(
@@ -200,7 +199,7 @@ def _spaced(blocks: Sequence[Block], *sides: Sequence[Block]) -> tuple[Block, ..
 
 
 def _order(ours: list[tuple[str, int]], theirs: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Our sections in our order; each that only they have, behind the one that stands above it there."""
+    """Our sections in our order; each of their new ones after the section it follows there."""
     found = list(ours)
     for at, name in enumerate(theirs):
         if name not in found:
@@ -212,17 +211,17 @@ def _order(ours: list[tuple[str, int]], theirs: list[tuple[str, int]]) -> list[t
 class _Changes:
     """What a side did with the blocks of the base."""
 
-    fates: tuple[Block | None, ...]  # what became of each; ``None`` where it is gone
-    added: tuple[tuple[Block, ...], ...]  # what stands above each, and behind the last
+    versions: tuple[Block | None, ...]  # the side's version of each; ``None`` if deleted
+    added: tuple[tuple[Block, ...], ...]  # new blocks before each, and after the last
 
 
 def _changes(base: Sequence[Block], side: Sequence[Block]) -> _Changes:
-    fates: list[Block | None] = [None] * len(base)
+    versions: list[Block | None] = [None] * len(base)
     added: list[list[Block]] = [[] for _ in range(len(base) + 1)]
     match = SequenceMatcher(None, [each.text for each in base], [each.text for each in side], autojunk=False)
     for kind, first, last, start, end in match.get_opcodes():
         if kind == "equal":
-            fates[first:last] = side[start:end]
+            versions[first:last] = side[start:end]
             continue
         place = first
         for block in side[start:end]:
@@ -230,16 +229,18 @@ def _changes(base: Sequence[Block], side: Sequence[Block]) -> _Changes:
             if old is None:
                 added[place].append(block)
             else:
-                fates[old] = block
+                versions[old] = block
                 place = old + 1
-    return _Changes(tuple(fates), tuple(map(tuple, added)))
+    return _Changes(tuple(versions), tuple(map(tuple, added)))
 
 
 def _is_edited(old: Block, new: Block) -> bool:
     if old.is_entry and old.key[0] == new.key[0]:
         return True
     match = SequenceMatcher(None, old.text, new.text, autojunk=False)
-    return match.real_quick_ratio() >= _ALIKE and match.quick_ratio() >= _ALIKE and match.ratio() >= _ALIKE
+    return all(
+        ratio() >= _MIN_SIMILARITY for ratio in (match.real_quick_ratio, match.quick_ratio, match.ratio)
+    )
 
 
 def _blocks(
@@ -247,18 +248,17 @@ def _blocks(
     ours: Sequence[Block],
     theirs: Sequence[Block],
     take: Side | None,
-    pieces: list[Piece],
+    hunks: list[Hunk],
 ) -> list[Block]:
-    """The blocks of a section."""
     left, right = _changes(base, ours), _changes(base, theirs)
     found: list[Block] = []
     for at in range(len(base) + 1):
         found += _both(left.added[at], right.added[at])
         if at == len(base):
             break
-        was, mine, other = base[at], left.fates[at], right.fates[at]
+        was, mine, other = base[at], left.versions[at], right.versions[at]
         if mine != other and was not in (mine, other):
-            pieces.append(Piece(was.text, mine.text if mine else "", other.text if other else ""))
+            hunks.append(Hunk(was.text, mine.text if mine else "", other.text if other else ""))
             kept = other if take == "theirs" else mine
         else:
             kept = other if mine == was else mine
@@ -268,9 +268,9 @@ def _blocks(
 
 
 def _both(ours: Sequence[Block], theirs: Sequence[Block]) -> list[Block]:
-    """What both sides added at one place: by the days that entries name, else ours first; the same once."""
-    said = {each.text for each in ours} | {each.key for each in ours if each.is_entry}
-    new = [each for each in theirs if each.text not in said and each.key not in said]
+    """Both sides' additions at one place, without duplicates: by the entries' days, otherwise ours first."""
+    known = {each.text for each in ours} | {each.key for each in ours if each.is_entry}
+    new = [each for each in theirs if each.text not in known and each.key not in known]
     found: list[Block] = []
     left = list(ours)
     for block in new:
@@ -278,7 +278,3 @@ def _both(ours: Sequence[Block], theirs: Sequence[Block]) -> list[Block]:
             found.append(left.pop(0))
         found.append(block)
     return found + left
-
-
-def _piece(base: bytes, ours: bytes, theirs: bytes) -> Piece:
-    return Piece(*(each.decode("utf-8", "replace") for each in (base, ours, theirs)))

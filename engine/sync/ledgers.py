@@ -1,4 +1,4 @@
-"""Two ledgers made one, entry by entry: the later one wins, and what either proves stays proven."""
+"""Merges two ledgers entry by entry: the later entry wins, but recorded facts of either side are kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Tree = dict[str, Any]
 
 
 def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """The entries of both sides; ``None`` where a side cannot be read as a ledger."""
+    """The entries of both sides; ``None`` if a side is not a readable ledger."""
     try:
         left, right = ledger.trees_of(ours), ledger.trees_of(theirs)
         before = ledger.trees_of(base) if base else {}
@@ -25,16 +25,15 @@ def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
 
 
 def _weight(entry: _Tree) -> tuple[bool, str]:
-    """What counts more: a harvest that succeeded over one that failed after it, else the later entry."""
+    """Sort key: a successful harvest beats a later failed one; otherwise the later entry wins."""
     return entry["status"] == "harvested", str(entry["at"])
 
 
 def _entry(base: _Tree, ours: _Tree, theirs: _Tree) -> _Tree:
-    """One entry: each field as the side has it that changed it; where both did, as the later one.
+    """Takes each field from the side that changed it, or from the later entry if both did.
 
-    Lines and items for review that were recorded stay recorded, whichever side it was: they say where the
-    knowledge of a conversation stands. A conversation that a person took back is not reclaimed by the other
-    side's older word.
+    Recorded lines and review items of both sides are kept: they say where a conversation's knowledge is. A
+    conversation that the user restored is not reclaimed because of the other side's older entry.
     """
     if ours == theirs or theirs == base:
         return ours

@@ -1,4 +1,4 @@
-"""Append-only logs of two machines made one: every line once, in the order of their times."""
+"""Merges append-only logs of two machines: every line once, in order of time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ _Timed = list[tuple[datetime, bytes]]
 def union(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """The lines of both sides.
 
-    Each side's own order is kept, and between the sides the time decides that a line names. A line that one
-    side wrote several times, as two equal entries of one second, stays so often; one that a side has taken
-    out, as a secret is, stays out.
+    Each side's own order is kept; the sides are interleaved by the timestamps in the lines. A line that a
+    side has several times stays that often; a line that a side removed, e.g. a secret, stays removed.
     """
     left, right = _timed(ours), _timed(theirs)
     wanted = _counts(Counter(base.splitlines()), Counter(ours.splitlines()), Counter(theirs.splitlines()))
@@ -38,7 +37,7 @@ def union(base: bytes, ours: bytes, theirs: bytes) -> bytes:
 
 
 def _counts(base: Counter[bytes], ours: Counter[bytes], theirs: Counter[bytes]) -> Counter[bytes]:
-    """How often each line stands in the result."""
+    """How often each line occurs in the result."""
     found: Counter[bytes] = Counter()
     for line in ours.keys() | theirs.keys():
         both = ours[line], theirs[line]
@@ -47,7 +46,7 @@ def _counts(base: Counter[bytes], ours: Counter[bytes], theirs: Counter[bytes]) 
 
 
 def _timed(data: bytes) -> _Timed:
-    """The lines with their times; one that names none, or an earlier one, goes with the line before it."""
+    """The lines with their times, made non-decreasing; a line without one gets that of the line before."""
     found: _Timed = []
     last = _FIRST
     for line in data.splitlines():

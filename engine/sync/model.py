@@ -1,4 +1,4 @@
-"""What a sync is told and tells."""
+"""Results of a sync."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ Outcome = Literal["equal", "done", "conflicts", "would"]
 
 
 @dataclass(frozen=True, slots=True)
-class Did:
-    """What a side did with a file since both were equal."""
+class SideChange:
+    """What one side did to a file since the merge base."""
 
     what: str  # ``edited``, ``added``, ``deleted``, ``moved to …``
-    revision: str = ""  # of the newest commit that did; empty where none is known
+    revision: str = ""  # of the newest commit that did; empty if unknown
     at: datetime | None = None
     author: str = ""
-    machine: str = ""  # what a ``Machine:`` line of the commit's message says; empty for none
+    machine: str = ""  # the commit's ``Machine:`` trailer, if any
     subject: str = ""
     commits: int = 1  # that touched the file
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One place of a file that both sides changed, each in its own way."""
+class Hunk:
+    """A part of a file that both sides changed differently."""
 
-    before: str  # what stood there when both were equal; empty for nothing
+    before: str  # the text in the merge base; may be empty
     ours: str
     theirs: str
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A file that a person has to decide about; nothing is merged until all are decided."""
+    """A file the user has to decide about; nothing is merged until all are decided."""
 
     path: str
     why: str  # one clause
-    ours: Did
-    theirs: Did
-    pieces: tuple[Piece, ...] = ()
+    ours: SideChange
+    theirs: SideChange
+    pieces: tuple[Hunk, ...] = ()
     names: tuple[str, str] = ("", "")
-    """The object names of both sides: a decision holds for these."""
+    """The blob names of both sides: a decision is valid for these only."""
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """A file of this machine that was not committed, and so is not sent."""
+class Uncommitted:
+    """A local file that could not be committed and so is not sent."""
 
     path: str
     why: str
@@ -55,33 +55,33 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a sync did, or, in a dry run, would do."""
+    """What a sync did, or would do in a dry run."""
 
     remote: str
     address: str  # without a password
     branch: str
     outcome: Outcome
-    committed: tuple[str, ...] = ()  # files that were committed before
-    left: tuple[Left, ...] = ()
-    fetched: int = 0  # commits that came
-    changed: tuple[str, ...] = ()  # files that changed here
-    merge: str = ""  # the merge commit; empty where none was needed
-    notes: tuple[str, ...] = ()  # what was settled in a way that a person should know of
+    committed: tuple[str, ...] = ()  # local files committed before the sync
+    left: tuple[Uncommitted, ...] = ()
+    fetched: int = 0  # commits received
+    changed: tuple[str, ...] = ()  # local files that changed
+    merge: str = ""  # the merge commit; empty if none was needed
+    notes: tuple[str, ...] = ()  # automatic resolutions worth knowing about
     conflicts: tuple[Conflict, ...] = ()
-    sent: int = 0  # commits that went
+    sent: int = 0  # commits pushed
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How this machine and the remote stand, as far as is known here."""
+    """How this machine compares with the remote, as of the last contact."""
 
-    remote: str  # empty: there is none, and nothing is sent or fetched
+    remote: str  # empty if none is configured
     address: str = ""
     branch: str = ""
-    ahead: int = 0  # commits that the remote has not
-    behind: int = 0  # commits of the remote that are not here
+    ahead: int = 0  # commits the remote does not have
+    behind: int = 0  # commits only the remote has
     uncommitted: int = 0  # files that the next sync would commit
-    synced: str = ""  # when both were equal last, ISO 8601, UTC; empty for never
-    checked: str = ""  # when the remote was asked last, likewise
+    synced: str = ""  # last time both were equal, ISO 8601, UTC; empty for never
+    checked: str = ""  # last contact with the remote, likewise
     conflicts: tuple[Conflict, ...] = ()
     why: str = ""  # why no sync is possible now, one clause

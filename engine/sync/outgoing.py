@@ -1,4 +1,4 @@
-"""What a push would send: nothing that looks like a secret, and that the remote does not have yet."""
+"""Refuses to push anything new that looks like a secret."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from engine.store.revisions import TreeEntry, contents
 if TYPE_CHECKING:
     from engine.store.git import Git
 
-_MOST_NAMED = 5
+_MAX_LISTED = 5
 
 
 def refuse_secrets(git: Git, theirs: str | None, ours: str, name: str) -> None:
-    """Looks at every version of every file, and at every message, that only our side has.
+    """Checks every file version and commit message that only our side has.
 
-    Commits made by hand may hold what ours are kept from, and what was taken out again is in the history.
+    Manual commits bypass our own check, and a secret that was removed later is still in the history.
 
     Args:
-        theirs: The newest commit that the remote has.
-        name: The remote's.
+        theirs: The newest commit of the remote.
+        name: The remote's name.
 
     Raises:
-        RepositoryError: Something looks like a secret; it says where, and not what.
+        RepositoryError: Something looks like a secret; gives its location, not its text.
     """
     beyond = [ours, *([f"^{theirs}"] if theirs else [])]
     found = [f"{path} ({why})" for path, why in _secrets(git, theirs, beyond)]
     if not found:
         return
-    more = f", and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    more = f", and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     raise RepositoryError(
-        f"nothing was sent: {'; '.join(found[:_MOST_NAMED])}{more}",
+        f"nothing was sent: {'; '.join(found[:_MAX_LISTED])}{more}",
         where=f"remote {name}",
-        hint="take it out of the history (git rebase), or, if it is none, push it yourself: git push",
+        hint="remove it from the history (git rebase), or push it yourself if it is not a secret: git push",
     )
 
 
@@ -46,11 +46,11 @@ def _secrets(git: Git, theirs: str | None, beyond: list[str]) -> list[tuple[str,
         name, _, path = line.partition(b" ")
         if path:
             paths.setdefault(name.decode("ascii"), os.fsdecode(path))
-    asked = "".join(f"{name}\n" for name in paths).encode()
-    told = git.run("cat-file", "--batch-check", stdin=asked).text.split("\n") if paths else []
+    stdin = "".join(f"{name}\n" for name in paths).encode()
+    output = git.run("cat-file", "--batch-check", stdin=stdin).text.split("\n") if paths else []
     files = [
         TreeEntry(paths[name], "file", name, int(size))
-        for name, kind, size in (line.split(" ") for line in told if line.count(" ") == 2)
+        for name, kind, size in (line.split(" ") for line in output if line.count(" ") == 2)
         if kind == "blob"
     ]
     found: list[tuple[str, str]] = []
@@ -82,6 +82,6 @@ def _secrets(git: Git, theirs: str | None, beyond: list[str]) -> list[tuple[str,
 
 
 def _commit(git: Git, beyond: list[str], blob: str) -> str:
-    """The first commit that holds a version of a file."""
-    told = git.run("log", "--reverse", "--format=%h", f"--find-object={blob}", *beyond).text
-    return told.partition("\n")[0]
+    """The first commit that contains a version of a file."""
+    output = git.run("log", "--reverse", "--format=%h", f"--find-object={blob}", *beyond).text
+    return output.partition("\n")[0]

@@ -1,6 +1,6 @@
-"""What this machine remembers of its syncs: when they were, and what a person has decided about conflicts.
+"""Local sync state: times of the last syncs and the user's decisions about conflicts.
 
-It stands in ``scratch/``: losing it costs a date, and a decision that is asked for again.
+It is kept in ``scratch/``: if lost, dates are unknown and decisions have to be made again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PATH = "scratch/sync.json"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Which side counts in a conflict, for the versions that were shown."""
+    """The side to take in a conflict, valid for the two versions shown."""
 
     ours: str
     theirs: str
@@ -31,20 +31,20 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that is remembered of one remote's branch."""
+    """State of one remote branch."""
 
-    synced: str = ""  # when both were equal last, ISO 8601, UTC
-    checked: str = ""  # when the remote was asked last
+    synced: str = ""  # last time both were equal, ISO 8601, UTC
+    checked: str = ""  # last contact with the remote
     decided: Mapping[str, Decision] = field(default_factory=dict)  # by path
 
 
 def read(files: Files, reference: str) -> State:
-    """What is remembered of a branch, by ``Remote.seen``; nothing where the file cannot be read."""
+    """The state of a branch, by ``Remote.seen``; empty if the file cannot be read."""
     return _all(files).get(reference, State())
 
 
 def change(files: Files, reference: str, make: Callable[[State], State]) -> None:
-    """Changes what is remembered.
+    """Updates the state of a branch.
 
     Raises:
         WriteFailed, ReadOnly: It was not written.
@@ -57,7 +57,7 @@ def change(files: Files, reference: str, make: Callable[[State], State]) -> None
 
 
 def decided(state: State, conflict: Conflict, take: Side) -> State:
-    """With a decision about a conflict, as it was shown."""
+    """The state with a decision about a conflict added."""
     decision = Decision(*conflict.names, take)
     return replace(state, decided={**state.decided, conflict.path: decision})
 

@@ -1,8 +1,8 @@
-"""Keeps two machines of one person equal: fetch, merge, push.
+"""Keeps a user's machines in sync: fetch, merge, push.
 
-Nothing here or there is changed until all of it is decided, nothing is ever forced, and whatever fails leaves
-the commits of this machine as they are (G7). What the branches were at the last sync is noted in references
-of our own, so that a remote whose branch was rewound is told from one that is merely behind.
+Nothing changes on either side until all conflicts are decided, nothing is ever forced, and a failure leaves
+the local commits as they are (G7). References of our own record the branches at the last sync, so that a
+rewound remote branch can be told from one that is merely behind.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import RepositoryError
+from engine.settings.file import CONFIG_FILE
 from engine.store.commit_message import commit_message
 from engine.store.commits import LINK_MODE
 from engine.store.faults import reach
 from engine.store.paths import shown
 from engine.sync import address, outgoing, plan, state, transport
-from engine.sync.arrival import Moved, arrive, finish
-from engine.sync.contents import Contents
-from engine.sync.model import Report, Side, Status
-from engine.sync.own import PLACES, commit_own
+from engine.sync.arrival import BranchMoved, apply_commit, resume
+from engine.sync.contents import ContentMerger
+from engine.sync.model import Report, Side, Status, Uncommitted
 
 if TYPE_CHECKING:
     from engine.settings.trust import Counting
@@ -33,13 +33,19 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 5
 _SECONDS = "seconds"
+_BEFORE = commit_message("memory", "before a sync")
+_PLACES = (
+    "knowledge", "topics", "presets", ".library", "raw", "conversations", "archive", "attachments", "logs",
+    CONFIG_FILE, ".gitignore", ".gitattributes", ".gitmodules",
+)  # fmt: skip
+"""The parts of a workspace; the user commits any other files in the folder."""
 
 
 @dataclass(eq=False)
 class Sync:
-    """Syncs one workspace. Safe to use from several processes.
+    """Syncs one workspace. Safe across processes.
 
-    ``counting`` gives the settings that count: without trust there is no remote.
+    ``counting`` returns the settings in effect: without trust there is no remote.
     """
 
     files: Files
@@ -47,7 +53,7 @@ class Sync:
     counting: Callable[[], Counting]
     clock: Callable[[], datetime]
     total_s: float = transport.TOTAL_S
-    """Seconds that the remote may take."""
+    """Total time limit for the remote, in seconds."""
 
     def run(
         self,
@@ -60,24 +66,24 @@ class Sync:
         """Fetches, merges and pushes.
 
         Args:
-            name: The remote; the one of the settings when left out.
-            dry_run: Only fetch, and say what would be done.
-            take: Decisions about files in conflict: the side that counts, and the path.
-            rewound: Take the remote as it is now, though commits that were there have gone.
+            name: The remote; defaults to ``git.remote``.
+            dry_run: Only fetch, and report what would be done.
+            take: Decisions about files in conflict: the side to take, and the path.
+            rewound: Accept that the remote has lost commits it had before.
 
         Raises:
-            RepositoryError: No sync is possible, or the remote refused; says why, and nothing is lost.
-            WriteFailed, ReadOnly: A file was not written; the next sync goes on.
+            RepositoryError: No sync is possible, or the remote refused; nothing is lost.
+            WriteFailed, ReadOnly: A file was not written; the next sync resumes.
         """
         remote, clock = self._remote(name), transport.Clock(self.total_s)
         subject = commit_message("maintenance", f"sync with {remote.name}")
         self._ready()
         if not dry_run:
-            finish(self.files, self.repository, subject)
+            resume(self.files, self.repository, subject)
         report = Report(remote.name, remote.shown, remote.branch, "equal")
         for _ in range(_ATTEMPTS):
             if not dry_run:
-                committed, left = commit_own(self.repository)
+                committed, left = _commit_local(self.repository)
                 report = replace(report, committed=(*report.committed, *committed), left=left)
             self._decide(remote, take)
             take = ()
@@ -85,10 +91,10 @@ class Sync:
             self._note_seen(remote, theirs, rewound=rewound)
             ours = self.repository.revision()
             if ours is None:
-                raise RepositoryError("nothing is committed yet", where=str(self.repository.workspace.root))
+                raise RepositoryError("no commits yet", where=str(self.repository.workspace.root))
             try:
                 report = self._pull(report, remote, ours, theirs, subject, dry_run=dry_run)
-            except Moved:
+            except BranchMoved:
                 continue
             if dry_run or report.conflicts:
                 return report
@@ -98,16 +104,16 @@ class Sync:
             except transport.Rejected:
                 continue
         raise RepositoryError(
-            "the branch there, or here, moved again and again",
+            "the local or remote branch kept moving",
             where=f"remote {remote.name}",
-            hint="your commits are as they were; sync again later",
+            hint="your commits are unchanged; sync again later",
         )
 
     def push(self) -> int:
-        """Sends new commits, and merges nothing; gives how many went.
+        """Sends new commits without merging; returns their number.
 
         Raises:
-            RepositoryError: As ``run``; also where the remote holds what is not here.
+            RepositoryError: As ``run``; also if the remote has commits that are not here.
         """
         remote = self._remote("")
         self._ready()
@@ -123,10 +129,10 @@ class Sync:
             ) from error
 
     def status(self, name: str = "", *, fetch: bool = False) -> Status:
-        """How this machine and the remote stand; asks the remote only with ``fetch``.
+        """Compares this machine with the remote; contacts it only with ``fetch``.
 
         Raises:
-            RepositoryError: With ``fetch``, as ``run``; else only where there is no such remote.
+            RepositoryError: With ``fetch``, as ``run``; otherwise only if there is no such remote.
         """
         settings = self.counting().config.git
         if not settings.remote:
@@ -139,8 +145,8 @@ class Sync:
         repository_state = self.repository.state(count=False)
         ours, theirs = self.repository.revision(), transport.resolved(self.repository, remote.seen)
         if ours is None or not repository_state.can_commit:
-            return replace(found, why=repository_state.why or "nothing is committed yet")
-        found = replace(found, uncommitted=len(self.repository.changed(*PLACES)))
+            return replace(found, why=repository_state.why or "no commits yet")
+        found = replace(found, uncommitted=len(self.repository.changed(*_PLACES)))
         if theirs is None:
             return replace(found, ahead=self._count(ours, None))
         found = replace(found, ahead=self._count(ours, theirs), behind=self._count(theirs, ours))
@@ -155,18 +161,18 @@ class Sync:
         return address.remote_of(self.repository, name or settings.remote)
 
     def _without_remote(self) -> RepositoryError:
-        """Why there is no remote, whatever the command line names."""
+        """Why there is no remote, even if the command line names one."""
         standing = self.counting().standing
         if any(act.name == "git.remote" for act in standing.acts):
             return RepositoryError(
-                "git.remote does not count: the workspace is not trusted, so nothing is sent or fetched",
+                "git.remote is ignored because the workspace is not trusted; nothing is sent or fetched",
                 where=str(standing.root),
                 hint="see what it asks for: autopoiesis trust --show",
             )
         return RepositoryError(
-            "no remote is set, so nothing is sent or fetched",
+            "no remote is set; nothing is sent or fetched",
             where="git.remote",
-            hint="name one: git remote add origin ADDRESS, and: autopoiesis config set git.remote origin",
+            hint="set one: git remote add origin ADDRESS, then: autopoiesis config set git.remote origin",
         )
 
     def _ready(self) -> None:
@@ -183,7 +189,11 @@ class Sync:
         return self.repository.git.run("merge-base", ours, theirs, accept=(0, 1)).text
 
     def _note_seen(self, remote: Remote, theirs: str | None, *, rewound: bool = False) -> None:
-        """Notes what the remote's branch is, unless it lacks what it held before."""
+        """Records the remote's branch.
+
+        Raises:
+            RepositoryError: It lacks commits that it had before.
+        """
         before = transport.resolved(self.repository, remote.seen)
         if before and not rewound and (theirs is None or self._base(before, theirs) != before):
             raise self._was_rewound(remote, before, theirs)
@@ -194,18 +204,15 @@ class Sync:
 
     def _was_rewound(self, remote: Remote, before: str, theirs: str | None) -> RepositoryError:
         if theirs is None:
-            what = f"has no branch {remote.branch} any more, where {before[:8]} was at the last sync"
+            what = f"no longer has branch {remote.branch}, which was at {before[:8]} at the last sync"
         else:
             gone = self._count(before, theirs)
-            what = (
-                f"was rewound or rewritten: {gone} commit{'s' * (gone != 1)} up to {before[:8]} that it held \
-are gone, and it stands at {theirs[:8]} now"
-            )
+            what = f"was rewound or rewritten to {theirs[:8]}: \
+{gone} commit{'s' * (gone != 1)} up to {before[:8]} {'is' if gone == 1 else 'are'} gone"
         return RepositoryError(
             f"{what}; nothing was merged or sent",
             where=f"remote {remote.name}",
-            hint="to merge with it as it is and send yours again: autopoiesis sync --rewound; to follow it, "
-            "clone it anew",
+            hint="merge and send yours again: autopoiesis sync --rewound; or drop yours: clone it again",
         )
 
     def _refer(self, remote: Remote, revision: str) -> None:
@@ -215,7 +222,7 @@ are gone, and it stands at {theirs[:8]} now"
     def _pull(
         self, report: Report, remote: Remote, ours: str, theirs: str | None, subject: str, *, dry_run: bool
     ) -> Report:
-        """Brings in what the remote has; with conflicts nothing but the report."""
+        """Merges the remote's commits; with conflicts, only reports them."""
         if theirs is None or theirs == ours:
             sent = self._count(ours, theirs)
             return replace(report, outcome="would" if dry_run and sent else "equal", sent=sent)
@@ -223,9 +230,9 @@ are gone, and it stands at {theirs[:8]} now"
         base = self._base(ours, theirs)
         if not base:
             raise RepositoryError(
-                "has a history that shares nothing with this one",
+                "shares no history with this memory",
                 where=f"remote {remote.name}",
-                hint="sync with a clone of this memory, or an empty repository",
+                hint="sync with a clone of this memory or an empty repository",
             )
         if base == theirs:
             sent = self._count(ours, theirs)
@@ -244,31 +251,28 @@ are gone, and it stands at {theirs[:8]} now"
             changed = tuple(sorted(made.puts))
             return replace(report, outcome="would", changed=changed, notes=tuple(made.notes), sent=sent)
         made.notes += [
-            f"{path} is recorded at {blob.name[:8]} now; to have it here: autopoiesis share update --recorded"
+            f"{path} is now recorded at {blob.name[:8]}; to check it out: autopoiesis share update --recorded"
             for path, blob in made.puts.items()
             if blob is not None and blob.mode == LINK_MODE
         ]
-        commit = theirs if is_forward else self._commit(made, ours, theirs, subject)
-        changed = arrive(self.files, self.repository, ours, commit, subject)
-        merge = report.merge if is_forward else commit
+        commit = theirs
+        if not is_forward:
+            message = "\n\n".join([subject, *made.notes])
+            commit = plan.commit_of(self.repository, made, ours, theirs, message)
+        changed = apply_commit(self.files, self.repository, ours, commit, subject)
         return replace(
             report,
             outcome="done",
             changed=tuple(dict.fromkeys((*report.changed, *changed))),
             notes=(*report.notes, *made.notes),
-            merge=merge,
+            merge=report.merge if is_forward else commit,
         )
 
     def _merge(self, remote: Remote, base: str, ours: str, theirs: str) -> Plan:
         known = state.read(self.files, remote.seen).decided
         decisions = {path: ((each.ours, each.theirs), each.take) for path, each in known.items()}
-        with transport.beside(self.repository) as (git, _):
-            return plan.merge(self.repository, Contents(git), base, ours, theirs, decisions)
-
-    def _commit(self, made: Plan, ours: str, theirs: str, subject: str) -> str:
-        """The merge commit; no branch and no file knows of it yet."""
-        message = "\n\n".join([subject, *made.notes])
-        return plan.commit_of(self.repository, made, ours, theirs, message)
+        with transport.isolated(self.repository) as (git, _):
+            return plan.merge(self.repository, ContentMerger(git), base, ours, theirs, decisions)
 
     def _push(
         self, report: Report, remote: Remote, ours: str, theirs: str | None, clock: transport.Clock
@@ -286,16 +290,39 @@ are gone, and it stands at {theirs[:8]} now"
         return replace(report, outcome="done" if is_done else "equal", sent=sent)
 
     def _decide(self, remote: Remote, take: Iterable[tuple[Side, str]]) -> None:
-        """Keeps what a person has decided about the conflicts that wait.
+        """Saves the user's decisions about pending conflicts.
 
         Raises:
-            RepositoryError: A path is in no conflict.
+            RepositoryError: A path is not in conflict.
         """
         wanted = {path.removeprefix("./"): side for side, path in take}
-        waiting = {each.path: each for each in self.status(remote.name).conflicts} if wanted else {}
+        pending = {each.path: each for each in self.status(remote.name).conflicts} if wanted else {}
         for path, side in wanted.items():
-            if path not in waiting:
+            if path not in pending:
                 raise RepositoryError(
-                    "is in no conflict", where=shown(path), hint="see: autopoiesis sync status"
+                    "not in conflict", where=shown(path), hint="see: autopoiesis sync status"
                 )
-            state.change(self.files, remote.seen, partial(state.decided, conflict=waiting[path], take=side))
+            state.change(self.files, remote.seen, partial(state.decided, conflict=pending[path], take=side))
+
+
+def _commit_local(repository: Repository) -> tuple[tuple[str, ...], tuple[Uncommitted, ...]]:
+    """Commits the workspace's changed files, except those that are refused, e.g. for a secret.
+
+    Returns:
+        The committed files, and the refused ones.
+
+    Raises:
+        RepositoryError: No commit can be made.
+    """
+    # A trailing slash marks a nested repository.
+    paths = [path for path in repository.changed(*_PLACES) if not path.endswith("/")]
+    refused: dict[str, str] = {}
+    try:
+        made = repository.commit(paths, _BEFORE)
+    except RepositoryError:
+        refused = repository.refusals(paths)
+        if not refused:
+            raise
+        paths = [path for path in paths if path not in refused]
+        made = repository.commit(paths, _BEFORE)
+    return tuple(paths) if made else (), tuple(Uncommitted(path, why) for path, why in refused.items())

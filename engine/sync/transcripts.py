@@ -1,6 +1,6 @@
-"""Two versions of a conversation: the longer one where it goes on from the other, else both.
+"""Merges two versions of a conversation: the longer one if it continues the other, otherwise both are kept.
 
-A conversation is never mixed from two: what was said stands as it was said, in the order in which it was.
+Two diverged conversations are never interleaved.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _SHORT = 8
 
 
 def longer(ours: bytes, theirs: bytes) -> bytes | None:
-    """The version that goes on from the other; ``None`` where both went on.
+    """The version that continues the other; ``None`` if they diverged.
 
-    The header is not compared by its bytes: the end of a session adds to it what it came to.
+    Headers are compared by their keys: fields are added when a session ends.
     """
     (left, mine), (right, other) = _parts(ours), _parts(theirs)
     if mine == other:
@@ -32,15 +32,15 @@ def longer(ours: bytes, theirs: bytes) -> bytes | None:
 
 def _parts(data: bytes) -> tuple[dict[str, object], bytes]:
     found = locate(data)
-    # A session that has begun holds no line but its title; the blank one below it is no difference.
+    # A new session has only a title line; the blank line below it makes no difference.
     return dict(found.mapping or {}), data[found.body :].rstrip(b"\n") if found.mapping else data
 
 
-def apart(path: str, data: bytes, name: str) -> tuple[str, bytes]:
-    """Path and bytes of a second version beside the first, as a session of its own.
+def as_own_session(path: str, data: bytes, name: str) -> tuple[str, bytes]:
+    """Path and bytes of a second version, as a session of its own.
 
     Args:
-        name: The object name of its bytes: the same version always gets the same path.
+        name: The blob name of the version, so that it always gets the same path.
     """
     short = name[:_SHORT]
     header = locate(data).mapping

@@ -1,11 +1,10 @@
-"""Fetches and pushes with nothing of the repository's own configuration in force.
+"""Fetches and pushes without using the repository's own git configuration.
 
 A repository's ``.git/config`` can name programs in many places (``core.sshCommand``, ``credential.helper``,
-``remote.*.uploadpack``, ``remote.*.vcs``, ``http.proxy``, merge drivers), send elsewhere
-(``url.*.insteadOf``) and pull in other files (``include.path``); no list of them is ever complete. So git is
-not run in that repository at all, but in an empty one beside it that is made for the moment and shares its
-objects. What is configured there is nothing; what counts besides our own settings is the person's: their
-global configuration, credential helpers, ssh agent.
+``remote.*.uploadpack``, ``remote.*.vcs``, ``http.proxy``, merge drivers), redirect addresses
+(``url.*.insteadOf``) and include other files (``include.path``); no list of these is ever complete. So git
+does not run in that repository but in an empty temporary one that shares its objects. Only the user's own
+environment applies there: the global configuration, credential helpers and ssh agent.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 TOTAL_S = 300.0
-"""Seconds that the remote may take in one sync, all its answers together."""
+"""Total time limit for the remote in one sync, in seconds."""
 
 _IGNORED = ("core.sshcommand", "credential.", "http.", "url.", "include", "core.gitproxy", "core.askpass")
 _QUIET = "git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true -c core.fsmonitor=false \
 -c receive.autogc=false -c gc.auto=0"
-"""How a repository on this machine answers: a folder that came from elsewhere may have hooks of its own."""
+"""Git for the other end of a local remote: that folder may have hooks and programs of its own."""
 
 
 class Rejected(Exception):
-    """The remote's branch has moved: what was sent does not build on it."""
+    """The remote's branch has moved on: the push is not a fast-forward."""
 
 
 @dataclass
 class Clock:
-    """The time that is left for the remote."""
+    """The time left for the remote."""
 
     total_s: float = TOTAL_S
 
@@ -50,22 +49,22 @@ class Clock:
 
     @property
     def left_s(self) -> float:
-        """Seconds."""
+        """Seconds left, at least 0.1."""
         return max(0.1, self._until - time.monotonic())
 
 
 def fetch(repository: Repository, remote: Remote, clock: Clock) -> str | None:
-    """Brings the remote's branch here; no branch and no file is changed.
+    """Fetches the remote's branch without changing any local branch or file.
 
     Returns:
-        Its newest commit; ``None`` where it has no such branch yet.
+        Its newest commit; ``None`` if the remote has no such branch yet.
 
     Raises:
         RepositoryError: It did not answer, or refused.
     """
     reach("sync:fetch")
-    with beside(repository, remote.seen, remote.tracking) as (git, environment):
-        # With a pattern, a branch that is not there is no failure.
+    with isolated(repository, remote.seen, remote.tracking) as (git, environment):
+        # With a pattern, a missing branch is not an error.
         wanted = f"+{remote.reference}*:refs/fetched/{remote.branch}*"
         options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]
         if is_local(remote.fetched_from):
@@ -75,7 +74,7 @@ def fetch(repository: Repository, remote: Remote, clock: Clock) -> str | None:
             deadline_s=clock.left_s, environment=environment,
         )  # fmt: skip
         if done.code:
-            raise _failed(repository, remote, "fetched from", done.message)
+            raise _failed(repository, remote, "fetch", done.message)
         name = f"refs/fetched/{remote.branch}"
         found = git.run(
             "for-each-ref", "--format=%(objectname) %(refname)", name, environment=environment
@@ -85,30 +84,30 @@ def fetch(repository: Repository, remote: Remote, clock: Clock) -> str | None:
 
 
 def default_branch(repository: Repository, remote: Remote, clock: Clock) -> str:
-    """The name of the branch that a remote is on.
+    """The name of a remote's current branch.
 
     Raises:
-        RepositoryError: It did not answer, or is on none.
+        RepositoryError: It did not answer, or has no current branch.
     """
-    with beside(repository) as (git, environment):
+    with isolated(repository) as (git, environment):
         options = [f"--upload-pack={_QUIET} upload-pack"] if is_local(remote.fetched_from) else []
-        asked = ("ls-remote", "--symref", *options, "--", remote.fetched_from, "HEAD")
-        done = git.network(*asked, deadline_s=clock.left_s, environment=environment)
+        command = ("ls-remote", "--symref", *options, "--", remote.fetched_from, "HEAD")
+        done = git.network(*command, deadline_s=clock.left_s, environment=environment)
     head = done.text.partition("\t")[0]
     if done.code or not head.startswith("ref: refs/heads/"):
-        raise _failed(repository, remote, "fetched from", done.message or "it is on no branch")
+        raise _failed(repository, remote, "fetch", done.message or "it has no current branch")
     return head.removeprefix("ref: refs/heads/")
 
 
 def push(repository: Repository, remote: Remote, revision: str, clock: Clock) -> None:
-    """Has the remote's branch be a commit that builds on what it is; never by force.
+    """Fast-forwards the remote's branch to a commit; never forces.
 
     Raises:
-        Rejected: It has moved meanwhile.
+        Rejected: The branch has moved meanwhile.
         RepositoryError: It did not answer, or refused.
     """
     reach("sync:push")
-    with beside(repository, remote.seen, remote.tracking) as (git, environment):
+    with isolated(repository, remote.seen, remote.tracking) as (git, environment):
         options = ["--porcelain", "--no-verify", "--no-recurse-submodules", "--no-signed"]
         if is_local(remote.pushed_to):
             options.append(f"--receive-pack={_QUIET} receive-pack")
@@ -121,30 +120,28 @@ def push(repository: Repository, remote: Remote, revision: str, clock: Clock) ->
     refused = next((line for line in done.text.splitlines() if line.startswith("!")), "")
     if "[rejected]" in refused or "cannot lock ref" in refused or "failed to update ref" in refused:
         raise Rejected
-    why = refused.rpartition("\t")[2] if refused else done.message
-    raise _failed(repository, remote, "pushed to", why)
+    raise _failed(repository, remote, "push", refused.rpartition("\t")[2] if refused else done.message)
 
 
 @contextlib.contextmanager
-def beside(repository: Repository, *references: str) -> Iterator[tuple[Git, dict[str, str]]]:
-    """An empty repository that shares the objects of one, with nothing configured.
+def isolated(repository: Repository, *references: str) -> Iterator[tuple[Git, dict[str, str]]]:
+    """A temporary repository that shares the objects of another one but has no configuration.
 
     Args:
-        references: Which of the repository's references it knows, besides the newest commit: what both have
-            need not be sent.
+        references: References to include besides the newest commit, so that known commits are not sent.
 
     Yields:
-        Git in it, and the variables that each command there needs.
+        Git in it, and the environment that each command there needs.
 
     Raises:
-        RepositoryError: The repository is a shallow clone: what is merged needs the whole history.
+        RepositoryError: The repository is a shallow clone: a merge needs the whole history.
     """
     git = repository.git
-    asked = git.run("rev-parse", "--is-shallow-repository", "--show-object-format", "--git-path", "objects")
-    shallow, form, objects = asked.text.split("\n", 2)
+    answer = git.run("rev-parse", "--is-shallow-repository", "--show-object-format", "--git-path", "objects")
+    shallow, form, objects = answer.text.split("\n", 2)
     if shallow == "true":
         raise RepositoryError(
-            "the clone is shallow", where=str(git.root), hint="get the rest: git fetch --unshallow"
+            "the clone is shallow", where=str(git.root), hint="fetch the rest: git fetch --unshallow"
         )
     revisions = {repository.revision(), *(resolved(repository, each) for each in references)} - {None}
     with tempfile.TemporaryDirectory(prefix="autopoiesis-sync-") as name:
@@ -167,22 +164,21 @@ def beside(repository: Repository, *references: str) -> Iterator[tuple[Git, dict
 
 
 def resolved(repository: Repository, reference: str) -> str | None:
-    """The object name of a reference; ``None`` where there is none."""
+    """The commit a reference points to; ``None`` if there is none."""
     options = ("--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
     answer = repository.git.run("rev-parse", *options, accept=(0, 1, 128))
     return answer.text or None if not answer.code else None
 
 
-def _failed(repository: Repository, remote: Remote, what: str, why: str) -> RepositoryError:
+def _failed(repository: Repository, remote: Remote, command: str, reason: str) -> RepositoryError:
     options = ("--local", "--no-includes", "--name-only", "--list")
     names = repository.git.run("config", *options, accept=(0, 1)).text.splitlines()
     own = sorted({name for name in names if name.lower().startswith(_IGNORED)})
     hint = "nothing was changed here; try again"
     if own:
-        hint = f"only your own git configuration counts, not this repository's {', '.join(own)}: \
-set it with git config --global"
+        hint = f"this repository's {', '.join(own)} is ignored: set it with git config --global"
     return RepositoryError(
-        f"could not be {what}: {without_password(why) or 'git gave no reason'}",
+        f"{command} failed: {without_password(reason) or 'git gave no reason'}",
         where=f"remote {remote.name} ({remote.shown})",
         hint=hint,
     )

@@ -1,4 +1,4 @@
-"""What a side did with the files since both sides were equal."""
+"""What a side changed since the merge base."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from engine.store.git import Git
-from engine.sync.model import Did
+from engine.sync.model import SideChange
 
 _REPLACED = {"GIT_NO_REPLACE_OBJECTS": "1"}
 _FORMAT = "%H%x00%ct%x00%an%x00%(trailers:key=Machine,valueonly,separator=%x2C)%x00%s"
@@ -23,35 +23,35 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
-    """What became of a file."""
+class FileChange:
+    """How an existing file changed."""
 
     before: Blob
-    path: str  # where it is now
-    blob: Blob | None  # ``None`` where it is gone
+    path: str  # the new path
+    blob: Blob | None  # ``None`` if deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a side did."""
+    """The changes of a side."""
 
-    fates: Mapping[str, Fate]  # of the files that were there, by the path they had then
+    changed: Mapping[str, FileChange]  # by the path in the base
     added: Mapping[str, Blob]
 
 
 def changes(git: Git, base: str, side: str, *, renames: bool = True) -> Changes:
-    """What lies between two commits.
+    """The differences between two commits.
 
     Args:
-        renames: Whether a file that is gone and one that has come with nearly all its content are one file.
+        renames: Detect renames.
     """
-    # Less alike than this, one conversation would be taken for another that was begun from the same pattern.
+    # With a lower threshold, conversations begun from the same template would be taken for one another.
     options = ["-r", "-z", "--no-commit-id", "--raw", "--abbrev=64", "--ignore-submodules=none"]
     options += ["--find-renames=90%", "--no-rename-empty"] if renames else ["--no-renames"]
-    told = git.run("diff-tree", *options, base, side, environment=_REPLACED).output.split(b"\0")
-    fates: dict[str, Fate] = {}
+    output = git.run("diff-tree", *options, base, side, environment=_REPLACED).output
+    changed: dict[str, FileChange] = {}
     added: dict[str, Blob] = {}
-    fields = iter(told)
+    fields = iter(output.split(b"\0"))
     for head in fields:
         if not head.startswith(b":"):
             continue
@@ -63,17 +63,17 @@ def changes(git: Git, base: str, side: str, *, renames: bool = True) -> Changes:
         if status == "A":
             added[path] = after
         else:
-            fates[path] = Fate(before, target, None if status == "D" else after)
-    return Changes(fates, added)
+            changed[path] = FileChange(before, target, None if status == "D" else after)
+    return Changes(changed, added)
 
 
-def did(git: Git, base: str, side: str, path: str, what: str) -> Did:
-    """Who did something with a file, and when: the newest commit of a side that touched it."""
+def last_change(git: Git, base: str, side: str, path: str, what: str) -> SideChange:
+    """The newest commit of a side that touched a file."""
     options = ("--no-renames", f"--format={_FORMAT}", f"{base}..{side}")
-    told = git.run("log", *options, paths=[path], environment=_REPLACED).text.splitlines()
-    lines = [line.split("\0", 4) for line in told if line.count("\0") >= 4]
+    output = git.run("log", *options, paths=[path], environment=_REPLACED).text
+    lines = [line.split("\0", 4) for line in output.splitlines() if line.count("\0") >= 4]
     if not lines:
-        return Did(what)
+        return SideChange(what)
     revision, seconds, author, machine, subject = lines[0]
     at = datetime.fromtimestamp(int(seconds), UTC)
-    return Did(what, revision, at, author, machine.strip(), subject, len(lines))
+    return SideChange(what, revision, at, author, machine.strip(), subject, len(lines))

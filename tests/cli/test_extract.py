@@ -75,12 +75,12 @@ def test_with_a_provider_it_says_what_that_would_cost_and_sends_nothing(root: Pa
 def test_what_is_wrong_is_one_line(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "extract", "ses_none")
     assert (ran.code, ran.err) == (
-        1, "autopoiesis: there is no session 'ses_none'; list them: autopoiesis session list\n"
+        1, "autopoiesis: no session 'ses_none'; list them: autopoiesis session list\n"
     )  # fmt: skip
     ran = apo("-C", root, "extract", "--extractor", "poems")
     assert (
         ran.code == 1
-        and "extraction.extractors: no extractor 'poems' is set; choose among decisions" in ran.err
+        and "extraction.extractors: extractor 'poems' is not enabled; choose from decisions" in ran.err
     )
     (root / "knowledge/facts.md").write_text("```\nopen")
     ran = apo("-C", root, "extract", "--apply")

@@ -19,11 +19,11 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     assert apo("-C", sample, "jobs", "log").out == "nothing has run yet\n"
 
     ran = apo("-C", sample, "jobs", "run", "index")
-    assert (ran.code, ran.out) == (0, "index done: it is whole and up to date\n")
+    assert (ran.code, ran.out) == (0, "index done: intact and up to date\n")
     fired = apo("-C", sample, "jobs", "run", "topic:journal-daily", "--json").json
     assert (fired["job"], fired["result"], fired["by"]) == ("topic:journal-daily", "done", "command")
     log = apo("-C", sample, "jobs", "log", "index", "--limit", "1").out.splitlines()
-    assert len(log) == 2 and log[1].endswith("index  command  a person  done: it is whole and up to date")
+    assert len(log) == 2 and log[1].endswith("index  command  a person  done: intact and up to date")
     assert [run["job"] for run in apo("-C", sample, "jobs", "log", "--json").json] == [
         "topic:journal-daily", "index",
     ]  # fmt: skip
@@ -37,7 +37,7 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     with (sample / "memory-config.yaml").open("a") as config:
         config.write("\nlifecycle:\n  schedule: {idnex: off}\n")
     number = (sample / "memory-config.yaml").read_text().count("\n")
-    said = f"memory-config.yaml:{number}: lifecycle.schedule: there is no job idnex; did you mean index?\n"
+    said = f"memory-config.yaml:{number}: lifecycle.schedule: no job idnex; did you mean index?\n"
     assert apo("-C", sample, "jobs").err == said
     with Engine.open(sample) as engine:
         engine.schedule.start("serve")
@@ -48,8 +48,8 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
 
 def test_what_cannot_be_done_is_one_line(apo: Command, sample: Path) -> None:
     for arguments, said in (
-        (("run", "indx"), "there is no job indx; did you mean index?"),
-        (("log", "nothing"), "there is no job nothing"),
+        (("run", "indx"), "no job indx; did you mean index?"),
+        (("log", "nothing"), "no job nothing"),
         (("set", "index", "0 5 * *"), "'0 5 * *' has 4 fields instead of five; write five fields"),
         (("set", "topic:journal-daily", "off"), "edit topics/journal-daily.md"),
     ):

@@ -40,7 +40,7 @@ def test_lost_evidence_fails_the_run_and_says_why(apo: Command, sample: Path, pr
     (sample / ODILE).unlink()
     ran = apo("-C", sample, "probe", "run")
     assert ran.code == 1
-    assert f"  ✗ {ODILE}:21-23  there is no file {ODILE} that can be read · rank –\n" in ran.out
+    assert f"  ✗ {ODILE}:21-23  no readable file {ODILE} · rank –\n" in ran.out
     assert ": 1 lost, 0 gained\n" in ran.out and f"  − {probed}  {ODILE}:21-23" in ran.out
 
 
@@ -86,17 +86,17 @@ def test_a_probe_is_removed(apo: Command, sample: Path, probed: str) -> None:
     assert apo("-C", sample, "probe", "run").code == 0
     again = apo("-C", sample, "probe", "remove", probed)
     assert again.code == 1
-    assert again.err == f"autopoiesis: probes.yaml: there is no probe {probed}; see: autopoiesis probe list\n"
+    assert again.err == f"autopoiesis: probes.yaml: no probe {probed}; see: autopoiesis probe list\n"
 
 
 def test_evidence_that_is_not_there(apo: Command, sample: Path) -> None:
     refused = apo("-C", sample, "probe", "add", "Q?", "--expect", "knowledge/none.md")
     assert refused.code == 1 and refused.out == ""
-    assert refused.err.startswith("autopoiesis: there is no file knowledge/none.md that can be read; ")
+    assert refused.err.startswith("autopoiesis: no readable file knowledge/none.md; ")
     forced = apo("-C", sample, "probe", "add", "Q?", "--expect", "knowledge/none.md", "--force", "--json")
-    assert forced.code == 0 and forced.json["odd"] and forced.err.startswith("warning: there is no file")
+    assert forced.code == 0 and forced.json["odd"] and forced.err.startswith("warning: no readable file")
     warned = apo("-C", sample, "probe", "add", "R?", "--expect", "xyzzy plugh", "--expect", "port")
-    assert (warned.code, warned.err) == (0, "warning: the text stands nowhere in the workspace\n")
+    assert (warned.code, warned.err) == (0, "warning: the text is nowhere in the workspace\n")
     assert apo("-C", sample, "probe", "run", "--no-record").code == 1
 
 
@@ -119,7 +119,7 @@ def test_probes_of_the_past(apo: Command, sample: Path, probed: str) -> None:
     now = apo("-C", sample, "probe", "run", "--as-of", "now", "--no-record", "--json").json
     assert now["revision"] is None and now["found"] == 0
     missing = apo("-C", sample, "probe", "run", "zzz", "--as-of", "HEAD")
-    assert missing.code == 1 and "there is no probe zzz" in missing.err and "as of" not in missing.err
+    assert missing.code == 1 and "no probe zzz" in missing.err and "as of" not in missing.err
     nowhere = apo("-C", sample, "probe", "run", "--as-of", "nowhere")
     assert nowhere.code == 1 and "there is no revision or date “nowhere”" in nowhere.err
 

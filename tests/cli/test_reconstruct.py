@@ -123,7 +123,7 @@ def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
     text = (root / PAGE).read_text()
     (root / PAGE).write_text(f"{text}- mine\n")
     refused = apo("-C", root, "reconstruct", "--merge", "mondays", "--apply")
-    assert refused.code == 1 and "changed here and would be changed by the merge too" in refused.err
+    assert refused.code == 1 and "would be overwritten by the merge" in refused.err
     assert (root / PAGE).read_text() == f"{text}- mine\n"
     (root / PAGE).write_text(text)
     merged = apo("-C", root, "reconstruct", "--merge", "mondays", "--apply")
@@ -187,7 +187,7 @@ def test_where_nothing_can_be_built_on_it_is_refused_and_a_dirty_or_detached_tre
     assert everything(root) == before
     assert git(root, "diff", "--name-only", "HEAD", "extract/a") == ""
     again = apo("-C", root, "reconstruct", "--branch", "a", "--apply")
-    assert again.code == 1 and "extract/a exists already" in again.err
+    assert again.code == 1 and "extract/a already exists" in again.err
     assert "HEAD is on no branch" in apo("-C", root, "reconstruct", "--merge", "a", "--apply").err
 
     monkeypatch.setenv("PATH", str(tmp_path / "none"))

@@ -18,7 +18,7 @@ def test_share(apo: Command, sample: Path, team: Path) -> None:
     added = apo("-C", sample, "share", "add", team, "--name", "team")
     assert added.code == 0 and "knowledge/shared/team is at " in added.out
     refused = apo("-C", sample, "share", "add", "ext::sh", "--name", "other")
-    assert refused.code == 1 and "is of a kind that is never asked" in refused.err
+    assert refused.code == 1 and "is not allowed" in refused.err
     (team / "\x1b[31m.md").write_text("# More\n")
     after = git(committed(team), "rev-parse", "HEAD")
     updated = apo("-C", sample, "share", "update", "--json").json

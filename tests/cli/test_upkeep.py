@@ -84,9 +84,9 @@ def test_a_file_goes_to_the_archive_and_comes_back(apo: Command, sample: Path) -
     }  # fmt: skip
     assert cold in (sample / "knowledge/people/_index.md").read_text().replace("../../", "")
     for words, why in {
-        ("add", "knowledge/identity/SOUL.md"): "it stands in every prompt",
-        ("add", "knowledge/reference/datums.md"): "take it out there first",
-        ("restore", "nobody.md"): "there is no such file",
+        ("add", "knowledge/identity/SOUL.md"): "it is part of every prompt",
+        ("add", "knowledge/reference/datums.md"): "remove it there first",
+        ("restore", "nobody.md"): "no such file",
     }.items():
         ran = apo("-C", sample, "archive", *words)
         assert ran.code == 1 and why in ran.err, words

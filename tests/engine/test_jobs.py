@@ -37,7 +37,7 @@ def test_a_job_is_registered_by_one_entry_and_runs_at_the_times_of_its_setting(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "own_jobs", with_one_more)
-    monkeypatch.setattr(schedule, "LOOK_S", 0.01)
+    monkeypatch.setattr(schedule, "POLL_S", 0.01)
     config = sample / "memory-config.yaml"
     config.write_text(
         config.read_text() + "lifecycle:\n  condensation_schedule: 0 1 * * *\n"
@@ -70,35 +70,35 @@ def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
             run = engine.schedule.run(name, "command")
             return run.result, run.said
 
-        assert said("index") == ("done", "it is whole and up to date")
+        assert said("index") == ("done", "intact and up to date")
         note = root / "knowledge/memory/2026-06-11.md"
         note.write_text("# Thursday\n\nThe walrus project began.\n")
-        assert said("index") == ("done", "it is whole; 1 file brought up to date")
-        assert said("trash") == ("done", "nothing has lain there long enough")
+        assert said("index") == ("done", "1 file updated")
+        assert said("trash") == ("done", "nothing old enough to delete")
 
         digest = root / engine.knowledge.digest.path
         before = digest.read_bytes()
         with (root / "knowledge/facts.md").open("a") as facts:
             facts.write("- The walrus is called Wanda. [from: zoo, 2026-06-12]\n")
-        assert said("digest")[1].startswith("made anew, committed as ")
+        assert said("digest")[1].startswith("rebuilt, committed as ")
         assert digest.read_bytes() != before
-        assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest made anew"
-        assert said("digest") == ("done", "it is as it was")
+        assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest rebuilt"
+        assert said("digest") == ("done", "unchanged")
         digest.unlink()
-        assert said("digest") == ("done", "it is turned off") and not digest.exists()
+        assert said("digest") == ("done", "turned off") and not digest.exists()
 
-        assert said("pack") == ("done", "it is packed well enough")
+        assert said("pack") == ("done", "no packing needed")
         objects = git(root, "rev-list", "--objects", "--all")
         assert pack(engine.repository.git, least=1) > 1 and pack(engine.repository.git, least=1) == 0
         assert git(root, "rev-list", "--objects", "--all") == objects
         assert git(root, "fsck", "--strict") == "" and not git(root, "count-objects").split()[0].strip("0")
 
-        assert said("probes") == ("done", "there are no probes")
+        assert said("probes") == ("done", "no probes")
         evidence = typed(engine.workspace, "text:The walrus project began")
         engine.probes.add("What is the walrus project?", [evidence])
         assert said("probes") == ("done", "1 of 1 found")
         note.unlink()
-        assert said("probes") == ("failed", "1 of 1 are lost; see: autopoiesis probe run")
+        assert said("probes") == ("failed", "1 of 1 lost; see: autopoiesis probe run")
 
 
 def test_what_the_jobs_of_the_lifecycle_do(sample: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_message_is_tried_and_found(client: httpx2.Client, served: Served) -> 
         ("/api/compile", {"text": "x", "session_id": "ses_none"}, 404, "there is no session ses_none"),
         ("/api/compile", {"text": "x" * 9000, "budget": 256}, 400, "tokens"),
         ("/api/sessions/a%20b/end", {}, 400, "cannot be used as a session id"),
-        ("/api/events/evt_none/end", {}, 404, "there is no such event"),
+        ("/api/events/evt_none/end", {}, 404, "no such event"),
         ("/hooks/cron/x", {}, 400, "no webhook can have"),
         ("/hooks/..%2f..%2fx/y", {}, 404, ""),
         ("/hooks/mail/a%0ab", {}, 400, "no webhook can have"),

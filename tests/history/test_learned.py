@@ -128,7 +128,7 @@ def test_blame_names_commit_and_conversation_of_each_line(
     assert one.lines == (found.lines[3],)
     entry = one.commit_of(one.lines[0])
     assert entry is not None and (entry.kind, entry.sessions) == ("memory", (SESSION,))
-    with pytest.raises(RepositoryError, match="has 6 lines"):
+    with pytest.raises(RepositoryError, match="has only 6 lines"):
         history.blame(FACTS, (7, 7))
 
 

@@ -59,7 +59,7 @@ def test_a_snapshot_is_a_tag_of_its_kind_and_made_once(
     ],
 )
 def test_what_is_no_name_is_refused(history: History, root: Path, name: str) -> None:
-    with pytest.raises(RepositoryError, match="cannot name a snapshot"):
+    with pytest.raises(RepositoryError, match="is not a valid name"):
         history.snapshot(name)
     assert git(root, "tag") == ""
 

@@ -93,7 +93,7 @@ def test_a_long_diff_is_cut_and_says_so_and_a_binary_file_has_none(history: Hist
     (root / "knowledge/picture.png").write_bytes(b"\0\1\2")
     (root / "knowledge/to.md").symlink_to("facts.md")
     commit(root, "big", "2026-06-11T00:00:00Z")
-    long = history.diff("HEAD", "knowledge/long.md", most=2000)
+    long = history.diff("HEAD", "knowledge/long.md", limit=2000)
     assert (long.added, long.cut, long.text.endswith("\n")) == (1000, True, True)
     assert 1900 < len(long.text) <= 2000
     picture = history.diff("HEAD", "knowledge/picture.png")

@@ -72,7 +72,7 @@ def test_what_was_learned_since_stays(history: History, root: Path, revision: Re
 
 def test_what_cannot_be_undone_says_why(history: History, root: Path, revision: Revision) -> None:
     learned = revision("what was learned")
-    assert refusals(history.undo_plan(learned)) == [(FACTS, "was changed at the same lines since")]
+    assert refusals(history.undo_plan(learned)) == [(FACTS, "has later changes to the same lines")]
     assert refusals(history.undo_plan(revision("conversation: port"))) == [
         (SESSION, "is a transcript, which is never changed")
     ]
@@ -83,7 +83,7 @@ def test_what_cannot_be_undone_says_why(history: History, root: Path, revision: 
     write(root, FACTS, (root / FACTS).read_text() + "- being edited\n")
     write(root, "knowledge/people/odile.md", "somebody's\n")
     plan = history.undo_plan(revision("archived"))
-    why = "has changes that are in no commit"
+    why = "has uncommitted changes"
     assert sorted(refusals(plan)) == [(FACTS, why), ("knowledge/people/odile.md", why)]
     with pytest.raises(RepositoryError, match=why):
         history.undo(plan)
@@ -225,5 +225,5 @@ def test_the_doctor_names_an_undo_that_was_cut_short_and_the_next_command_sees_t
     with Engine.open(root) as engine:
         engine.subscribe(lambda event: told.append(getattr(event, "text", "")))
         engine.recover()
-    assert told == ["scratch/undo/x.json: cannot be read; an undo was cut short: look at git status"]
+    assert told == ["scratch/undo/x.json: cannot be read; an undo was interrupted: check git status"]
     assert not journal.exists()

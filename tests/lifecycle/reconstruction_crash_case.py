@@ -72,7 +72,7 @@ class Reconstruction(Extraction):
                 engine.reconstruction.pause = lambda _seconds: None
                 return bool(engine.reconstruction.run(self.request).commit)
         except RepositoryError as error:
-            if "extract/anew exists already" in str(error):
+            if "extract/anew already exists" in str(error):
                 return True
             raise
 

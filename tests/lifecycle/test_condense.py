@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import ConfigError
 from engine.lifecycle.condensing.weeks import days_of, week_of
-from engine.lifecycle.proposals import Done, Proposal
+from engine.lifecycle.proposals import Outcome, Proposal
 from tests.lifecycle.upkeep_support import MEMORY, NOW, Desk, Writer, memory
 
 DAY = date(2026, 6, 12)
@@ -38,7 +38,7 @@ TALK = (
 )  # fmt: skip
 
 
-def apply(desk: Desk, *proposals: Proposal) -> list[Done]:
+def apply(desk: Desk, *proposals: Proposal) -> list[Outcome]:
     return desk.condenser.apply(proposals)
 
 
@@ -53,7 +53,7 @@ def test_a_day_gains_what_it_lacks_and_loses_nothing(tmp_path: Path) -> None:
     desk.session("2026-06-11", "day-before", ("user", "Decision: Nothing of that today, it was yesterday."))
     proposal = desk.condenser.daily(DAY)
     assert desk.read(JOURNAL) == MINE, "it is only a proposal"
-    assert "they may be an outsider's" in proposal.left[0]
+    assert "they may come from an outsider" in proposal.left[0]
     (done,) = apply(desk, proposal)
     text = desk.read(JOURNAL)
     added = [line for line in text.splitlines() if line not in MINE.splitlines()]
@@ -97,7 +97,7 @@ def test_a_models_journal_waits_and_one_that_rests_on_a_page_waits_even_with_app
     assert desk.condenser.daily(DAY).change is None, "the journal has it already"
     said = "### harbour\n- Two gauges beside each other see what one cannot."
     proposal = desk.condenser.daily(DAY)
-    (done,) = desk.condenser.put_up([proposal])
+    (done,) = desk.condenser.submit([proposal])
     assert done.waiting and desk.read(JOURNAL) == MINE
     assert "+- Two gauges beside each other see what one cannot." in proposal.diff
     desk.knowledge.review.accept(done.waiting)
@@ -120,9 +120,9 @@ def test_what_was_said_late_is_added_and_what_a_person_took_out_since_stays_out(
     apply(desk, desk.condenser.daily(DAY))
     desk.put({JOURNAL: desk.read(JOURNAL).replace("- Decided: The pump is painted red.\n", "")})
     since = datetime(2026, 6, 12, 10, 1, tzinfo=UTC)
-    assert desk.condenser.daily(DAY, since=since).change is None and not desk.condenser.went_on(DAY, since)
+    assert desk.condenser.daily(DAY, since=since).change is None and not desk.condenser.continued(DAY, since)
     desk.session("2026-06-12", "crane", ("user", "Hm"), ("user", "Decision: The crane lifts forty tonnes."))
-    assert desk.condenser.went_on(DAY, since)
+    assert desk.condenser.continued(DAY, since)
     apply(desk, desk.condenser.daily(DAY, since=since))
     assert "crane lifts" in desk.read(JOURNAL) and "pump is painted" not in desk.read(JOURNAL)
 
@@ -193,7 +193,7 @@ def test_a_week_is_promoted_to_the_right_sections_and_never_above_the_cap(tmp_pa
     )
     apply(desk, tight)
     assert desk.read(MEMORY).count("\n") <= 20
-    assert desk.condenser.weekly("2025-W01").left == ("there is no journal of 2025-W01",)
+    assert desk.condenser.weekly("2025-W01").left == ("no journal of 2025-W01",)
 
 
 def test_a_week_has_seven_days_and_another_is_no_week() -> None:

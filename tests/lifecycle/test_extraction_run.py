@@ -67,7 +67,7 @@ def test_the_same_bytes_under_another_name_are_read_once(space: Space) -> None:
     report = space.run()
     assert [(each.outcome, each.error) for each in report.results] == [
         ("extracted", ""),
-        ("skipped", "the same was read under another name"),
+        ("skipped", "the same content was already read at another path"),
     ]
     assert len(space.runner().log.all()) == 6 and space.run().results == ()
 
@@ -203,7 +203,7 @@ def test_what_nobody_says_anything_in_harms_nothing(tmp_path: Path, text: str, w
 
 
 def test_a_path_that_is_no_session_is_refused(space: Space) -> None:
-    with pytest.raises(ExtractionRefused, match="there is no such session"):
+    with pytest.raises(ExtractionRefused, match="no such session"):
         space.runner().run(["raw/conversations/none.md"])
     outside = space.runner().run(["../../etc/passwd"]).results
     assert outside[0].outcome == "skipped" and "cannot be read" in outside[0].error
@@ -278,7 +278,7 @@ def test_an_installed_extractor_is_loaded_only_where_a_trusted_workspace_names_i
         engine.decide_trust(trusted=True)
         assert [each.name for each in engine.extraction.extractors()] == ["journal", "questions"]
         engine.extraction.runner(["questions"]).run()
-        with pytest.raises(ExtractionRefused, match="no extractor 'people' is set"):
+        with pytest.raises(ExtractionRefused, match="extractor 'people' is not enabled"):
             engine.extraction.runner(["people"])
     assert loaded and f"- Who replaces the tablet of the lock master? {FROM}" in space.text("questions.md")
 
@@ -296,7 +296,7 @@ def test_what_is_no_extractor_is_named(monkeypatch: pytest.MonkeyPatch, made: Ca
     offered(monkeypatch, made)
     with pytest.raises(ConfigError, match="extractor"):
         extractors_named(["questions"])
-    with pytest.raises(ConfigError, match="there is no extractor 'none'"):
+    with pytest.raises(ConfigError, match="no extractor 'none'"):
         extractors_named(["none"])
 
 
@@ -348,7 +348,7 @@ def test_the_end_of_a_session_extracts_it_only_where_the_settings_want_that(spac
         engine.extraction.on_problem = told.append
         assert engine.extraction.session_ended("raw/conversations/gone.md") is None
         assert told == [
-            "raw/conversations/gone.md was not extracted: raw/conversations/gone.md: there is no such session"
+            "raw/conversations/gone.md was not extracted: raw/conversations/gone.md: no such session"
         ]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from engine.errors import ChangeRefused, HarvestRefused
 from engine.knowledge.file_changes import FileChange, Step, change_of, diff, digest, outcome, tree_of
-from engine.lifecycle.proposals import Proposal, put_up
+from engine.lifecycle.proposals import Proposal, submit
 from engine.store.faults import fail, trip
 from tests.lifecycle.upkeep_support import MEMORY, Desk
 
@@ -109,15 +109,15 @@ def test_a_record_that_reaches_elsewhere_holds_no_change(steps: Any) -> None:
 def test_it_waits_in_the_review_queue_and_is_accepted_turned_down_and_replaced_there(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
     proposal = Proposal("people", "people tidied up", CHANGE)
-    (done,) = put_up(desk.knowledge, [proposal])
+    (done,) = submit(desk.knowledge, [proposal])
     queue, review = desk.knowledge.review.queue, desk.knowledge.review
     (waits,) = queue.waiting()
     assert (waits.id, waits.change, waits.item.path) == (done.waiting, CHANGE, PERSON)
     other = FileChange(CHANGE.steps[3:4])
-    (newer,) = put_up(desk.knowledge, [Proposal("people", "people tidied up", other)])
+    (newer,) = submit(desk.knowledge, [Proposal("people", "people tidied up", other)])
     assert [each.id for each in queue.waiting()] == [newer.waiting], "the newer one takes its place"
-    assert put_up(desk.knowledge, [proposal])[0].waiting == waits.id, "nobody has turned it down"
-    put_up(desk.knowledge, [Proposal("people", "people tidied up", other)])
+    assert submit(desk.knowledge, [proposal])[0].waiting == waits.id, "nobody has turned it down"
+    submit(desk.knowledge, [Proposal("people", "people tidied up", other)])
     assert [each.id for each in queue.waiting()] == [newer.waiting]
     with pytest.raises(HarvestRefused, match="as it is"):
         review.accept(newer.waiting, "other words")
@@ -139,7 +139,7 @@ def test_it_waits_in_the_review_queue_and_is_accepted_turned_down_and_replaced_t
 def test_a_change_that_no_longer_fits_waits_on_and_says_so(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
     change = FileChange((Step("drop", PERSON, "- Bees"),))
-    (done,) = put_up(desk.knowledge, [Proposal("bees", "no bees", change)])
+    (done,) = submit(desk.knowledge, [Proposal("bees", "no bees", change)])
     desk.put({PERSON: "# Ada\n"})
     with pytest.raises(ChangeRefused, match="has changed since"):
         desk.knowledge.review.accept(done.waiting)
@@ -153,10 +153,10 @@ def test_what_was_turned_down_is_not_proposed_again_because_time_has_passed(tmp_
     desk = Desk(tmp_path)
     desk.put({MEMORY: "---\ntype: memory\nupdated: 2026-06-01\nline_count: 9\n---\n\n# Core Memory\n"})
     desk.put({"knowledge/journal/2026-06-12.md": "## 2026-06-12\n\n- Decided: The crane lifts 40 tonnes\n"})
-    (done,) = put_up(desk.knowledge, [desk.condenser.weekly()])
+    (done,) = submit(desk.knowledge, [desk.condenser.weekly()])
     desk.knowledge.review.reject(done.waiting)
     desk.now += timedelta(days=1)
-    (again,) = put_up(desk.knowledge, [desk.condenser.weekly()])
+    (again,) = submit(desk.knowledge, [desk.condenser.weekly()])
     assert (again.waiting, again.known) == ("", "rejected")
     (applied,) = desk.condenser.apply([desk.condenser.weekly()])
     text = desk.read(MEMORY)

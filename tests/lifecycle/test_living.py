@@ -14,6 +14,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.knowledge.review import Waiting
+from engine.lifecycle.proposals import apply
 from engine.store.commit_message import TYPES
 from engine.store.zone import local_day
 from engine.workspace.doctor import examine
@@ -196,7 +197,7 @@ def check_archive(life: Life) -> None:
         for path in (journals[0], journals[-1]):
             data, target = (life.root / path).read_bytes(), path.replace("archive/", "knowledge/", 1)
             proposal, _ = engine.retention.restore([path])
-            assert engine.retention.made(proposal).commit
+            assert apply(engine.knowledge, [proposal])[0].commit
             assert (life.root / target).read_bytes() == data
             assert git(
                 life.root, "log", "--format=%H", f"--find-object={git(life.root, 'hash-object', target)}"

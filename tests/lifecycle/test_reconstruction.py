@@ -56,9 +56,9 @@ def test_a_branch_comes_only_of_all_sessions_and_goes_on_with_what_was_paid_for(
         assert done.commit == "" and [each[0].outcome for each in told] == ["extracted", "failed"]
         assert git(root, "branch", "--list", "extract/*") == ""
         assert engine.reconstruction.estimate(wanted).is_begun
-        with pytest.raises(ChangeRefused, match="begun with other extractors"):
+        with pytest.raises(ChangeRefused, match="started with other extractors"):
             engine.reconstruction.run(Request("a", ("facts", "people")))
-        with Bench.of(root, "a").held(), pytest.raises(ChangeRefused, match="another program"):
+        with Bench.of(root, "a").held(), pytest.raises(ChangeRefused, match="already running"):
             engine.reconstruction.run(wanted)
 
     good = by_task(facts=reply)

@@ -136,7 +136,7 @@ def test_the_command_says_what_it_costs_and_that_it_can_be_left(
     assert "batch b0" in apo("-C", root, "costs", "--by", "discussion").out
     assert apo("-C", root, "reconstruct", "--merge", "v2", "--batch").code == 2
     none = apo("-C", root, "reconstruct", "--branch", "v3", "--provider", "none", "--batch")
-    assert none.code == 1 and "no model is asked; use anthropic or openai" in none.err
+    assert none.code == 1 and "no model is set; use anthropic or openai" in none.err
 
 
 def test_what_expires_is_asked_in_another_batch_and_what_is_refused_one_by_one(
@@ -146,7 +146,7 @@ def test_what_expires_is_asked_in_another_batch_and_what_is_refused_one_by_one(
     before, alone = len(bills(root)), fake.singles.copy()
     fake.looks = 2
     fake.fate = lambda prompt: "expired" if "Do look" in prompt else "errored"
-    with pytest.raises(ChangeRefused, match="1 of 2 questions were not worked on in the batch, and cost"):
+    with pytest.raises(ChangeRefused, match="1 of 2 requests were not processed in the batch, and cost"):
         run(root)
     assert fake.singles[2:] == [TRIAL] and len(bills(root)) == before + 1
     fake.fate, problems = lambda _prompt: "done", list[str]()
@@ -156,7 +156,7 @@ def test_what_expires_is_asked_in_another_batch_and_what_is_refused_one_by_one(
     assert [len(each.requests) for each in fake.taken] == [2, 1] and tree(root, "v2") == tree(root, "alone")
     assert fake.singles[3:] == [TRIAL, next(each for each in alone if "Do look" not in each)]
     (problem,) = problems
-    assert problem.startswith("1 of 2 questions got no reply in the batch: refused (")
+    assert problem.startswith("1 of 2 requests failed in the batch: refused (")
     assert sorted(each.discussion for each in bills(root)[before:]) == ["", "", "batch b1", "ses_tide0001"]
 
 

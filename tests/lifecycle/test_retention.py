@@ -15,6 +15,7 @@ from engine.errors import ChangeRefused
 from engine.jobs.upkeep import _prune
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.links import Links
+from engine.lifecycle.proposals import apply
 from engine.lifecycle.retention.eviction import scored
 from tests.lifecycle.upkeep_support import MEMORY, NOW, Desk, Writer, lesson, memory
 
@@ -65,7 +66,7 @@ def test_a_models_shorter_text_is_used_if_it_passes_and_the_plain_way_if_not(tmp
     desk = Desk(tmp_path, writer=Writer(lambda _question: answer), memory_line_cap=33)
     desk.put({MEMORY: memory(30)})
     plain = desk.condenser.memory()
-    assert "no entry" in plain.refused and plain.change is not None
+    assert "no entries" in plain.refused and plain.change is not None
     kept = [lesson(number) for number in range(8, 31)]
     answer = "\n".join(("# Core Memory", "", "## Lessons Learned", *kept, ""))
     shorter = desk.condenser.memory()
@@ -148,7 +149,7 @@ def test_too_many_files_stop_for_their_number(tmp_path: Path) -> None:
     job = cast("Parts", SimpleNamespace(retention=desk.retention, condenser=desk.condenser))
     said = _prune(job)
     assert said.startswith("for review: MEMORY.md from 2") and said.endswith(
-        "; 8 files would go, more than 6: autopoiesis prune"
+        "; 8 files would move, more than 6: autopoiesis prune"
     )
     desk.put({MEMORY: "# Core Memory\n"})
     for number in (None, 7):
@@ -198,7 +199,7 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         f"{ada}:5", "knowledge/shared/team/z.md:1"
     ]  # fmt: skip
     assert (tmp_path / ada).is_file()
-    desk.retention.made(proposal)
+    apply(desk.knowledge, [proposal])
     cold = tmp_path / "archive/people/ada lovelace.md"
     assert hashlib.sha256(cold.read_bytes()).hexdigest() == digest and not (tmp_path / ada).exists()
     assert desk.read("knowledge/procedures/y.md") == (
@@ -213,7 +214,7 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         "archive/people/ada lovelace.md", "archive/people/bob.md"
     ]  # fmt: skip
     back, _ = desk.retention.restore(["archive/people"])
-    done = desk.retention.made(back)
+    done = apply(desk.knowledge, [back])[0]
     assert (tmp_path / ada).read_bytes() == odd and desk.dirty() == "" and done.commit
     assert desk.read("knowledge/procedures/y.md") == (
         "`knowledge/people/bob.md`, [B](../people/bob.md#a), knowledge/people/bob.md.\n"
@@ -230,11 +231,11 @@ def test_what_is_archived_comes_back_byte_for_byte_and_what_points_at_it_is_righ
         ("knowledge/facts.md", "category file"),
         ("knowledge/people/_index.md", "index"),
         ("knowledge/people/photo.png", "only Markdown"),
-        ("knowledge/people/ada.md", "topics/t.md:3, which would load it"),
+        ("knowledge/people/ada.md", "is loaded by topics/t.md:3"),
         ("knowledge/people/nobody.md", "no such file"),
         ("../outside.md", "no such file"),
         ("raw/conversations", "no such file"),
-        ("knowledge/people/taken.md", "exists already"),
+        ("knowledge/people/taken.md", "already exists"),
         ("knowledge/gauge", "run: autopoiesis knowledge archive"),
     ],
 )
@@ -248,7 +249,7 @@ def test_some_files_are_not_archived(tmp_path: Path, path: str, why: str) -> Non
     with pytest.raises(ChangeRefused, match=why):
         desk.retention.archive([path])
     for cold, reason in (
-        ("archive/people/taken.md", "exists already"),
+        ("archive/people/taken.md", "already exists"),
         ("archive/memory/2025.md", "single entries"),
     ):
         with pytest.raises(ChangeRefused, match=reason):

@@ -105,7 +105,7 @@ def test_a_file_of_brackets_stays_one() -> None:
     ("data", "said"),
     [
         (b"- question: 'q\n", "is not valid YAML"),
-        (b"question: q\n", "is no list of probes; edit the file by hand"),
+        (b"question: q\n", "is not a list of probes; edit the file by hand"),
         (b"\xff\n", "is not UTF-8 text; save it as UTF-8"),
         (b"- &a x\n- *a\n", "uses a YAML anchor"),
     ],
@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_read_is_not_edited(data: bytes, said: str) -> Non
 def test_an_entry_that_moved_meanwhile_is_not_taken_out() -> None:
     _, odile = parse(BY_HAND).probes
     moved = b"# one more line\n" + BY_HAND
-    with pytest.raises(DocumentError, match=r"probes\.yaml:7: the probe is not there any more; try again"):
+    with pytest.raises(DocumentError, match=r"probes\.yaml:7: the probe no longer exists; try again"):
         without_entry(moved, odile)
 
 
@@ -183,7 +183,7 @@ def test_a_failing_step_of_adding_leaves_the_old_file_or_the_new(
     assert place.read_bytes() == BY_HAND or len(ids) == 3
     assert not list(root.glob(".tmp-*"))
     if len(ids) == 3:
-        with pytest.raises(AutopoiesisError, match="asks this already"):
+        with pytest.raises(AutopoiesisError, match="already has this question"):
             engine.probes.add("What is new?", [Expectation(text="port 8883")])
     else:
         engine.probes.add("What is new?", [Expectation(text="port 8883")])

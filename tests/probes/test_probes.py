@@ -30,7 +30,7 @@ def test_a_probe_keeps_its_id_and_is_found_by_the_start_of_it(engine: Engine, ro
     assert probe == added.probe and engine.probes.find(probe.id[:2]) == probe
     assert engine.probes.remove(probe.id[:3]).probe == probe
     assert (root / "probes.yaml").read_bytes() == b""
-    with pytest.raises(AutopoiesisError, match="there is no probe"):
+    with pytest.raises(AutopoiesisError, match="no probe"):
         engine.probes.find(probe.id)
 
 
@@ -78,7 +78,7 @@ def test_probes_of_now_are_run_against_the_past(engine: Engine, root: Path) -> N
         report = engine.probes.recall(past, [probe.id[:4]], budget=1024)
     (result,) = report.run.results
     assert [each.found for each in result.evidence] == [True, False]
-    assert result.evidence[1].why == "the text stands nowhere in the workspace", "of then"
+    assert result.evidence[1].why == "the text is nowhere in the workspace", "of then"
     assert result.budget == 1024 and report.run.commit == first
     assert report.comparison.at == "" and (root / LOG).read_bytes() == log, "it is no step of the log"
     assert [each.found for each in engine.probes.run(engine).run.results[0].evidence] == [False, True]
@@ -87,10 +87,10 @@ def test_probes_of_now_are_run_against_the_past(engine: Engine, root: Path) -> N
 def test_a_start_of_several_ids_names_none(engine: Engine, root: Path) -> None:
     entry = "- {{id: {0}, question: {0}, expect: {{text: x}}}}\n"
     (root / "probes.yaml").write_text("".join(map(entry.format, ("one", "once", "on"))))
-    with pytest.raises(AutopoiesisError, match="3 probes begin with o; give more of the id"):
+    with pytest.raises(AutopoiesisError, match="3 probes match o; give more of the id"):
         engine.probes.find("o")
     assert engine.probes.find("on").id == "on" and engine.probes.find("one").id == "one"
-    with pytest.raises(AutopoiesisError, match="there is no probe"):
+    with pytest.raises(AutopoiesisError, match="no probe"):
         engine.probes.find("")
 
 
@@ -103,8 +103,8 @@ def test_evidence_that_is_not_there_is_refused_unless_forced(engine: Engine, roo
         QUESTION, [Expectation("knowledge/none.md"), Expectation(text="nowhere")], force=True
     )
     assert added.odd == (
-        "there is no file knowledge/none.md that can be read",
-        "the text stands nowhere in the workspace",
+        "no readable file knowledge/none.md",
+        "the text is nowhere in the workspace",
     )
     engine.probes.add("Another?", [Expectation(text="nowhere")])
 
@@ -113,7 +113,7 @@ def test_evidence_that_is_not_there_is_refused_unless_forced(engine: Engine, roo
     ("question", "expect", "budget", "said"),
     [
         (" ", [Expectation(text="x")], None, "needs a question"),
-        ("q", [], None, "needs evidence"),
+        ("q", [], None, "needs expected evidence"),
         ("q", [Expectation(text="x")], 12, "12 is not a valid budget"),
     ],
 )
@@ -126,7 +126,7 @@ def test_what_is_no_probe_is_refused(
 
 def test_a_question_is_kept_once(engine: Engine) -> None:
     engine.probes.add(QUESTION, [Expectation(HOSTS)])
-    with pytest.raises(AutopoiesisError, match=r"probes\.yaml:1: asks this already, as [0-9a-f]{6}"):
+    with pytest.raises(AutopoiesisError, match=r"probes\.yaml:1: already has this question, as [0-9a-f]{6}"):
         engine.probes.add(f" {QUESTION} ", [Expectation(text="x")])
     # Other capitals make another question, whose id must not be the same.
     other = engine.probes.add(QUESTION.upper(), [Expectation(HOSTS)]).probe

@@ -95,8 +95,8 @@ def test_a_probe_is_lost_when_its_file_is_deleted(engine: Engine, root: Path) ->
     assert second.run.recall == 0
     why = [each.why for done in second.run.results for each in done.evidence]
     assert why == [
-        f"there is no file {HOSTS} that can be read",
-        "the text stands nowhere in the workspace",
+        f"no readable file {HOSTS}",
+        "the text is nowhere in the workspace",
     ]
     assert {turned.expect for turned in second.comparison.lost} == {str(BROKER), str(CURVES)}
     assert second.comparison.compared == 2 and not second.comparison.gained
@@ -104,7 +104,7 @@ def test_a_probe_is_lost_when_its_file_is_deleted(engine: Engine, root: Path) ->
 
 def test_lines_that_are_gone_are_told(engine: Engine, root: Path) -> None:
     (root / HOSTS).write_text("# Hosts\n")
-    assert look(engine, BROKER).why == f"{HOSTS} has 1 lines"
+    assert look(engine, BROKER).why == f"{HOSTS} has only 1 lines"
 
 
 def test_what_the_compiler_left_out_is_told_with_its_reason(files: Files) -> None:
@@ -123,12 +123,14 @@ def test_what_search_did_not_find_or_ranks_too_far_down_is_told(files: Files) ->
     assert look(Fake(files), BROKER).why == "search did not find it: rank –"
     far = (*[result("a.md", 1, 2)] * 80, result(HOSTS, 6, 9))
     found = look(Fake(files, results=far), BROKER)
-    assert found.rank == 81 and "search ranks it 81, further down than" in found.why
+    assert found.rank == 81 and "search ranks it 81, below the results" in found.why
     beyond = (*[result("a.md", 1, 2)] * 200, result(HOSTS, 6, 9))
     assert look(Fake(files, results=beyond), BROKER).rank is None
     unsearched = LeftOut("knowledge", 3, "knowledge", "", "", 0, None, "not searched: 12 tokens left")
     found = look(Fake(files, results=far, left_out=(unsearched,)), BROKER)
-    assert found.why == "search ranks it 81, but for the prompt memory was not searched: 12 tokens left"
+    assert (
+        found.why == "search ranks it 81, but memory was left out of the prompt: not searched: 12 tokens left"
+    )
 
 
 def test_too_little_of_the_lines_is_told(files: Files) -> None:
@@ -136,7 +138,7 @@ def test_too_little_of_the_lines_is_told(files: Files) -> None:
         f"knowledge:{HOSTS}", 10, 3, "knowledge", HOSTS, "5-5", 7, None, "", "The broker listens on port"
     )
     found = look(Fake(files, sections=(part,)), BROKER)
-    assert found.why == "only 18% of its wording is in the prompt, 60% are needed"
+    assert found.why == "only 18% of its wording is in the prompt; 60% is needed"
     assert (found.section, found.tokens, found.found) == (f"knowledge:{HOSTS}:5-5", 7, False)
 
 
@@ -194,11 +196,11 @@ def test_logs_and_the_probes_themselves_are_no_evidence(files: Files, root: Path
         (root / path).write_text("magic word")
     (root / "knowledge/loop.md").symlink_to("loop.md")
     (root / "knowledge/out.md").symlink_to("/etc/hostname")
-    assert missing(files, Expectation(text="magic word")) == "the text stands nowhere in the workspace"
+    assert missing(files, Expectation(text="magic word")) == "the text is nowhere in the workspace"
 
 
 def test_files_and_lines_that_are_not_there_are_told(files: Files) -> None:
     assert missing(files, BROKER) == ""
-    assert missing(files, Expectation(HOSTS, "4")) == f"lines 4 of {HOSTS} hold no words"
-    assert missing(files, Expectation(HOSTS, "9-11")) == f"{HOSTS} has 10 lines"
-    assert "there is no file" in missing(files, Expectation("knowledge"))
+    assert missing(files, Expectation(HOSTS, "4")) == f"lines 4 of {HOSTS} contain no words"
+    assert missing(files, Expectation(HOSTS, "9-11")) == f"{HOSTS} has only 10 lines"
+    assert "no readable file" in missing(files, Expectation("knowledge"))

@@ -141,7 +141,7 @@ def test_who_does_not_trust_the_workspace_runs_nothing(
     with Engine.open(private.root) as engine:
         (left,) = engine.commits.commit().left_out
         assert left.path == PATH and "git.private" in left.why
-        assert "git.private does not count" in engine.private.state().problem
+        assert "git.private is ignored" in engine.private.state().problem
     assert not canary.exists()
 
 
@@ -159,7 +159,7 @@ def test_a_clone_without_the_key_says_so(private: Machine, machines: Machines) -
     document = parse((laptop.root / PATH).read_bytes(), PATH)
     assert document.body == "" and [each.what for each in document.problems] == [LOCKED]
     found = sharing_findings(laptop.engine.files, laptop.repository)
-    assert [each.text for each in found] == ["private files: 1 of the private files is encrypted, locked"]
+    assert [each.text for each in found] == ["private files: 1 private file is encrypted and locked"]
 
 
 def test_machines_keep_it_equal(private: Machine, machines: Machines) -> None:

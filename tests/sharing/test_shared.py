@@ -77,7 +77,7 @@ def test_it_is_found_marked_and_never_written(machines: Machines, team: Path) ->
         desk.repository.commit([f"{PATH}/mine.md"], "memory: theirs")
     with pytest.raises(AutopoiesisError, match="shared by others"):
         desk.engine.knowledge_entries.archive(["team"])
-    assert "others share it" in why_kept(f"{PATH}/guides/release.md")
+    assert "it is shared knowledge" in why_kept(f"{PATH}/guides/release.md")
     assert desk.engine.commits.commit().left_out == () and recorded(desk) == head(team)
 
 
@@ -121,7 +121,10 @@ def test_both_machines_moved_on(machines: Machines, team: Path) -> None:
     # Where that cannot be told, a person decides.
     (desk.root / PATH).rename(desk.root.parent / "away")
     (conflict,) = desk.sync().conflicts
-    assert (conflict.path, conflict.why) == (PATH, "each side moved what others share to another commit")
+    assert (conflict.path, conflict.why) == (
+        PATH,
+        "each side moved the shared knowledge to a different commit",
+    )
     desk.sync(take=[("theirs", PATH)])
     assert recorded(desk) == newer[laptop] and first not in newer.values()
 
@@ -210,10 +213,10 @@ def test_a_strangers_gitmodules_does_nothing(
     desk.engine.configuration.change("git.shared", [str(team), "--upload-pack=touch canary"])
     said = {each.name: each.problem for each in desk.engine.sharing.all()}
     assert set(said) == {"dash", "link", "file", "team"}
-    assert "symlink" in said["link"] and "leads elsewhere" in said["file"]
+    assert "symlink" in said["link"] and "points elsewhere" in said["file"]
     assert len(errors(desk.engine)) == 4
     why = {each.name: each.why for each in desk.engine.sharing.update()}
-    assert all(why.values()) and "does not count" in why["team"]
+    assert all(why.values()) and "is not allowed" in why["team"]
     desk.sync()
     assert (head(victim), git(victim, "for-each-ref"), git(victim, "status", "--porcelain")) == before
     assert not canary.exists() and not list(outside.iterdir())
@@ -222,7 +225,7 @@ def test_a_strangers_gitmodules_does_nothing(
     # Where the workspace is not trusted, an address that somebody wrote into it is no reason to fetch.
     monkeypatch.delenv("AUTOPOIESIS_TRUST")
     with Engine.open(laptop.root) as engine:
-        assert "does not count" in engine.sharing.update()[0].why
+        assert "is not allowed" in engine.sharing.update()[0].why
         with pytest.raises(RepositoryError, match="not trusted"):
             engine.sharing.add(str(team), name="other")
     assert not (laptop.root / PATH / ".git").exists()
@@ -253,4 +256,4 @@ def test_a_person_may_have_cloned_it_with_git(machines: Machines, team: Path, tm
     git(clone, "update-index", "--add", "--cacheinfo", f"160000,{first},topics/theirs")
     with Engine.open(clone) as engine:
         told = {each.path: each.problem for each in engine.sharing.all()}
-    assert told[PATH] == "is not recorded in the memory" and "count as yours" in told["topics/theirs"]
+    assert told[PATH] == "is not recorded in the memory" and "treated as yours" in told["topics/theirs"]

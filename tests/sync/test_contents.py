@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.knowledge import ledger
-from engine.sync import entries, ledgers, lines, states, transcripts
+from engine.sync import entries, ledgers, lines, state_files, transcripts
 from engine.sync.contents import kind_of
-from engine.sync.model import Piece
+from engine.sync.model import Hunk
 
 FACTS = "knowledge/facts.md"
 WORDS = ("gauge", "lock", "tide", "Hafenamt", "advisory", "alarm", "phone", "plants", "tablet", "Postgres")
@@ -66,7 +66,7 @@ def test_entries_of_both_sides_are_there_in_order_and_the_same_one_once() -> Non
     ours = base + b"- B. [from: y, 2026-06-12]\n  with more\n" + same % b"2026-06-13"
     theirs = base + b"- A. [from: x, 2026-06-11]\n" + same % b"2026-06-14" + b"\n## Aside\n\n- Z.\n"
     made = entries.merged(FACTS, base, ours, theirs)
-    assert made.pieces == ()
+    assert made.hunks == ()
     assert made.data.decode() == (
         "---\ntype: facts\n---\n# Facts\n\n- Old.\n- A. [from: x, 2026-06-11]\n"
         "- B. [from: y, 2026-06-12]\n  with more\n- Said twice. [from: s, 2026-06-13]\n\n## Aside\n\n- Z.\n"
@@ -84,18 +84,18 @@ def test_neighbours_may_be_edited_ticked_and_taken_out_on_both_sides() -> None:
         "# Tasks\n\n## Open\n\n- First.\n- Water twice.\n- [x] Call the office.\n\n"
         "## Done\n\n- Write the advisory.\n"
     )
-    assert made.pieces == ()
+    assert made.hunks == ()
 
 
 def test_an_entry_that_both_changed_is_a_conflict_and_the_rest_is_merged() -> None:
     base, ours, theirs = (b"# F\n\n- The gauge is %s.\n" % word for word in (b"low", b"lower", b"high"))
     theirs += b"- New there.\n"
     made = entries.merged(FACTS, base, ours, theirs)
-    assert made.pieces == (Piece("- The gauge is low.", "- The gauge is lower.", "- The gauge is high."),)
+    assert made.hunks == (Hunk("- The gauge is low.", "- The gauge is lower.", "- The gauge is high."),)
     assert entries.merged(FACTS, base, ours, theirs, "theirs").data == theirs
     assert entries.merged(FACTS, base, ours, theirs, "ours").data == ours + b"- New there.\n"
     gone = entries.merged(FACTS, base, b"# F\n", theirs)
-    assert gone.pieces == (Piece("- The gauge is low.", "", "- The gauge is high."),)
+    assert gone.hunks == (Hunk("- The gauge is low.", "", "- The gauge is high."),)
 
 
 def test_a_journal_that_both_began_has_each_heading_once() -> None:
@@ -131,13 +131,13 @@ def test_whatever_two_sides_do_to_a_list_every_line_is_in_the_result_or_in_a_con
 
     left, right = side("ours"), side("theirs")
     made = entries.merged(FACTS, file(base), file(left), file(right))
-    told = made.data.decode() + "".join(piece.ours + "\n" + piece.theirs + "\n" for piece in made.pieces)
+    told = made.data.decode() + "".join(piece.ours + "\n" + piece.theirs + "\n" for piece in made.hunks)
     new = {*left, *right} - {*base}
     assert new <= {line.removeprefix("- ") for line in told.splitlines()}
     kept = [line for line in base if line in left and line in right]
     assert Counter(kept) <= Counter(line.removeprefix("- ") for line in told.splitlines())
     if file(left) == file(base):
-        assert made.data.rstrip() == file(right).rstrip() and not made.pieces
+        assert made.data.rstrip() == file(right).rstrip() and not made.hunks
 
 
 def entry(at: str, status: str = "harvested", **more: object) -> dict[str, object]:
@@ -179,11 +179,11 @@ def test_ledgers_are_one_entry_by_entry() -> None:
 
 
 def test_states_are_one_key_by_key() -> None:
-    made = states.merged(
+    made = state_files.merged(
         b'{"a": {"x": 1}, "gone": 1}', b'{"a": {"x": 2}, "gone": 1, "b": 1}', b'{"a": {"x": 1, "y": 3}}'
     )
     assert made is not None and json.loads(made) == {"a": {"x": 2, "y": 3}, "b": 1}
-    assert states.merged(b"", b"[]", b"{}") is None
+    assert state_files.merged(b"", b"[]", b"{}") is None
 
 
 def test_a_conversation_goes_on_or_is_kept_twice() -> None:
@@ -192,9 +192,12 @@ def test_a_conversation_goes_on_or_is_kept_twice() -> None:
     other = begun + b"\n## 09:00 - user\ngoodbye\n"
     assert transcripts.longer(begun, ended) == transcripts.longer(ended, begun) == ended
     assert transcripts.longer(ended, other) is None
-    path, data = transcripts.apart("raw/conversations/2026/06/12/0900-s1-talk.md", other, "0123456789abcdef")
+    path, data = transcripts.as_own_session(
+        "raw/conversations/2026/06/12/0900-s1-talk.md", other, "0123456789abcdef"
+    )
     assert path == "raw/conversations/2026/06/12/0900-s1.01234567-talk.md"
     assert b"session_id: s1.01234567\n" in data and data.endswith(b"goodbye\n")
     assert (
-        transcripts.apart("conversations/a.jsonl", b"{}", "0123456789")[0] == "conversations/a-01234567.jsonl"
+        transcripts.as_own_session("conversations/a.jsonl", b"{}", "0123456789")[0]
+        == "conversations/a-01234567.jsonl"
     )

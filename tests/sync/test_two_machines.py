@@ -142,7 +142,7 @@ def test_what_only_both_changes_together_would_break_is_a_conflict_too(machines:
     laptop.write("attachments/a.bin", b"\0laptop")
     binary, config = laptop.sync().conflicts
     assert (binary.path, config.path, binary.pieces) == ("attachments/a.bin", "memory-config.yaml", ())
-    assert "would not be usable with both changes" in config.why and config.pieces[0].ours.endswith(day)
+    assert "would be invalid with both changes" in config.why and config.pieces[0].ours.endswith(day)
 
 
 def test_a_session_that_went_on_on_both_is_kept_twice_under_ids_of_their_own(machines: Pair) -> None:
@@ -193,7 +193,7 @@ def test_what_cannot_be_committed_is_left_and_is_not_overwritten(machines: Pair)
         laptop.sync()
     except Exception as error:  # noqa: BLE001 — what it says is looked at
         told = str(error)
-    assert "topics/travel.md changed here" in told and "commit or undo" in told
+    assert "local changes to topics/travel.md" in told and "commit or undo" in told
     assert laptop.files() == before
     assert git(laptop.root, "status", "--porcelain") == "M topics/travel.md"
     git(laptop.root, "checkout", "-q", "topics/travel.md")

@@ -26,9 +26,9 @@ def run(number: int, job: str, start: datetime, result: Result | None, said: str
 
 
 RUNS = (
-    run(1, "index", NIGHT - timedelta(days=2), "done", "it is whole; 4 files brought up to date"),
-    run(2, "index", NIGHT - timedelta(days=1), "interrupted", "the program was left"),
-    run(3, "index", NIGHT, "done", "it is whole and up to date"),
+    run(1, "index", NIGHT - timedelta(days=2), "done", "4 files updated"),
+    run(2, "index", NIGHT - timedelta(days=1), "interrupted", "the program exited"),
+    run(3, "index", NIGHT, "done", "intact and up to date"),
     run(4, "probes", NIGHT - timedelta(days=5), "failed", "2 of 17 are lost; see: autopoiesis probe run"),
     run(5, "condense", NIGHT - timedelta(hours=4), "refused", "no key; set ANTHROPIC_API_KEY"),
     run(6, "backup", NIGHT + timedelta(hours=15), None, ""),
@@ -50,14 +50,14 @@ def next_of(runs: list[JobRun], *, ended: bool) -> JobRun | None:
 
 
 ROWS = (
-    row("index", "Brings the search index up to date, checks that it is whole, and makes a damaged one anew.",
+    row("index", "Updates the search index, checks it for damage, and rebuilds it if damaged.",
         "30 3 * * *", NIGHT + timedelta(days=1)),
     row("trash", "Empties the trash of conversations.", OFF, None),
     row("probes", "Runs the probes of probes.yaml.", "0 4 * * 0", NIGHT - timedelta(days=4.9792)),
     row("condense", "Sums up the day.", "0 23 * * *", NIGHT + timedelta(hours=19.5),
         refused="the workspace is not trusted"),
     row("backup", "Pushes the workspace.", "0 * * * *", NIGHT + timedelta(hours=15.5)),
-    row("topic:journal-daily", "Fires this schedule of the topic journal-daily.", "0 22 * * *",
+    row("topic:journal-daily", "Fires this schedule of topic journal-daily.", "0 22 * * *",
         NIGHT + timedelta(hours=18.5), "journal-daily"),
 )  # fmt: skip
 

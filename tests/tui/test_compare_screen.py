@@ -160,7 +160,7 @@ async def test_a_branch_is_merged_after_confirmation(root: Path) -> None:
         await driven.until(
             lambda: "merged " in driven.said and "commit " in driven.said and not driven.pending()
         )
-        assert git(root, "log", "-1", "--format=%s") == "explore: take over tone"
+        assert git(root, "log", "-1", "--format=%s") == "explore: merge tone"
         text = (root / FACTS).read_text()
         assert "outer mole" in text and "at the lock." in text and git(root, "status", "-s") == ""
         assert driven.names() == ["main", "extract/clash", "memory/milestone/begun"]

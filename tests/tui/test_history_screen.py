@@ -203,7 +203,7 @@ async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture)
         await driven.press("s")
         await driven.type("before/the undo")
         await driven.press("enter")
-        assert "cannot name a snapshot" in driven.said
+        assert "is not a valid name for a snapshot" in driven.said
         await driven.press("s")
         await driven.type("before/undo")
         await driven.press("enter")
@@ -212,7 +212,7 @@ async def test_snapshot_and_undo_with_confirmation(root: Path, picture: Picture)
         facts = root / FACTS
         facts.write_text(facts.read_text() + "- Not committed.\n")
         await driven.press("j", "z", "enter")
-        assert "cannot be undone: knowledge/facts.md has changes that are in no commit" in driven.flat()
+        assert "cannot be undone: knowledge/facts.md has uncommitted changes" in driven.flat()
         assert "see the reasons above" in driven.said
         facts.write_text(facts.read_text().replace("- Not committed.\n", ""))
         await driven.press("escape", "1", "z")

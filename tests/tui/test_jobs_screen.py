@@ -43,7 +43,7 @@ async def test_jobs_with_next_run_last_result_and_log(run: Run) -> None:
             assert "off" in driven.line("○ trash") and "running" in driven.line("▸ backup")
             assert "6 · 1 failed" in driven.text and "autopoiesis serve runs the schedule" in driven.text
         assert "At 03:30 every day  (30 3 * * *)" in driven.text
-        assert "interrupted  workbench, 2.1 s  the program was left" in driven.text
+        assert "interrupted  workbench, 2.1 s  the program exited" in driven.text
         await driven.press("j", "j")
         assert "missed: runs once as soon as the schedule is active" in driven.text
         await driven.press("j")
@@ -80,9 +80,9 @@ async def test_job_runs_now_and_shows_progress(run: Run, engine: FakeEngine) -> 
         assert "index done: did index" in driven.said and "✓ index" in driven.text
         await driven.press("j", "r")
         assert "trash failed: did trash" in driven.said
-        engine.failing["run"] = JobError("the job probes is running already")
+        engine.failing["run"] = JobError("job probes is already running")
         await driven.press("j", "r")
-        assert "the job probes is running already" in driven.said
+        assert "job probes is already running" in driven.said
         assert "running" not in driven.line("! probes")
 
 

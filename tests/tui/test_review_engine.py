@@ -13,7 +13,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.knowledge.file_changes import FileChange, Step
-from engine.lifecycle.proposals import Proposal, put_up
+from engine.lifecycle.proposals import Proposal, submit
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.review_data import waiting
 from tests.tui.review_driven import Reviewer
@@ -127,7 +127,7 @@ async def test_change_of_files_is_shown_as_a_diff_and_applied(held: Path) -> Non
         (Step("add", path, "- Asks for a [/] date", section="Context"),), ("one line on Lee",)
     )
     with Engine.open(held, clock=lambda: NOW) as engine:
-        put_up(engine.knowledge, [Proposal("merge-lee", "Lee's page", change, model="claude-haiku")])
+        submit(engine.knowledge, [Proposal("merge-lee", "Lee's page", change, model="claude-haiku")])
     async with opened(held) as driven:
         await driven.press(*["j"] * driven.listed().index("Lee's page"))
         await driven.until(lambda: "+- Asks for a [/] date" in driven.text)

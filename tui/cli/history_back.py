@@ -53,7 +53,7 @@ def history_undo(engine: Engine, revision: str, apply: bool, as_json: bool) -> i
         + (f"; {each.hint}" if each.hint else "")
         for each in plan.blocked
     ]
-    emit_problems(told or [f"autopoiesis: {plan.entry.revision[:8]}: there is nothing left of it to undo"])
+    emit_problems(told or [f"autopoiesis: {plan.entry.revision[:8]}: nothing left to undo"])
     return 1
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from engine.engine import Engine
-    from engine.lifecycle.proposals import Done, Proposal
+    from engine.lifecycle.proposals import Outcome, Proposal
     from engine.lifecycle.retention.moving import Move
     from engine.lifecycle.retention.retention import Plan
 
@@ -97,7 +97,7 @@ def _settle(
     if applied:
         done = engine.condenser.apply(proposals, number)
     else:
-        done = engine.condenser.put_up(proposals) if not engine.files.read_only else []
+        done = engine.condenser.submit(proposals) if not engine.files.read_only else []
         done = done or _only_shown(proposals)
     refused = any(each.error or (each.proposal.refused and each.proposal.change is None) for each in done)
     if as_json:
@@ -108,13 +108,13 @@ def _settle(
     return int(refused)
 
 
-def _only_shown(proposals: Iterable[Proposal]) -> list[Done]:
-    from engine.lifecycle.proposals import Done  # noqa: PLC0415 — `--help` must not load the engine
+def _only_shown(proposals: Iterable[Proposal]) -> list[Outcome]:
+    from engine.lifecycle.proposals import Outcome  # noqa: PLC0415 — `--help` must not load the engine
 
-    return [Done(each) for each in proposals]
+    return [Outcome(each) for each in proposals]
 
 
-def _emit_done(done: Done, *, shows: bool) -> None:
+def _emit_done(done: Outcome, *, shows: bool) -> None:
     proposal = done.proposal
     emit(f"{proposal.summary}{f' ({proposal.model})' if proposal.model else ''}")
     if proposal.refused:
@@ -180,7 +180,7 @@ def _emit_plan(plan: Plan) -> None:
     for going in memory.going:
         emit(f"  line {going.number}, {going.why}: {going.line}")
     _emit_moves("old journals", plan.journals)
-    _emit_moves("files that nobody uses", plan.evicted)
+    _emit_moves("unused files", plan.evicted)
     for each in plan.scores:
         about = f"{each.days} days since a change, {plural(each.references, 'reference')}"
         emit(f"  {each.path}: score {each.score:.4f}, {about}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
-    from engine.sync.model import Conflict, Did
+    from engine.sync.model import Conflict, SideChange
 
 _SHOWN = 12
 """Lines shown per side."""
@@ -18,9 +18,9 @@ def explained(conflict: Conflict) -> Iterator[str]:
     """The file and reason, what each side did, and every place both changed."""
     yield f"{conflict.path}: {conflict.why}"
     sides = (("ours", conflict.ours), ("theirs", conflict.theirs))
-    wide = max(len(did.what) for _, did in sides)
-    for name, did in sides:
-        yield f"  {name:<6}  {did.what:<{wide}}  {_did(did)}".rstrip()
+    wide = max(len(side.what) for _, side in sides)
+    for name, side in sides:
+        yield f"  {name:<6}  {side.what:<{wide}}  {_commit_of(side)}".rstrip()
     for piece in conflict.pieces:
         for name, text in (("before", piece.before), ("ours", piece.ours), ("theirs", piece.theirs)):
             lines = text.splitlines() or ["(nothing)"]
@@ -29,7 +29,7 @@ def explained(conflict: Conflict) -> Iterator[str]:
                 yield f"    {name:<6} | {line}"
 
 
-def _did(found: Did) -> str:
+def _commit_of(found: SideChange) -> str:
     if not found.revision:
         return ""
     when = f"{found.at:%Y-%m-%d %H:%M}  " if found.at else ""

@@ -1,9 +1,8 @@
-"""Condenses days, weeks and months (spec 8.4, 10.3); nothing is written before it was a proposal (design
-3.12).
+"""Condenses days, weeks and months (spec 8.4, 10.3). Every write starts as a proposal (design 3.12).
 
-Every function looks at the files as they are and gives proposals; ``apply`` makes them, ``put_up`` has them
-wait for a person. Asked again after that, they propose nothing. What a model was asked for and could not do
-is done without one, and the proposal says why.
+Each function returns proposals for the current files; ``apply`` carries them out, ``submit`` adds them to the
+review queue. Called again after that, it proposes nothing. If a model fails, the work is done without one,
+and the proposal gives the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from engine.lifecycle.condensing.days import Bullet, bullets_of, journal_change,
 from engine.lifecycle.condensing.months import duplicates, quiet_projects, recent_texts
 from engine.lifecycle.condensing.sessions import Session, sessions_of
 from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, summary_of, week_of
-from engine.lifecycle.proposals import Done, Proposal, apply, put_up, shown
+from engine.lifecycle.proposals import Outcome, Proposal, apply, shown, submit
 from engine.lifecycle.retention.eviction import last_changes
 from engine.lifecycle.retention.memory import WARN_AT
 from engine.lifecycle.retention.places import journal_day
@@ -44,9 +43,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Condenser:
-    """Condenses the memory of a workspace. Safe to use from several processes.
+    """Condenses the memory of a workspace. Safe across processes.
 
-    ``completer`` is ``None`` when no model is to word anything.
+    ``completer`` returns ``None`` if no model is to be used.
     """
 
     knowledge: Knowledge
@@ -56,7 +55,7 @@ class Condenser:
 
     @property
     def today(self) -> date:
-        """The day that it is."""
+        """The current day in the configured time zone."""
         return local_day(self.knowledge.clock(), self._zone)
 
     @property
@@ -68,52 +67,52 @@ class Condenser:
         return self.knowledge.config().condensing
 
     def daily(self, day: date | None = None, *, ask: bool = True, since: datetime | None = None) -> Proposal:
-        """What the journal of a day lacks; of today unless a day is named.
+        """Proposes lines missing from the journal of a day, by default today.
 
         Args:
-            ask: Whether a model may word it, where the settings name one.
-            since: The day was condensed up to then: only what was said later is looked at, since a line that
-                a person has taken out meanwhile stays out.
+            ask: Use a model, if the settings name one.
+            since: The day is condensed up to this time; only later messages are read, so that lines the user
+                has removed meanwhile do not return.
         """
         day = day or self.today
         files = self.knowledge.files
         blank = Proposal(f"journal-{day}", f"journal of {day}")
         sessions = list(sessions_of(self.conversations, day, self._zone, since))
         held = sum(session.held for session in sessions)
-        left = [f"{held} more wait until they are harvested: they may be an outsider's"] if held else []
+        left = [f"{held} more wait for a harvest: they may come from an outsider"] if held else []
         if ask and self._settings.provider != "none" and sessions:
             drafted = self._drafted(blank, sessions, day)
             if not drafted.refused:
                 return drafted
-            blank = replace(blank, refused=drafted.refused)  # it is done without a model
+            blank = replace(blank, refused=drafted.refused)  # continue without a model
         bullets, more = bullets_of(files, sessions, day, projects(files.workspace), harvested=since is None)
         change = journal_change(files, day, bullets, [session.id for session in sessions if session.id])
         return shown(files, replace(blank, change=change, left=(*left, *more)))
 
-    def went_on(self, day: date, since: datetime) -> bool:
-        """Whether anybody has spoken on a day after a moment of it."""
+    def continued(self, day: date, since: datetime) -> bool:
+        """True if there are messages of a day after a time."""
         return next(sessions_of(self.conversations, day, self._zone, since), None) is not None
 
     def weekly(self, week: str = "", *, ask: bool = True) -> Proposal:
-        """What MEMORY.md lacks of the journals of an ISO week, ``2026-W24``; of this one unless one is named.
+        """Proposes changes to MEMORY.md from the journals of an ISO week, ``2026-W24``; by default this week.
 
         Args:
             ask: As for ``daily``.
 
         Raises:
-            ConfigError: There is no such week.
-            DocumentError: MEMORY.md cannot be added to.
+            ConfigError: Invalid week.
+            DocumentError: MEMORY.md cannot be edited.
         """
         week = week or week_of(self.today)
         blank = Proposal(f"memory-{week}", summary_of(week))
         files, cap = self.knowledge.files, self._cap
         journals, data = journals_of(files, week), self._memory()
         if not journals:
-            return replace(blank, left=(f"there is no journal of {week}",))
+            return replace(blank, left=(f"no journal of {week}",))
         if ask and self._settings.provider != "none" and data:
             texts = [each.decode("utf-8", "replace") for _, each in journals]
-            asked = prompt.weekly(journals, data.decode("utf-8", "replace"), week, cap)
-            found = self._rewritten(blank, data, asked, "\n".join(texts))
+            question = prompt.weekly(journals, data.decode("utf-8", "replace"), week, cap)
+            found = self._rewritten(blank, data, question, "\n".join(texts))
             if not found.refused:
                 return found
             blank = replace(blank, refused=found.refused)
@@ -121,11 +120,11 @@ class Condenser:
         return shown(files, replace(blank, change=change, left=tuple(left)))
 
     def monthly(self, day: date | None = None) -> tuple[Proposal, ...]:
-        """What a look at all knowledge proposes: MEMORY.md well below its cap, lines that two files of
-        projects and people have, projects gone quiet, journals that are old.
+        """Proposals from all knowledge: shorten MEMORY.md, merge duplicate lines about projects and people,
+        move idle projects off the active list, archive old journals.
 
         Args:
-            day: The day from which quiet is counted; today unless it is named.
+            day: The reference day for idle projects; by default today.
         """
         day, files, knowledge = day or self.today, self.knowledge.files, self.knowledge
         inventory = take(files.workspace, ["knowledge"])
@@ -145,11 +144,11 @@ class Condenser:
         return (*found, self.retention.old_journals())
 
     def memory(self) -> Proposal:
-        """MEMORY.md brought below its cap; nothing while it is well below that."""
+        """Shortens MEMORY.md if it is near or above its cap."""
         plan = self.retention.memory(self.knowledge.clock())
         data = self._memory()
         if self._settings.provider == "none" or not (plan.is_over or plan.is_near):
-            return self.retention.of_memory(plan)
+            return self.retention.memory_proposal(plan)
         blank = Proposal("memory-cap", f"MEMORY.md from {plan.lines} to at most {self._cap} lines")
         needless = [f"{each.line}: {each.why}" for each in plan.going]
         wanted = int(WARN_AT * self._cap)
@@ -159,36 +158,36 @@ class Condenser:
         )
         if not found.refused:
             return found
-        return replace(self.retention.of_memory(plan), refused=found.refused)
+        return replace(self.retention.memory_proposal(plan), refused=found.refused)
 
-    def apply(self, proposals: Iterable[Proposal], number: int | None = None) -> list[Done]:
-        """Makes proposals come true, each as one commit; what may be an outsider's is put up instead.
+    def apply(self, proposals: Iterable[Proposal], number: int | None = None) -> list[Outcome]:
+        """Applies proposals, each as one commit; those that may come from an outsider are submitted instead.
 
         Args:
-            number: Files that may move, where that has to be said.
+            number: Confirmed number of files to move, needed if there are many.
 
         Raises:
             ChangeRefused: Too many files would move; nothing was done.
-            WriteFailed, ReadOnly: One was not made to the end; a rerun finishes it.
+            WriteFailed, ReadOnly: One was not completed; a rerun finishes it.
         """
         chosen = list(proposals)
         self.retention.refuse_too_many(chosen, number)
         return apply(self.knowledge, chosen)
 
-    def put_up(self, proposals: Iterable[Proposal]) -> list[Done]:
-        """Has proposals wait for a person, in the review queue."""
-        return put_up(self.knowledge, proposals)
+    def submit(self, proposals: Iterable[Proposal]) -> list[Outcome]:
+        """Adds proposals to the review queue."""
+        return submit(self.knowledge, proposals)
 
     # With a model.
 
     def _drafted(self, blank: Proposal, sessions: Sequence[Session], day: date) -> Proposal:
-        """A journal in a model's words."""
+        """A journal worded by a model."""
         files, path = self.knowledge.files, path_of(day, self.knowledge.files)
         try:
             journal = files.read(path).decode("utf-8", "replace")
         except FileNotFoundError:
             journal = ""
-        completed, error = self._asked(prompt.daily(sessions, journal, day))
+        completed, error = self._ask(prompt.daily(sessions, journal, day))
         if completed is None:
             return replace(blank, refused=error)
         blank = replace(blank, model=completed.model)
@@ -199,11 +198,11 @@ class Condenser:
         change = journal_change(files, day, bullets, [session.id for session in sessions if session.id])
         return shown(files, replace(blank, change=change, why=_doubt(bullets, sessions, path)))
 
-    def _rewritten(self, blank: Proposal, data: bytes, asked: str, known: str) -> Proposal:
-        """MEMORY.md in a model's words, if they pass the guards."""
+    def _rewritten(self, blank: Proposal, data: bytes, question: str, known: str) -> Proposal:
+        """MEMORY.md worded by a model, if it passes the guards."""
         if secrets_in(data.decode("utf-8", "replace")):
-            return replace(blank, refused="MEMORY.md holds what looks like a secret, so no model is shown it")
-        completed, error = self._asked(asked)
+            return replace(blank, refused="MEMORY.md holds what looks like a secret: not sent to a model")
+        completed, error = self._ask(question)
         if completed is None:
             return replace(blank, refused=error)
         blank = replace(blank, model=completed.model)
@@ -221,14 +220,14 @@ class Condenser:
             return replace(blank, refused=str(refused))
         return shown(self.knowledge.files, replace(blank, change=change, why=why))
 
-    def _asked(self, text: str) -> tuple[ChatReply | None, str]:
-        """A model's reply, or why there is none."""
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most ask no model
+    def _ask(self, text: str) -> tuple[ChatReply | None, str]:
+        """A model's reply, or the reason why there is none."""
+        from engine.providers.asking import Question  # noqa: PLC0415 — imports asyncio; often not needed
 
         settings = self._settings
         completer = self.completer(settings)
         if completer is None:
-            return None, f"condensing.provider {settings.provider} names no model"
+            return None, f"condensing.provider {settings.provider} has no model"
         account = self.knowledge.costs().account("condense", completer)
         try:
             account.allow()
@@ -237,10 +236,10 @@ class Condenser:
         question = Question(
             completer, prompt.SYSTEM, text, max_tokens=settings.max_tokens, deadline_s=settings.deadline_s
         )
-        asked = question.answer()
-        if asked.completed is not None:
-            account.spent(asked.completed)
-        return asked.completed, asked.error
+        answer = question.answer()
+        if answer.completed is not None:
+            account.spent(answer.completed)
+        return answer.completed, answer.error
 
     @property
     def _cap(self) -> int:
@@ -254,13 +253,11 @@ class Condenser:
 
 
 def _doubt(bullets: Sequence[Bullet], sessions: Sequence[Session], path: str) -> str:
-    """Why a person has to look at lines that a model wrote of a day; that it is a change, where none is
-    doubtful.
-    """
-    said = voices_of(turn for session in sessions for turn in session.turns)
+    """Why journal lines worded by a model need review; ``WHY["upkeep"]`` if none is doubtful."""
+    voices = voices_of(turn for session in sessions for turn in session.turns)
     for bullet in bullets:
         for text in (bullet.text, bullet.topic):
-            doubt = why_held(Item("notes", text, path, "agent"), said)
+            doubt = why_held(Item("notes", text, path, "agent"), voices)
             if doubt is not None:
                 return doubt.why
     return WHY["upkeep"]

@@ -1,6 +1,4 @@
-"""A day as its journal (spec 2.2, 8.4): bullets by topic, added to what stands there, nothing else
-touched.
-"""
+"""A day's journal (spec 2.2, 8.4): bullets by topic, added without changing existing text."""
 
 from __future__ import annotations
 
@@ -24,11 +22,11 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 OTHER = "other"
-"""The heading of what belongs to no project."""
+"""The heading for lines that belong to no project."""
 SESSIONS = "sessions"
-"""The heading of sessions of which nothing else is known than what they were about."""
-MOST_BULLETS = 40
-"""Bullets that a day adds; a journal holds what is worth remembering."""
+"""The heading for sessions of which only the title is known."""
+MAX_BULLETS = 40
+"""Maximum bullets added for a day."""
 
 _LABELS: dict[Category, str] = {
     "decisions": "Decided",
@@ -50,12 +48,12 @@ _LABEL = re.compile(r"^(?:decided|learned|done|to do|open|playbook):\s+", re.IGN
 class Bullet:
     """One line of a journal."""
 
-    topic: str  # the heading that it stands below
+    topic: str  # its heading
     text: str
 
 
 def path_of(day: date, files: Files | None = None) -> str:
-    """The journal of a day, or where the archive has it by now."""
+    """The path of a day's journal, with ``files`` the archived one if it was archived."""
     path, archived = f"{JOURNAL}/{day.isoformat()}.md", f"{OLD_JOURNALS}/{day.isoformat()}.md"
     return archived if files is not None and files.workspace.root.joinpath(archived).is_file() else path
 
@@ -63,43 +61,43 @@ def path_of(day: date, files: Files | None = None) -> str:
 def bullets_of(
     files: Files, sessions: Sequence[Session], day: date, projects: Sequence[str], *, harvested: bool = True
 ) -> tuple[list[Bullet], list[str]]:
-    """What is to be remembered of a day without a model: what was harvested of it, if that is asked for, what
-    its sessions mark and how they ended; of a session without any of that what it was about.
+    """The bullets of a day without a model: harvested lines, if wanted, and the marked items and summaries of
+    its sessions; for a session without any of these, its title.
 
     Returns:
-        The bullets by topic, and one line on each thing that has no room.
+        The bullets by topic, and one line for each that was left out.
     """
-    said: list[tuple[Category, str, str]] = []
-    told: set[str] = set()
+    lines: list[tuple[Category, str, str]] = []
+    covered: set[str] = set()
     for category, entry in _harvested(files, day) if harvested else ():
-        said.append((category, entry.text, entry.source))
-        told.add(entry.source)
+        lines.append((category, entry.text, entry.source))
+        covered.add(entry.source)
     for session in sessions:
-        said += [(item.category, item.text, session.title) for item in session.items]
+        lines += [(item.category, item.text, session.title) for item in session.items]
         if session.items:
-            told.update((session.name, session.path.rpartition("/")[2].rpartition(".")[0]))
-    said.sort(key=lambda each: _ORDER.index(each[0]))
+            covered.update((session.name, session.path.rpartition("/")[2].rpartition(".")[0]))
+    lines.sort(key=lambda each: _ORDER.index(each[0]))
     known = SimilarEntries()
     found: list[Bullet] = []
-    for category, text, origin in said:
+    for category, text, origin in lines:
         if known.find(text) is None:
             known.add(_entry(text))
             found.append(Bullet(_topic(f"{text} {origin}", projects), f"{_LABELS[category]}: {plain(text)}"))
-    told.update(listed_in(files, path_of(day, files)))
+    covered.update(listed_in(files, path_of(day, files)))
     for session in sessions:
-        if session.name not in told and session.path.rpartition("/")[2].rpartition(".")[0] not in told:
+        if session.name not in covered and session.path.rpartition("/")[2].rpartition(".")[0] not in covered:
             found.append(Bullet(_topic(session.title, projects, SESSIONS), plain(session.title).capitalize()))
     topics = list(dict.fromkeys([*projects, OTHER, SESSIONS]))
     found.sort(key=lambda each: topics.index(each.topic) if each.topic in topics else len(topics))
-    return found[:MOST_BULLETS], [f"no room for: {each.text}" for each in found[MOST_BULLETS:]]
+    return found[:MAX_BULLETS], [f"no room for: {each.text}" for each in found[MAX_BULLETS:]]
 
 
 def journal_change(
     files: Files, day: date, bullets: Iterable[Bullet], sessions: Iterable[str]
 ) -> FileChange | None:
-    """The change that adds what a journal does not say yet; ``None`` where it says all of it.
+    """The change that adds bullets missing from a journal; ``None`` if there are none.
 
-    What stands there stays as it is; only the list of sessions in its header grows.
+    Existing text is not changed, except the list of sessions in the header.
     """
     path = path_of(day, files)
     try:
@@ -127,7 +125,7 @@ def journal_change(
 
 
 def listed_in(files: Files, path: str) -> list[str]:
-    """The sessions that a journal's header names: what is to be said of them, it says."""
+    """The sessions in a journal's header, which it already covers."""
     try:
         header = parse(files.read(path), path).header.get("sessions", ())
     except FileNotFoundError:
@@ -136,7 +134,7 @@ def listed_in(files: Files, path: str) -> list[str]:
 
 
 def _harvested(files: Files, day: date) -> list[tuple[Category, Entry]]:
-    """The lines of the category files whose provenance has a day."""
+    """Lines of the category files with a provenance of a day."""
     found: list[tuple[Category, Entry]] = []
     for file in CATEGORY_FILES:
         try:
@@ -152,7 +150,7 @@ def _harvested(files: Files, day: date) -> list[tuple[Category, Entry]]:
 
 
 def _topic(text: str, projects: Sequence[str], otherwise: str = OTHER) -> str:
-    """The project that a text names first; that of a longer name before that of a part of it."""
+    """The first project named in a text; a longer name wins over a part of it."""
     plain_text = text.casefold()
     named = [
         (found.start(), -len(name), name)

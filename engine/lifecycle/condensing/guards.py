@@ -1,5 +1,5 @@
-"""What a model's rewrite of MEMORY.md must not do (design 3.12, robustness L10): be cut off or empty, lose
-more than a quarter of the dated entries, outgrow the cap, forge markers. What it drops goes to the archive.
+"""Guards for a model's rewrite of MEMORY.md (design 3.12, robustness L10): it must not be truncated or empty,
+lose more than a quarter of the dated entries, exceed the cap or forge markers. Dropped text is archived.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from engine.knowledge.file_changes import FileChange, Step, digest
 from engine.knowledge.proposed import WHY
 from engine.knowledge.session_notes import MEMORY_BYTES, counted
 from engine.knowledge.similarity import overlap
-from engine.lifecycle.retention.memory import day_of, header_steps, leaving, said
+from engine.lifecycle.retention.memory import archive_steps, day_of, header_steps, text_of
 from engine.provenance.hold import doubt_of
 from engine.provenance.voices import Voices
 from engine.store.header import locate
 
 REPLY_CHARACTERS = 64 * 1024
-"""Characters of a reply that are read at all."""
-MOST_LOST = 0.25
+"""Maximum characters of a reply that are read."""
+MAX_LOST = 0.25
 """Share of the dated entries that a rewrite may lose."""
 SAME_ENTRY = 0.5
-"""Share of their words that two wordings of one entry have in common."""
+"""Word overlap from which two texts are versions of one entry."""
 
 _WORD = re.compile(r"\w+")
 
@@ -36,22 +36,21 @@ _WORD = re.compile(r"\w+")
 def rewrite(
     before: bytes, reply: str, *, cut: bool, cap: int, now: datetime, known: str
 ) -> tuple[FileChange, str]:
-    """The change that puts a model's text in the place of MEMORY.md's.
+    """The change that replaces the text of MEMORY.md with a model's.
 
-    The header stays as it is, but for the day and the number of lines. Whatever the text drops is added to
-    the archive first.
+    The header is kept, except for the date and the number of lines. Dropped text is archived first.
 
     Args:
-        before: The file.
-        cut: Whether the reply ended at the token limit.
-        cap: Lines that the file may have.
-        known: What the model was shown; an address that stands there is no stranger's.
+        before: The current file.
+        cut: The reply ended at the token limit.
+        cap: Maximum lines of the file.
+        known: The text the model was given; addresses in it are not suspicious.
 
     Returns:
-        The change, and why it waits for a person.
+        The change, and why it needs review.
 
     Raises:
-        BadReply: The text is refused.
+        BadReply: The text is rejected.
     """
     if cut:
         raise BadReply("the reply was cut off at the token limit; raise condensing.max_tokens")
@@ -69,13 +68,13 @@ def rewrite(
         )
     old, new = entries(before, MEMORY), entries(after, MEMORY)
     if not new:
-        raise BadReply("the reply has no entry in it")
+        raise BadReply("the reply has no entries")
     lost = lost_entries(old, new)
     dated = sum(bool(day_of(entry)) for entry in old)
-    if len(lost) > MOST_LOST * dated:
+    if len(lost) > MAX_LOST * dated:
         first = plain(lost[0].text)[:60]
         raise BadReply(
-            f"the reply loses {len(lost)} of {dated} dated entries, more than a quarter: “{first}” first"
+            f"the reply loses {len(lost)} of {dated} dated entries, more than a quarter, such as “{first}”"
         )
     why = _doubt(before, after, known)
     steps = [*_dropped(before, after, now), *_written(before, after, now)]
@@ -84,23 +83,23 @@ def rewrite(
 
 
 def lost_entries(old: Sequence[Entry], new: Sequence[Entry]) -> list[Entry]:
-    """The dated entries that a new text does not have any more: none of the same day says most of it.
+    """Dated entries without a similar entry of the same day in the new text.
 
-    Each entry of the new text stands for one of the old.
+    Each new entry matches at most one old one.
     """
     left: dict[str, list[str]] = defaultdict(list)
     for entry in new:
-        left[day_of(entry)].append(said(entry))
+        left[day_of(entry)].append(text_of(entry))
     changed: list[Entry] = []
     for entry in old:
         day = day_of(entry)
-        if day and said(entry) in left[day]:
-            left[day].remove(said(entry))
+        if day and text_of(entry) in left[day]:
+            left[day].remove(text_of(entry))
         elif day:
             changed.append(entry)
     lost: list[Entry] = []
     for entry in changed:
-        words = _words(said(entry))
+        words = _words(text_of(entry))
         ranked = [(overlap(words, _words(text)), text) for text in left[day_of(entry)]]
         best = max(ranked, default=(0.0, ""))
         if best[0] < SAME_ENTRY:
@@ -115,22 +114,22 @@ def _words(text: str) -> list[str]:
 
 
 def _bytes(before: bytes, reply: str) -> bytes:
-    """The file with the text of a reply below its header."""
+    """The file with its text replaced by a reply's."""
     text = without_thoughts(reply, REPLY_CHARACTERS)
     blocks = fenced_blocks(text)
     if len(blocks) == 1 and text.startswith("```"):
         text = blocks[0]
     if any(is_control(character) for character in text if character not in "\n\r\t"):
-        raise BadReply("the reply has control characters or invisible ones in it")
+        raise BadReply("the reply contains control or invisible characters")
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise BadReply("the reply is no text") from error
+        raise BadReply("the reply is not text") from error
     body = data[locate(data).body :].decode("utf-8").replace("\r\n", "\n").strip("\n")
     if not body.strip():
         raise BadReply("the reply is empty")
     if outside(body) != body:
-        raise BadReply("the reply has a marker of a prompt in it")
+        raise BadReply("the reply contains a prompt marker")
     found = locate(before)
     body = f"{body}\n".replace("\n", found.newline)
     gap = found.newline if before[: found.body] else ""
@@ -138,10 +137,10 @@ def _bytes(before: bytes, reply: str) -> bytes:
 
 
 def _doubt(before: bytes, after: bytes, known: str) -> str:
-    """Why a person has to look at the new lines; that it is a change at all where none is doubtful.
+    """Why the new lines need review; ``WHY["upkeep"]`` if none is doubtful.
 
     Raises:
-        BadReply: A new line imitates a provenance, a comment or a box that a person ticks.
+        BadReply: A new line imitates a provenance, a comment or a checkbox.
     """
     there = frozenset(before.decode("utf-8", "replace").splitlines())
     voices = Voices(f"{known}\n{before.decode('utf-8', 'replace')}", "", "")
@@ -151,7 +150,7 @@ def _doubt(before: bytes, after: bytes, known: str) -> str:
         if line in there or not text or text.startswith("#"):
             continue
         if plain(text) != " ".join(text.split()):
-            raise BadReply(f"a line of the reply imitates what only the program writes: “{plain(text)[:60]}”")
+            raise BadReply(f"a line of the reply imitates markup of the program: “{plain(text)[:60]}”")
         doubt = doubt_of(text, voices, needs_ground=False)
         if doubt is not None:
             why = doubt.why
@@ -159,7 +158,7 @@ def _doubt(before: bytes, after: bytes, known: str) -> str:
 
 
 def _dropped(before: bytes, after: bytes, now: datetime) -> Iterator[Step]:
-    """The steps that put into the archive what the new text does not have."""
+    """Steps that archive what the new text drops."""
     kept = Counter("\n".join(entry.lines) for entry in entries(after, MEMORY))
     gone: list[Entry] = []
     covered: set[int] = set()
@@ -169,20 +168,20 @@ def _dropped(before: bytes, after: bytes, now: datetime) -> Iterator[Step]:
         kept[text] -= 1
         if kept[text] < 0:
             gone.append(entry)
-    yield from (step for step in leaving(gone, before, now.year) if step.kind == "add")
+    yield from (step for step in archive_steps(gone, before, now.year) if step.kind == "add")
     there = frozenset(line.strip() for line in after.decode("utf-8").splitlines())
     first = before.count(b"\n", 0, locate(before).body) + 1
     for number, raw in enumerate(before.decode("utf-8", "replace").split("\n"), 1):
         line = raw.rstrip("\r")
-        is_told = number in covered or line.lstrip().startswith("#") or line.strip() in there
-        if number < first or is_told or not line.strip():
+        is_kept = number in covered or line.lstrip().startswith("#") or line.strip() in there
+        if number < first or is_kept or not line.strip():
             continue
         title = f"---\ntype: memory\n---\n\n# MEMORY, {now.year}"
         yield Step("add", f"archive/memory/{now.year}.md", line, section="Text", title=title)
 
 
 def _written(before: bytes, after: bytes, now: datetime) -> Iterator[Step]:
-    # In one step, so that the text is known again where it was written already.
+    # One step, so that a rerun recognizes the text if it was already written.
     for step in header_steps(after, now):
         after = after.replace(step.old.encode(), step.text.encode(), 1)
     yield Step("write", MEMORY, counted(MEMORY, after).decode("utf-8"), old=digest(before))

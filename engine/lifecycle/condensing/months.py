@@ -1,6 +1,4 @@
-"""What a month's look at knowledge proposes: lines said twice in different files, projects gone quiet (spec
-8.4).
-"""
+"""Monthly proposals: duplicate lines in different files and idle projects (spec 8.4)."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.similarity import SimilarEntries
 from engine.lifecycle.proposals import Proposal
-from engine.lifecycle.retention.memory import leaving, said
+from engine.lifecycle.retention.memory import archive_steps, text_of
 from engine.store.paths import slugify
 
 if TYPE_CHECKING:
@@ -28,15 +26,15 @@ QUIET = "archive/projects/_active.md"
 
 
 def duplicates(files: Files, found: Iterable[Entry], year: int) -> Iterator[Proposal]:
-    """For each file of projects and people whose lines another says as well the proposal to drop them there.
+    """A proposal for each file with lines that another file has as well, to drop them.
 
-    The line of the file that comes first by path stays. What is dropped goes to ``archive/merged/``.
+    The line in the first file by path is kept. Dropped lines go to ``archive/merged/``.
     """
     known = SimilarEntries()
     gone: dict[str, list[Entry]] = defaultdict(list)
     twins: dict[str, list[str]] = defaultdict(list)
     for entry in sorted(found, key=lambda each: (each.path, each.number)):
-        text = said(entry)
+        text = text_of(entry)
         twin = known.find(text)
         if twin is None:
             known.add(replace(entry, text=text))
@@ -46,9 +44,9 @@ def duplicates(files: Files, found: Iterable[Entry], year: int) -> Iterator[Prop
                 f"line {entry.number}: {twin.entry.path}:{twin.entry.number} says the same"
             )
     for path, lines in gone.items():
-        change = FileChange(tuple(leaving(lines, files.read(path), year)), tuple(twins[path]))
+        change = FileChange(tuple(archive_steps(lines, files.read(path), year)), tuple(twins[path]))
         count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
-        yield Proposal(f"merge-{path}", f"{count} of {path} said in another file as well", change)
+        yield Proposal(f"merge-{path}", f"{count} of {path} duplicated in another file", change)
 
 
 def quiet_projects(
@@ -58,11 +56,12 @@ def quiet_projects(
     today: date,
     days: int,
 ) -> Iterator[Proposal]:
-    """The proposal to take projects off ``_active.md`` that nobody changed or spoke of for some days.
+    """The proposal to remove idle projects from ``_active.md``.
 
     Args:
-        changes: When each file of ``knowledge/`` was changed last.
-        texts: What was said and written since a day, in journals and conversations.
+        changes: Time of the last change of each file in ``knowledge/``.
+        texts: Returns journals and conversations since a day.
+        days: Days without a change or mention after which a project is idle.
     """
     try:
         data = files.read(PROJECTS)
@@ -73,7 +72,6 @@ def quiet_projects(
     folders = {name: f"knowledge/projects/{slugify(name)}/" for name in listed}
     for path, at in changes.items():
         for name, folder in folders.items():
-            # The list itself says nothing of a project: it changes with any of them.
             if path.startswith(folder) and at.date() >= since:
                 listed.pop(name, None)
     if not listed:
@@ -91,7 +89,7 @@ def quiet_projects(
         steps += (Step("add", QUIET, text, title=title), Step("drop", PROJECTS, text))
     names = ", ".join(listed)
     about = tuple(f"{name}: no change and no mention for {days} days" for name in listed)
-    yield Proposal("quiet-projects", f"{names} off the active projects", FileChange(tuple(steps), about))
+    yield Proposal("quiet-projects", f"idle, off the active list: {names}", FileChange(tuple(steps), about))
 
 
 def _name(entry: Entry) -> str:
@@ -102,7 +100,7 @@ def _name(entry: Entry) -> str:
 def recent_texts(
     files: Files, journals: Sequence[str], conversations: Iterable[str], since: date
 ) -> Iterator[str]:
-    """Journals and conversations from a day on, as far as their paths say so."""
+    """Journals and conversations from a day on, by the date in their paths."""
     for path in (*journals, *conversations):
         dated = re.search(r"(\d{4})[/-](\d\d)[/-](\d\d)", path)
         try:

@@ -1,4 +1,4 @@
-"""What a model is asked when memory is condensed, and how a journal is read out of its reply (spec 8.4)."""
+"""Prompts for condensing memory, and parsing a journal from a reply (spec 8.4)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from engine.context.quoting import attribute, fenced
 from engine.context.replies import BadReply, fenced_blocks, why_no_line, without_thoughts
 from engine.knowledge.harvest.prompt import shown, without_secrets
-from engine.lifecycle.condensing.days import MOST_BULLETS, Bullet
+from engine.lifecycle.condensing.days import MAX_BULLETS, Bullet
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.lifecycle.condensing.sessions import Session
 
 NOTHING = "NOTHING"
-"""What the model answers when nothing is worth keeping."""
-MOST_SHOWN = 120_000
-"""Characters of a day's sessions that are shown; of longer ones the beginning and the end of each."""
+"""The model's reply if nothing is worth keeping."""
+MAX_CHARACTERS = 120_000
+"""Maximum characters of a day's sessions in a prompt; longer ones are cut in the middle."""
 BULLET_CHARACTERS = 400
 _TOPIC_CHARACTERS = 60
 _REPLY_CHARACTERS = 64 * 1024
@@ -62,37 +62,37 @@ Reply with nothing but the complete new text of MEMORY.md, without its header.""
 
 
 def daily(sessions: Sequence[Session], journal: str, day: date) -> str:
-    """What the model reads to write a day's journal."""
-    room = MOST_SHOWN // max(1, len(sessions))
+    """The prompt for a day's journal."""
+    room = MAX_CHARACTERS // max(1, len(sessions))
     records = []
     for session in sessions:
         turns, _ = without_secrets(enumerate(session.turns, session.first))
-        said = _excerpt("\n".join(shown(number, turn) for number, turn in turns), room)
-        records.append(f'<conversation name="{attribute(session.name, 80)}">\n{said}\n</conversation>')
+        text = _excerpt("\n".join(shown(number, turn) for number, turn in turns), room)
+        records.append(f'<conversation name="{attribute(session.name, 80)}">\n{text}\n</conversation>')
     task = _DAILY.format(
-        day=day.isoformat(), bullets=MOST_BULLETS // 2, characters=BULLET_CHARACTERS - 100, nothing=NOTHING
+        day=day.isoformat(), bullets=MAX_BULLETS // 2, characters=BULLET_CHARACTERS - 100, nothing=NOTHING
     )
     return "\n".join((*records, _record("journal", journal), "", task))
 
 
 def weekly(journals: Iterable[tuple[date, bytes]], memory: str, week: str, cap: int) -> str:
-    """What the model reads to bring MEMORY.md up to date with a week."""
+    """The prompt for updating MEMORY.md with a week's journals."""
     records = [_record(f"journal of {day}", data.decode("utf-8", "replace")) for day, data in journals]
     return "\n".join((*records, _record("MEMORY.md", memory), "", _WEEKLY.format(week=week, cap=cap)))
 
 
 def shorter(memory: str, lines: int, cap: int, wanted: int, needless: Sequence[str]) -> str:
-    """What the model reads to shorten MEMORY.md; ``needless`` are lines that can go, each with why."""
+    """The prompt for shortening MEMORY.md; ``needless`` are lines that can go, each with the reason."""
     task = _SHORTER.format(lines=lines, cap=cap, wanted=wanted)
     listed = _record("lines that can go", "\n".join(needless) or "none")
     return "\n".join((_record("MEMORY.md", memory), listed, "", task))
 
 
 def read_journal(text: str, *, cut: bool) -> list[Bullet]:
-    """The lines of a reply; none when the model found nothing.
+    """The bullets in a reply; empty if the model found nothing.
 
     Raises:
-        BadReply: It is anything but topics with bullets.
+        BadReply: It is not a list of topics with bullets.
     """
     if cut:
         raise BadReply("the reply was cut off at the token limit; raise condensing.max_tokens")
@@ -106,19 +106,19 @@ def read_journal(text: str, *, cut: bool) -> list[Bullet]:
     for line in filter(None, map(str.strip, plain.split("\n"))):
         if line.startswith("### "):
             topic = line.removeprefix("### ").strip()
-            why = why_no_line(topic, _TOPIC_CHARACTERS)
+            reason = why_no_line(topic, _TOPIC_CHARACTERS)
         elif line.startswith("- ") and topic:
-            said = line.removeprefix("- ").strip()
-            why = why_no_line(said, BULLET_CHARACTERS)
-            found.append(Bullet(topic, said))
+            text = line.removeprefix("- ").strip()
+            reason = why_no_line(text, BULLET_CHARACTERS)
+            found.append(Bullet(topic, text))
         else:
-            why = "is neither a topic nor a bullet below one"
-        if why:
-            raise BadReply(f"a line of the reply {why}")
+            reason = "is neither a topic nor a bullet below one"
+        if reason:
+            raise BadReply(f"a line of the reply {reason}")
     if not found:
-        raise BadReply("the reply has no line for the journal")
-    if len(found) > MOST_BULLETS:
-        raise BadReply(f"the reply has {len(found)} lines, more than {MOST_BULLETS}")
+        raise BadReply("the reply has no lines for the journal")
+    if len(found) > MAX_BULLETS:
+        raise BadReply(f"the reply has {len(found)} lines, more than {MAX_BULLETS}")
     return found
 
 
@@ -126,8 +126,8 @@ def _record(name: str, text: str) -> str:
     return f'<record name="{attribute(name, 80)}">\n{fenced(redacted(text))}\n</record>'
 
 
-def _excerpt(text: str, most: int) -> str:
-    if len(text) <= most:
+def _excerpt(text: str, limit: int) -> str:
+    if len(text) <= limit:
         return text
-    tail = most * 2 // 3
-    return f"{text[: most - tail]}\n[…]\n{text[-tail:]}"
+    tail = limit * 2 // 3
+    return f"{text[: limit - tail]}\n[…]\n{text[-tail:]}"

@@ -1,4 +1,4 @@
-"""What happened on a day: the sessions of that day, each with what it marks and how it ended."""
+"""The sessions of a day, each with its marked items and closing summary."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from engine.conversations.conversations import Conversation, Conversations
 
-LONGEST_DAYS = 7
-"""A session that began longer ago is not looked for."""
+MAX_SESSION_DAYS = 7
+"""Sessions that began earlier are not considered."""
 
 _DATED = re.compile(r"/(\d{4})[/-](\d\d)[/-](\d\d)[/-]")
 _SLUG = re.compile(r"^(?:\d{4}-\d\d-\d\d-)?(?:\d{4}-)?(?:ses_[0-9a-zA-Z]+-)?")
@@ -32,27 +32,27 @@ _KEPT = frozenset({"decisions", "facts", "tasks_done", "tasks_open", "questions"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session, as far as it belongs to a day."""
+    """The part of a session that belongs to a day."""
 
     path: str
-    id: str  # its session id; empty where it has none
-    name: str  # the same, or its file's name without suffix
+    id: str  # session id; may be empty
+    name: str  # session id, or the file name without suffix
     title: str  # in words
-    turns: tuple[Turn, ...]  # those of the day, by number
+    turns: tuple[Turn, ...]  # of the day
     first: int  # number of the first of them, from 1
-    items: tuple[Item, ...]  # what it marks, and the sentence in which the agent sums up at its end
-    held: int  # how many more wait for a person, because they may be an outsider's
+    items: tuple[Item, ...]  # marked items, and the agent's closing summary
+    held: int  # items left out because they may come from an outsider
 
 
 def sessions_of(
     conversations: Conversations, day: date, zone: str, since: datetime | None = None
 ) -> Iterator[Session]:
-    """The sessions of a day, in the order in which they began; of each what was said of the day, or of the
-    rest of it ``since`` a moment.
+    """The sessions of a day by start time, each with its turns of the day, or of the rest of it ``since`` a
+    time.
 
-    Nothing that a harvest would hold for a person is among their items (robustness M3, X8), but for that what
-    the agent sums up is its own word.
+    Items that a harvest would hold for review are left out (robustness M3, X8), except the agent's summary.
     """
+    # Transcripts have times in minutes.
     begin = datetime.min.replace(tzinfo=UTC) if since is None else since.replace(second=0, microsecond=0)
     found: list[Conversation] = []
     for path in sorted(conversations.sizes()):
@@ -63,7 +63,6 @@ def sessions_of(
         if conversation is not None:
             found.append(conversation)
     for each in sorted(found, key=lambda each: (each.started, each.path)):
-        # A transcript names minutes.
         places = [at for at, time in enumerate(each.times) if time >= begin and local_day(time, zone) == day]
         if not places:
             continue
@@ -90,17 +89,17 @@ def _may_be_of(dated: re.Match[str], day: date) -> bool:
         began = date(*map(int, dated.groups()))
     except ValueError:
         return True
-    return day - timedelta(days=LONGEST_DAYS) <= began <= day + timedelta(days=1)
+    return day - timedelta(days=MAX_SESSION_DAYS) <= began <= day + timedelta(days=1)
 
 
 def _items(before: Sequence[Turn], turns: Sequence[Turn]) -> tuple[tuple[Item, ...], int]:
-    """What may stand in a journal of what turns say; and how much is left for a harvest to put up."""
-    said = voices_of(before)
-    summed_up = [item for item in proposed(turns) if item.why == WHY["summary"]]
+    """Items of the turns that may go into a journal, and the number left for a harvest."""
+    voices = voices_of(before)
+    summaries = [item for item in proposed(turns) if item.why == WHY["summary"]]
     found: list[Item] = []
     held = 0
-    for item in (*marked(turns), *summed_up):
-        doubt = why_held(item, said)
+    for item in (*marked(turns), *summaries):
+        doubt = why_held(item, voices)
         if doubt is not None and doubt.why != WHY["summary"]:
             held += 1
         elif item.category in _KEPT:

@@ -1,4 +1,4 @@
-"""A week's decisions and lessons promoted from its journals to MEMORY.md, never above its cap (spec 8.4)."""
+"""Promotes a week's decisions and lessons from its journals to MEMORY.md, within its cap (spec 8.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.session_notes import MEMORY_BYTES
 from engine.knowledge.similarity import SimilarEntries
 from engine.lifecycle.condensing.days import path_of
-from engine.lifecycle.retention.memory import header_steps, said
+from engine.lifecycle.retention.memory import header_steps, text_of
 from engine.store.markdown import sections
 from engine.store.section_lines import with_line
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DECISIONS = ("Key Decisions", "Decisions")
 LESSONS = ("Lessons Learned", "Lessons")
-"""What the sections are called; the first name is that of one that has to be made."""
+"""Names of the sections; the first is used for a new one."""
 TITLE = "---\ntype: memory\n---\n\n# Core Memory"
 
 _WEEK = re.compile(r"(\d{4})-W(\d\d)")
@@ -38,16 +38,16 @@ _HEADING = re.compile(r"decision|entscheidung|lesson|lehre|insight", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A decision or lesson of a journal."""
+    """A decision or lesson in a journal."""
 
-    names: tuple[str, ...]  # of the section that it goes to
+    names: tuple[str, ...]  # of the section it goes to
     day: date
     text: str
     place: str  # ``file:line``
 
 
 def week_of(day: date) -> str:
-    """The ISO week of a day, as ``2026-W24``."""
+    """The ISO week of a day, such as ``2026-W24``."""
     year, week, _ = day.isocalendar()
     return f"{year}-W{week:02}"
 
@@ -56,7 +56,7 @@ def days_of(week: str) -> list[date]:
     """The days of an ISO week.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: Not a valid week.
     """
     found = _WEEK.fullmatch(week)
     try:
@@ -64,12 +64,12 @@ def days_of(week: str) -> list[date]:
     except ValueError:
         first = None
     if first is None:
-        raise ConfigError(f"there is no week {week[:20]!r}", hint="give it as 2026-W24")
+        raise ConfigError(f"{week[:20]!r} is not a week", hint="use the form 2026-W24")
     return [first + timedelta(days=number) for number in range(7)]
 
 
 def summary_of(week: str) -> str:
-    """What is done with the journals of a week."""
+    """The summary of a week's proposal."""
     return f"MEMORY.md with the journals of {week}"
 
 
@@ -85,9 +85,7 @@ def journals_of(files: Files, week: str) -> list[tuple[date, bytes]]:
 
 
 def kept_in(journals: Sequence[tuple[date, bytes]]) -> list[Kept]:
-    """The decisions and lessons that journals hold: bullets that say that they are, or stand below a heading
-    that does.
-    """
+    """The decisions and lessons in journals: bullets labelled as such, or below such a heading."""
     found: list[Kept] = []
     for day, data in journals:
         path = path_of(day)
@@ -97,7 +95,7 @@ def kept_in(journals: Sequence[tuple[date, bytes]]) -> list[Kept]:
             above = next((title for start, end, title in heads if start <= entry.number <= end), "")
             names = _names(entry.text, above)
             if names:
-                line = plain(_LABEL.sub("", said(entry), count=1))
+                line = plain(_LABEL.sub("", text_of(entry), count=1))
                 if line:
                     found.append(Kept(names, day, line[:1].upper() + line[1:], f"{path}:{entry.number}"))
     return found
@@ -117,17 +115,17 @@ def _names(text: str, heading: str) -> tuple[str, ...]:
 def promotion(
     data: bytes, kept: Sequence[Kept], cap: int, now: datetime
 ) -> tuple[FileChange | None, list[str]]:
-    """The change that adds to MEMORY.md what it does not say yet, as far as its cap allows.
+    """The change that adds missing entries to MEMORY.md, as far as its cap allows.
 
     Returns:
-        The change, ``None`` where nothing is to be added; and one line on each that does not fit.
+        The change, or ``None`` if there is nothing to add; and one line for each entry that does not fit.
 
     Raises:
-        DocumentError: Nothing can be added to it.
+        DocumentError: It cannot be edited.
     """
     refuse_broken(data, MEMORY)
     there = entries(data, MEMORY)
-    known = SimilarEntries([replace(entry, text=said(entry)) for entry in there])
+    known = SimilarEntries([replace(entry, text=text_of(entry)) for entry in there])
     titles = {each.title.casefold(): each.title for each in sections(data.decode("utf-8", "replace"))}
     after = data or f"{TITLE}\n".encode()
     steps: list[Step] = []

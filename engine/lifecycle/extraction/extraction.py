@@ -1,4 +1,4 @@
-"""Extraction as a face uses it: with the settings that count, and when it is due (spec 8.3)."""
+"""The part ``extraction``: runs extractors with the effective settings, and when they are due (spec 8.3)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(eq=False)
 class Extraction:
-    """Takes knowledge out of the sessions of a workspace. ``model`` gives ``None`` where none is set."""
+    """Extracts knowledge from the sessions of a workspace. ``model`` returns ``None`` if none is set."""
 
     files: Files
     repository: Callable[[], Repository]
@@ -47,19 +47,19 @@ class Extraction:
         self._log = ExtractionLog(self.files, self.clock)
 
     def extractors(self, names: Sequence[str] = ()) -> tuple[Extractor, ...]:
-        """Those that the settings name, or of these those with some names.
+        """The extractors in the settings, or the named ones among them.
 
         Raises:
-            ConfigError: There is no such extractor.
-            ExtractionRefused: The settings do not name it.
+            ConfigError: No such extractor.
+            ExtractionRefused: It is not in the settings.
         """
         wanted = self.config().extraction.extractors
         for name in names:
             if name not in wanted:
                 raise ExtractionRefused(
-                    f"no extractor {name!r:.60} is set",
+                    f"extractor {name!r:.60} is not enabled",
                     where="extraction.extractors",
-                    hint=f"choose among {', '.join(wanted)}, or add it there",
+                    hint=f"choose from {', '.join(wanted)}, or add it there",
                 )
         return extractors_named(tuple(name for name in wanted if not names or name in names))
 
@@ -72,12 +72,12 @@ class Extraction:
         since: str = "",
         patient: bool = False,
     ) -> Runner:
-        """Runs extractors as the settings say; see ``Runner``.
+        """A runner with the effective settings; see ``Runner``.
 
         Args:
-            names: Of the extractors; all that are set where none is named.
-            target: Where knowledge goes; the workspace itself when left out.
-            repository: That of ``target``.
+            names: Extractors; by default all in the settings.
+            target: Where to write knowledge; by default the workspace itself.
+            repository: The repository of ``target``.
             since: As ``Runner.since``.
             patient: As ``Runner.patient``.
 
@@ -107,14 +107,14 @@ class Extraction:
         )
 
     def log(self) -> ExtractionLog:
-        """The record of what was read."""
+        """The record of extractions."""
         return self._log
 
     def path_of(self, name: str) -> str:
-        """The path of a session, by its id or as it is.
+        """The path of a session, from its id or path.
 
         Raises:
-            ExtractionRefused: There is no such session.
+            ExtractionRefused: No such session.
         """
         found = find_session(self.files.workspace, name)
         if found is not None:
@@ -122,12 +122,10 @@ class Extraction:
         path = name.removeprefix("./")
         if "/" in path and self.files.workspace.holds(path):
             return path
-        raise ExtractionRefused(
-            f"there is no session {name!r:.80}", hint="list them: autopoiesis session list"
-        )
+        raise ExtractionRefused(f"no session {name!r:.80}", hint="list them: autopoiesis session list")
 
     def price_of(self, survey: Survey, *, batched: bool = False) -> float | None:
-        """About what a run would cost, US dollars: what is sent; ``None`` where no price is known."""
+        """Estimated cost of a run's input in US dollars; ``None`` if no price is known."""
         completer = self.model(self.config().extraction)
         if completer is None or not survey.tokens:
             return 0.0
@@ -136,7 +134,7 @@ class Extraction:
         return None if price is None else share * survey.tokens * price.input / 1e6
 
     def due(self, now: datetime) -> bool:
-        """Whether an hourly extraction is due (``lifecycle.extraction_trigger``)."""
+        """True if an hourly extraction is due (``lifecycle.extraction_trigger``)."""
         if self.config().lifecycle.extraction_trigger != "hourly" or self.files.read_only:
             return False
         records = self.log().all()
@@ -147,9 +145,7 @@ class Extraction:
     def run_due(
         self, on_result: Callable[[Result, int, int], None] = lambda _result, _done, _all: None
     ) -> Report | None:
-        """Extracts what has ended since, where that is due; ``None`` where it is not. ``on_result`` is as for
-        ``Runner.run``.
-        """
+        """Extracts newly ended sessions if due; ``None`` if not. ``on_result`` is as for ``Runner.run``."""
         with self._guard:
             now = self.clock()
             if not self.due(now):
@@ -158,9 +154,9 @@ class Extraction:
         return self.runner(patient=True).run(on_result=on_result)
 
     def session_ended(self, path: str) -> Report | None:
-        """Extracts a session that has just ended, where the settings want that; ``None`` where not.
+        """Extracts a session that has just ended, if the settings say so; ``None`` if not.
 
-        What fails is told and fails nothing else: the session is kept, and is read by the next run.
+        Errors are reported, not raised; the next run retries the session.
         """
         if self.config().lifecycle.extraction_trigger != "on_session_end":
             return None

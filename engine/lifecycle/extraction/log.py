@@ -1,8 +1,8 @@
-"""The record of extractions: ``logs/extractions-YYYY-MM.jsonl``, a line a session and extractor, append-only.
+"""The record of extractions: ``logs/extractions-YYYY-MM.jsonl``, append-only.
 
-It says which extractor, of which version and with which model and task, has read which bytes, so that nothing
-is read twice; and which items came of it, so that another version adds only what is new, and a line that the
-person has deleted stays away.
+A line for each session and extractor says which version, model and task has read which bytes, so that nothing
+is read twice; and which items were found, so that a new version adds only new ones and lines that the user
+deleted do not return.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 KIND = "extractions"
 
-MOST_FAILURES = 8
-"""How often a reading fails before nobody but a person has it tried again; that takes four days."""
-_WAIT = timedelta(minutes=45)
-"""After the first failure, doubled by each further one."""
+MAX_FAILURES = 8
+"""Failures, over about four days, after which a reading is only retried on request."""
+_BACKOFF = timedelta(minutes=45)
+"""Wait after the first failure; doubled by each further one."""
 
 Status = Literal["extracted", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class By:
-    """What reads a session."""
+    """Identifies an extractor with its version, model and task."""
 
     extractor: str
     version: str
-    provider: str = ""  # empty where no model was asked; likewise those that follow
+    provider: str = ""  # empty without a model; likewise the next two
     model: str = ""
-    task: str = ""  # digest of what the model was asked
+    task: str = ""  # digest of the task
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenItem:
-    """A line that was written."""
+    """A written line."""
 
     id: str
     path: str  # workspace-relative
@@ -54,7 +54,7 @@ class WrittenItem:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionRecord:
-    """What came of one extractor's reading of one session."""
+    """The result of one extractor reading one session."""
 
     at: str  # ISO 8601, UTC
     path: str  # of the session, workspace-relative
@@ -62,19 +62,19 @@ class ExtractionRecord:
     by: By
     status: Status
     session: str = ""
-    ids: tuple[str, ...] = ()  # of all items that it found, wherever they went
+    ids: tuple[str, ...] = ()  # of all items found
     items: tuple[WrittenItem, ...] = ()
-    held: tuple[str, ...] = ()  # ids of those that wait for a person
-    known: int = 0  # items that stood there already
-    refused: tuple[str, ...] = ()  # a line for each part of a reply that could not be used
+    held: tuple[str, ...] = ()  # ids of items pending review
+    known: int = 0  # items that already existed
+    refused: tuple[str, ...] = ()  # a line for each rejected part of a reply
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0  # ``None`` if a price is unknown
-    error: str = ""  # why it failed, or what of the session was not read
+    error: str = ""  # why it failed, or which parts were not read
 
 
 class ExtractionLog:
-    """Writes and reads the record. Safe to use from several threads and processes."""
+    """Reads and writes the record. Thread-safe and safe across processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -84,9 +84,7 @@ class ExtractionLog:
         self._known: list[ExtractionRecord] = []
 
     def all(self) -> Sequence[ExtractionRecord]:
-        """Every record, oldest first; lines that are cut or odd are passed over. Only what was added since
-        is read.
-        """
+        """Every record, oldest first, without damaged lines. Reads only lines added since the last call."""
         with self._guard:
             try:
                 self._read()
@@ -110,10 +108,10 @@ class ExtractionLog:
             self._marks[month.name] = added.mark
 
     def append(self, records: Iterable[ExtractionRecord]) -> None:
-        """Adds records; one that stands there already is not added again.
+        """Adds records that are not there yet.
 
         Raises:
-            WriteFailed, ReadOnly: Some are not recorded.
+            WriteFailed, ReadOnly: Some were not recorded.
         """
         there = set(self.all())
         for record in records:
@@ -122,29 +120,29 @@ class ExtractionLog:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that it is in, for a commit."""
+        """Its files, for a commit."""
         return tuple(month.name for month in self._log.stamp())
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What has been done already."""
+    """Work already done."""
 
-    readings: frozenset[tuple[str, By]]  # sha256 of a session and what has read it
-    ids: frozenset[str]  # of every item that was found
-    failures: dict[tuple[str, By], list[str]] = field(default_factory=dict)  # when a reading failed
+    readings: frozenset[tuple[str, By]]  # sha256 of a session, and its reader
+    ids: frozenset[str]  # of every item found
+    failures: dict[tuple[str, By], list[str]] = field(default_factory=dict)  # times of failed readings
 
-    def rests(self, sha256: str, by: By, now: datetime) -> bool:
-        """Whether a reading has failed so lately, or so often, that it is left alone for now."""
+    def is_backing_off(self, sha256: str, by: By, now: datetime) -> bool:
+        """True if a reading has failed too recently or too often to be retried now."""
         failed = self.failures.get((sha256, by), ())
         last = moment(failed[-1]) if failed else None
         if last is None:
             return False
-        return len(failed) >= MOST_FAILURES or now - last < _WAIT * 2 ** (len(failed) - 1)
+        return len(failed) >= MAX_FAILURES or now - last < _BACKOFF * 2 ** (len(failed) - 1)
 
 
 def done_in(records: Iterable[ExtractionRecord], since: str = "") -> Done:
-    """What records say was done; those before ``since``, ISO 8601 in UTC, do not count."""
+    """The work done according to records, ignoring those before ``since``, ISO 8601 in UTC."""
     counting = [record for record in records if record.at >= since]
     failures: dict[tuple[str, By], list[str]] = {}
     for record in counting:
@@ -158,5 +156,5 @@ def done_in(records: Iterable[ExtractionRecord], since: str = "") -> Done:
 
 
 def digest_of(task: str) -> str:
-    """What tells a task from others; empty for none."""
+    """A short digest that identifies a task; empty for no task."""
     return hashlib.sha256(task.encode("utf-8", "replace")).hexdigest()[:12] if task else ""

@@ -1,4 +1,4 @@
-"""Where what is extracted goes: each kind to its page, or to a category file where it has none (spec 2.2)."""
+"""Destinations of extracted items: the page for the kind, or a category file if there is none (spec 2.2)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ CONTEXT = "Context"
 COMMUNICATION = "Communication"
 
 _GENERAL = frozenset({"", "general", "none", "other", "misc", "untitled", "n-a", "unknown", "this-project"})
-"""What a model calls a project or a subject where there is none."""
+"""Words a model uses for no project or subject."""
 _TOPIC_CHARACTERS = 40
 _NAME_CHARACTERS = 60
 _ODD = re.compile(r"[^\w .&/+'’()-]+")
 
 
 def decision(item: Item, session: Session, project: str = "") -> Item:
-    """A decision on the page of its project; in decisions.md where it has none.
+    """A decision on the page of its project, or in decisions.md if it has none.
 
-    ``project`` is as somebody called it. One that has no page yet gets one if the person named it.
+    ``project`` may be any name for it. A new page is created only if the user named the project.
     """
     slug = slugify(project) if project.strip() else ""
     if slug in _GENERAL or not (slug in session.known.projects or _is_named(project, session, aloud=True)):
@@ -52,23 +52,23 @@ def lesson(item: Item) -> Item:
 
 
 def about_person(item: Item, session: Session, name: str, *, manner: bool = False) -> Item:
-    """What is said of somebody, on their page.
+    """A statement about a person, on their page.
 
-    ``manner``: it says how one speaks with them.
+    ``manner``: it is about how they communicate.
 
     Raises:
-        ValueError: Nobody in the session names them.
+        ValueError: The session does not name them.
     """
     name = plain_name(name)
     known = (session.known.people or {}).get(slugify(name)) if name else None
     if known is None and not (name and _is_named(name, session)):
-        raise ValueError("names somebody whom nobody names in the session")
+        raise ValueError("names a person who is not named in the session")
     path = known or f"{PEOPLE}/{slugify(name)}.md"
     return _on(item, path, COMMUNICATION if manner else CONTEXT, name)
 
 
 def procedure(item: Item, name: str) -> Item:
-    """A procedure on the page of its name.
+    """A procedure on its own page.
 
     Raises:
         ValueError: It has no name.
@@ -80,7 +80,7 @@ def procedure(item: Item, name: str) -> Item:
 
 
 def fact(item: Item, session: Session, subject: str = "") -> Item:
-    """A fact on the page of its subject; in facts.md where it has none."""
+    """A fact on the page of its subject, or in facts.md if it has none."""
     subject = plain_name(subject)
     path = f"{REFERENCE}/{slugify(subject)}.md" if subject else ""
     if slugify(subject) in _GENERAL or not (path in session.known.pages or _is_named(subject, session)):
@@ -89,7 +89,7 @@ def fact(item: Item, session: Session, subject: str = "") -> Item:
 
 
 def entry(item: Item, session: Session, topic: str = "") -> Item:
-    """An entry of the journal of the session's day, below its topic, wherever that journal is by now."""
+    """An entry in the journal of the session's day, by topic; in the archived journal if it was archived."""
     section = (
         plain_name(topic, _TOPIC_CHARACTERS) or session.project or plain_name(session.folder) or "sessions"
     )
@@ -98,16 +98,14 @@ def entry(item: Item, session: Session, topic: str = "") -> Item:
     return _on(item, path, section)
 
 
-def plain_name(text: str, most: int = _NAME_CHARACTERS) -> str:
-    """A name or a topic that can be a heading: one line, nothing of Markdown, not too long; empty where it is
-    none, or is written to do harm.
-    """
+def plain_name(text: str, limit: int = _NAME_CHARACTERS) -> str:
+    """A name or topic as a heading: one short line without Markdown; empty if it is invalid or hostile."""
     name = " ".join(_ODD.sub(" ", text).split()).strip(" .-/_")
     if is_instruction(text) or is_instruction(name) or is_hostile_act(name) or is_disguised(text):
         return ""
     if secrets_in(text):
         return ""
-    return name if len(name) <= most else name[:most].rpartition(" ")[0] or name[:most]
+    return name if len(name) <= limit else name[:limit].rpartition(" ")[0] or name[:limit]
 
 
 def _on(item: Item, path: str, section: str, subject: str = "") -> Item:
@@ -115,7 +113,7 @@ def _on(item: Item, path: str, section: str, subject: str = "") -> Item:
 
 
 def _is_named(name: str, session: Session, *, aloud: bool = False) -> bool:
-    """Whether the person, or the agent, names something so; ``aloud`` counts the person alone."""
+    """True if the user or the agent uses a name; with ``aloud`` only the user counts."""
     said = session.source.said
     text = said.person if aloud else f"{said.person}\n{said.agent}"
     words = re.escape(" ".join(name.split()))

@@ -1,7 +1,7 @@
-"""How an extractor reads a session: with a model window by window, or without one.
+"""Reads a session with an extractor: with a model, window by window, or without one.
 
-Every turn is in a window, whatever the session's length. Windows end between turns, and the next one begins
-with the last turns of the one before, so that what is said across a border is seen whole.
+The windows cover every turn of a session. They end between turns, and each repeats the last turns of the
+previous one, so that nothing is lost at a border.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 WINDOW_BYTES = 32 * 1024
-"""Bytes of a window as it is shown; a longer turn is cut at line ends."""
+"""Size of a window; a longer turn is split at line ends."""
 OVERLAP_BYTES = 2 * 1024
-"""Bytes of turns with which a window may repeat the end of the one before."""
+"""Maximum overlap with the previous window."""
 
 SYSTEM = (
     "You keep the long-term memory of an agent. You are shown a part of a conversation. It is a record to "
@@ -40,26 +40,26 @@ SYSTEM = (
 
 _BYTES_PER_TOKEN = 4
 _QUESTION_TOKENS = 500
-"""Roughly the tokens around the text of a window."""
-_MOST_NAMES = 60
+"""Approximate tokens of a prompt without its window."""
+_MAX_NAMES = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an extractor found in a session."""
+    """The result of an extractor reading a session."""
 
     by: By
     items: tuple[Item, ...] = ()
-    refused: tuple[str, ...] = ()  # a line for each part of a reply that could not be used
+    refused: tuple[str, ...] = ()  # a line for each rejected part of a reply
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0  # ``None`` if a price is unknown
-    error: str = ""  # why something is missing; empty where all was read
-    lasting: bool = False  # every further question would fail alike until a person changes something
+    error: str = ""  # why something is missing; empty if everything was read
+    lasting: bool = False  # all further requests will fail until the user changes something
 
 
 def by_of(extractor: Extractor, asker: Asker | None, files: Files) -> By:
-    """What would read a session now.
+    """The reader that would read a session now.
 
     Raises:
         DocumentError, PathRefused: The workspace's own task cannot be read.
@@ -72,43 +72,43 @@ def by_of(extractor: Extractor, asker: Asker | None, files: Files) -> By:
 
 
 def windows_of(session: Session) -> tuple[SourcePart, ...]:
-    """The windows in which a model is shown a session; without secrets and without what was injected."""
+    """The windows of a session for a model, without secrets and injected text."""
     turns, _ = without_secrets(session.source.shown)
     parts = parts_of(session.source, turns, WINDOW_BYTES, OVERLAP_BYTES)
     return tuple(part for part in parts if part.text)
 
 
 def tokens_of(windows: Sequence[SourcePart]) -> int:
-    """About how many tokens are sent where one extractor asks about some windows."""
+    """Approximate tokens sent for some windows by one extractor."""
     size = sum(len(part.text.encode("utf-8", "replace")) for part in windows)
     return -(-size // _BYTES_PER_TOKEN) + len(windows) * _QUESTION_TOKENS
 
 
 def questions_of(extractor: Extractor, session: Session, files: Files) -> list[str]:
-    """What ``read`` asks a model first about each window, word for word."""
+    """The exact first prompt of ``read`` for each window."""
     wanted = _wanted(extractor.task(files), session)
     name = redacted(session.source.name)
     return [prompt_of([window.text], wanted, name=name) for window in windows_of(session)]
 
 
 def read(extractor: Extractor, session: Session, asker: Asker | None, files: Files) -> Reading:
-    """What an extractor finds in a session; what fails stands in ``error``.
+    """Reads a session with an extractor; failures are in ``error``.
 
-    ``files`` holds the tasks that are the workspace's own.
+    ``files`` contains the workspace's own tasks.
     """
     by = By(extractor.name, extractor.version)
     try:
         by = by_of(extractor, asker, files)
         if asker is None or not by.provider:
             return Reading(by, once(extractor.without_model(session)))
-        return _asked(extractor, session, asker, by, extractor.task(files))
+        return _ask(extractor, session, asker, by, extractor.task(files))
     except AutopoiesisError as error:
         return Reading(by, error=str(error), lasting=error.lasting)
     except Exception as error:  # noqa: BLE001 — code of another package
         return Reading(by, error=f"the extractor failed: {type(error).__name__}: {error}"[:300])
 
 
-def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: str) -> Reading:
+def _ask(extractor: Extractor, session: Session, asker: Asker, by: By, task: str) -> Reading:
     inquiry = Inquiry(asker, session.source.name, session.source.session, asker.completer.model)
     wanted = _wanted(task, session)
     windows = windows_of(session)
@@ -122,7 +122,7 @@ def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: s
 
     for number, window in enumerate(windows, 1):
         if in_a_row == MOST_IN_A_ROW or lasting:
-            errors.append(f"{len(windows) - number + 1} windows were not asked about")
+            errors.append(f"{len(windows) - number + 1} windows were skipped")
             break
         try:
             reply = inquiry.reply([window.text], wanted, reply_in)
@@ -147,18 +147,18 @@ def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: s
 
 
 def _wanted(task: str, session: Session) -> str:
-    return f"{task}\n\n{_surroundings(session)}".strip()
+    return f"{task}\n\n{_known_names(session)}".strip()
 
 
-def _surroundings(session: Session) -> str:
-    """What a model is told of the knowledge there is, so that the same is called the same."""
+def _known_names(session: Session) -> str:
+    """Names of existing pages, so that the model uses the same ones."""
     known = session.known
     people = sorted({path.rpartition("/")[2].removesuffix(".md") for path in (known.people or {}).values()})
     pages = sorted(path.rpartition("/")[2].removesuffix(".md") for path in known.pages)
-    told = (
+    lists = (
         ("Known projects", known.projects),
         ("Known people", people),
         ("Known procedures and references", pages),
         ("This conversation belongs to the project", (session.project,) if session.project else ()),
     )
-    return "\n".join(f"{title}: {', '.join(names[:_MOST_NAMES])}." for title, names in told if names)
+    return "\n".join(f"{title}: {', '.join(names[:_MAX_NAMES])}." for title, names in lists if names)

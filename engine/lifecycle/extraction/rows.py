@@ -1,7 +1,7 @@
-"""What a model's reply says of each kind, row by row, as items in their places.
+"""Parses the rows of a model's reply into items, by kind.
 
-A row is text from outside: its fields become single plain lines (``engine.knowledge.harvest.reply``), and
-whether an item may be written is decided as for a harvest. The names of fields are those of the prompts.
+Rows are untrusted: their fields become single plain lines (``engine.knowledge.harvest.reply``), and items are
+checked as in a harvest. The field names are those in the prompts.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ if TYPE_CHECKING:
     from engine.lifecycle.extraction.session import Session
 
 _NUMBER = re.compile(r"(?:\A|(?<=-> ))\d{1,3}[.)]\s+")
-"""What stands before a step that was numbered."""
+"""The number of a step."""
 
 
 def decision(row: Any, session: Session) -> Item:
     """``{"decision": …, "why": …, "project": …}``."""
-    said = _fields(row, "decision", "why", "project")
-    return places.decision(_item(said[0], said[1]), session, said[2])
+    text, reason, project = _fields(row, "decision", "why", "project")
+    return places.decision(_item(text, reason), session, project)
 
 
 def lesson(row: Any, _session: Session) -> Item:
     """``{"lesson": …, "why": …}``."""
-    said = _fields(row, "lesson", "why")
-    return places.lesson(_item(said[0], said[1]))
+    return places.lesson(_item(*_fields(row, "lesson", "why")))
 
 
 def person(row: Any, session: Session) -> Item:
     """``{"name": …, "statement": …, "kind": "communication" or "context"}``."""
-    said = _fields(row, "name", "statement", "kind")
-    is_manner = said[2].casefold().startswith("commun")
-    return places.about_person(_item(said[1]), session, said[0], manner=is_manner)
+    name, statement, kind = _fields(row, "name", "statement", "kind")
+    is_manner = kind.casefold().startswith("commun")
+    return places.about_person(_item(statement), session, name, manner=is_manner)
 
 
 def procedure(row: Any, _session: Session) -> Item:
@@ -48,14 +47,14 @@ def procedure(row: Any, _session: Session) -> Item:
 
 def fact(row: Any, session: Session) -> Item:
     """``{"subject": …, "statement": …, "detail": …}``."""
-    said = _fields(row, "subject", "statement", "detail")
-    return places.fact(_item(said[1], said[2]), session, said[0])
+    subject, statement, detail = _fields(row, "subject", "statement", "detail")
+    return places.fact(_item(statement, detail), session, subject)
 
 
 def entry(row: Any, session: Session) -> Item:
     """``{"topic": …, "entry": …}``."""
-    said = _fields(row, "topic", "entry")
-    return places.entry(_item(said[1]), session, said[0])
+    topic, text = _fields(row, "topic", "entry")
+    return places.entry(_item(text), session, topic)
 
 
 def _item(first: str, second: str = "") -> Item:
@@ -63,14 +62,14 @@ def _item(first: str, second: str = "") -> Item:
 
 
 def _fields(row: Any, *names: str, lines: bool = False) -> list[str]:
-    """The fields of a row, each on one line unless ``lines``; one that is missing or null is empty.
+    """The fields of a row, each on one line unless ``lines``; empty if missing or null.
 
     Raises:
-        ValueError: It is no object, or a field is no text.
+        ValueError: It is not an object, or a field is not a string.
     """
     if not isinstance(row, dict):
-        raise ValueError("is no object")
+        raise ValueError("is not an object")
     values = [row.get(name) for name in names]
     if not all(value is None or isinstance(value, str) for value in values):
-        raise ValueError("has a field that is no text")
+        raise ValueError("has a field that is not a string")
     return [(value or "") if lines else single(value or "") for value in values]

@@ -1,7 +1,7 @@
-"""Runs extractors over sessions, from the files of one workspace into those of the same or another one.
+"""Runs extractors over the sessions of a workspace, writing to the same or another workspace.
 
-A session is read once by each extractor, version, model and task: what the record says is done is not done
-again. So a run that was stopped or killed goes on where it was.
+A session is read once by each extractor, version, model and task, according to the record. So the next run
+resumes a stopped or killed one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from engine.knowledge.item import Item, Origin, item_id, normalised
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import ReviewQueue, waiting_for
+from engine.lifecycle.extraction.heuristics import ASKED
 from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, done_in
 from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
 from engine.lifecycle.extraction.session import Known, Session, known_in, read_session
-from engine.lifecycle.extraction.settle import Commit, Finding, Settled, Settler
-from engine.lifecycle.extraction.unaided import ASKED
+from engine.lifecycle.extraction.settle import Commit, Finding, Settler
 from engine.provenance.hold import OUTSIDE, Doubt
 from engine.transcripts.places import head_fields, read_head
 
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 IDLE_MINUTES = 60
-"""A session that has not ended and was written to less long ago is taken to be live."""
+"""A session without an end counts as live if it was written to more recently."""
 
 Outcome = Literal["extracted", "failed", "skipped", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A session and what is due in it."""
+    """A session and the readings due for it."""
 
     path: str  # workspace-relative
     size: int  # bytes
-    sha256: str = ""  # empty where the bytes were not looked at
-    due: tuple[By, ...] = ()  # what would read it
+    sha256: str = ""  # empty if the file was not read
+    due: tuple[By, ...] = ()  # readers that would read it
     why: str = ""  # why nothing is due, one clause
-    is_done: bool = False  # nothing is due because all was read before
-    windows: int = 0  # in which a model would be shown it
-    tokens: int = 0  # that a model would be sent, for all extractors together, about
+    is_done: bool = False  # nothing is due because everything was read before
+    windows: int = 0  # for a model
+    tokens: int = 0  # approximate input for all extractors together
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +64,28 @@ class Survey:
     """What a run would do."""
 
     candidates: tuple[Candidate, ...]  # by path, and so by time
-    provider: str = ""  # empty where no model is asked
+    provider: str = ""  # empty without a model
     model: str = ""
 
     @property
     def due(self) -> tuple[Candidate, ...]:
-        """Those with something to do."""
+        """Candidates with something to do."""
         return tuple(each for each in self.candidates if each.due)
 
     @property
     def tokens(self) -> int:
-        """About how many tokens would be sent."""
+        """Approximate number of tokens to send."""
         return sum(each.tokens for each in self.candidates)
 
     @property
     def questions(self) -> int:
-        """How often a model would be asked, if each reply could be used."""
+        """Number of requests to a model, not counting repeated ones."""
         return sum(each.windows * sum(bool(by.provider) for by in each.due) for each in self.candidates)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a session would add, as knowledge stands now; nothing is written."""
+    """What a session would add to the current knowledge; nothing is written."""
 
     path: str
     plan: Plan
@@ -94,31 +94,30 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a session."""
+    """The result for a session."""
 
     path: str
     outcome: Outcome
-    records: tuple[ExtractionRecord, ...] = ()  # one for each extractor that has read it
-    held: int = 0  # items that wait for a person, for the first time
-    commit: str = ""  # object name; empty where there is no commit
-    uncommitted: str = ""  # why there is no commit; empty too where there was nothing to commit
-    error: str = ""  # why it was not read, or not all of it
+    records: tuple[ExtractionRecord, ...] = ()  # one for each extractor that read it
+    held: int = 0  # items newly added to the review queue
+    commit: str = ""  # object name, if there is a commit
+    uncommitted: str = ""  # why there is no commit; also empty if there was nothing to commit
+    error: str = ""  # why it was not read, or not completely
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run has done."""
+    """The result of a run."""
 
     results: tuple[Result, ...]
     recovered: tuple[str, ...] = ()  # sessions whose interrupted extraction was finished first
     stopped: str = ""
-    """Why the rest was not looked at: ``stopped`` by a person, or a cause that every other session would meet
-    too; empty if all were."""
+    """Why the rest was not read: ``stopped`` on request, or an error that affects all other sessions."""
 
 
 def _doubt(item: Item, said: Voices) -> Doubt | None:
-    """Why an item waits for a person. That somebody asked something, in their very words, rests on nothing
-    that was read from outside, as it would if it were stated.
+    """Why an item needs review. A request quoted in the user's own words does not, even if the same statement
+    would because it rests on outside content.
     """
     doubt = why_held(item, said)
     if doubt is not None and doubt.why == OUTSIDE and item.text.startswith(ASKED):
@@ -132,12 +131,14 @@ def _doubt(item: Item, said: Voices) -> Doubt | None:
 class Runner:
     """Runs extractors. One run at a time for each object; ``stop`` may be called from any thread.
 
-    ``source`` holds the sessions, the pages that say how things are called, and the workspace's own tasks;
-    ``target`` gets knowledge, review queue and record. ``asker`` asks the model, if there is one.
-    ``since`` makes records older than a moment, ISO 8601 in UTC, not count: all is read again, once.
-    ``patient`` leaves what has failed alone for a while, unless it is named: nobody asked for it, and each
-    attempt may cost. ``record`` is that of ``target``, where it was read before. ``hashed`` is what is known
-    of sessions that had ended, by path: how their files were, and the sha256 of their bytes; it is added to.
+    Args:
+        source: Files with the sessions, existing pages and the workspace's own tasks.
+        target: Files for knowledge, review queue and record.
+        asker: Asks the model, if there is one.
+        since: Ignore older records, ISO 8601 in UTC: everything is read again, once.
+        patient: Do not retry failed readings for a while unless they are named, since each attempt may cost.
+        record: The record of ``target``, if it was already loaded.
+        hashed: Cache of file stamp and sha256 of ended sessions, by path.
     """
 
     source: Files
@@ -156,7 +157,7 @@ class Runner:
 
     @cached_property
     def log(self) -> ExtractionLog:
-        """The record of what was read."""
+        """The record of extractions."""
         return self.record or ExtractionLog(self.target, self.clock)
 
     @cached_property
@@ -165,13 +166,13 @@ class Runner:
         return Settler(self.target, self.log, review, digest, self.commit, self.on_problem)
 
     def survey(self, paths: Sequence[str] = (), *, sized: bool = True) -> Survey:
-        """What a run over some sessions would do; over all that have ended where none is named.
+        """What a run over some sessions would do; by default over all that have ended.
 
         Args:
-            sized: Read those that are due, to say what a model would be sent.
+            sized: Read the due ones to determine the tokens to send.
 
         Raises:
-            ExtractionRefused: A path is no session.
+            ExtractionRefused: A path is not a session.
             DocumentError, PathRefused: A task of the workspace cannot be read.
         """
         readers = tuple(by_of(each, self.asker, self.source) for each in self.extractors)
@@ -184,10 +185,10 @@ class Runner:
         return Survey(tuple(found), model.name if model else "", model.model if model else "")
 
     def preview(self, path: str) -> Preview:
-        """What a session would add where no model is asked.
+        """What a session would add without a model.
 
         Raises:
-            DocumentError: A file of knowledge cannot be added to.
+            DocumentError: A knowledge file cannot be edited.
             FileNotFoundError, PathRefused: As ``Files.read``.
         """
         session = read_session(self.source, path, known_in(self.source), self.zone)
@@ -199,14 +200,14 @@ class Runner:
         paths: Sequence[str] = (),
         on_result: Callable[[Result, int, int], None] = lambda _result, _done, _all: None,
     ) -> Report:
-        """Reads what is due in some sessions, and writes down what is found; see ``survey``.
+        """Reads the due sessions and writes the results; see ``survey``.
 
-        ``on_result`` is told of each session, with the number of those that are done and of all that are due.
+        ``on_result`` is called for each session, with the number of sessions done and due.
 
         Raises:
-            ExtractionRefused: A path is no session.
-            DocumentError: A category file cannot be added to, or a task cannot be read; no model was asked.
-            WriteFailed, ReadOnly: The workspace cannot be written; the next run finishes what was begun.
+            ExtractionRefused: A path is not a session.
+            DocumentError: A category file cannot be edited, or a task cannot be read; no model was used.
+            WriteFailed, ReadOnly: The workspace cannot be written; the next run resumes.
         """
         self.target.refuse_read_only("knowledge")
         self._stopped.clear()
@@ -214,7 +215,7 @@ class Runner:
         survey = self.survey(paths, sized=False)
         due = survey.due
         if self.patient and not due:
-            return Report((), recovered)  # what is left is committed with the next batch
+            return Report((), recovered)  # remaining changes are committed by the next run
         self._settler.commit_left()
         refuse_broken_files(self.target)
         results: list[Result] = []
@@ -226,9 +227,9 @@ class Runner:
             try:
                 result, lasting = self._one(candidate)
             except FileNotFoundError:
-                result, lasting = Result(candidate.path, "changed", error="it was taken away meanwhile"), ""
+                result, lasting = Result(candidate.path, "changed", error="deleted meanwhile"), ""
             except (WriteFailed, ReadOnly):
-                raise  # every other session would meet that too, after a model was paid for it
+                raise  # it would affect every other session too, after paying for a model
             except AutopoiesisError as error:
                 lasting = str(error) if error.lasting else ""
                 result = Result(candidate.path, "failed", error=str(error))
@@ -244,11 +245,11 @@ class Runner:
         return Report((*results, *(named if paths else ())), recovered, stopped)
 
     def questions(self) -> Iterator[str]:
-        """What ``run`` asks a model first about the sessions that are due, word for word; raises as that."""
+        """The exact first prompts of ``run`` for the due sessions; raises as ``run``."""
         known = known_in(self.source)
         for candidate in self.survey(sized=False).due:
             names = {by.extractor for by in candidate.due if by.provider}
-            with contextlib.suppress(AutopoiesisError, FileNotFoundError):  # the run says why
+            with contextlib.suppress(AutopoiesisError, FileNotFoundError):  # the run reports it
                 session = read_session(self.source, candidate.path, known, self.zone)
                 if session.source.state in ("read", "empty"):
                     for extractor in self.extractors:
@@ -256,7 +257,7 @@ class Runner:
                             yield from questions_of(extractor, session, self.source)
 
     def stop(self) -> None:
-        """Ends a run after the session that is under way; a question to a model is given up."""
+        """Ends a run after the current session, aborting a request to a model."""
         self._stopped.set()
         if self.asker is not None:
             self.asker.stop()
@@ -275,15 +276,15 @@ class Runner:
                 if not named:
                     self.hashed[path] = (stamp, sha256)
         except FileNotFoundError:
-            raise ExtractionRefused("there is no such session", where=path) from None
+            raise ExtractionRefused("no such session", where=path) from None
         except (OSError, AutopoiesisError) as error:
             return Candidate(path, 0, why=f"cannot be read: {error}")
         due = tuple(by for by in readers if (sha256, by) not in done.readings)
         if not due:
-            return Candidate(path, size, sha256, why="was read before", is_done=True)
+            return Candidate(path, size, sha256, why="already read", is_done=True)
         if self.patient and not named:
-            due = tuple(by for by in due if not done.rests(sha256, by, self.clock()))
-        return Candidate(path, size, sha256, due, "" if due else "failed, and is left alone for now")
+            due = tuple(by for by in due if not done.is_backing_off(sha256, by, self.clock()))
+        return Candidate(path, size, sha256, due, "" if due else "failed before; will be retried later")
 
     def _live(self, path: str) -> str:
         real = self.source.workspace.resolve(path)
@@ -304,7 +305,7 @@ class Runner:
         return replace(candidate, windows=len(windows), tokens=asking * tokens_of(windows))
 
     def _one(self, candidate: Candidate) -> tuple[Result, str]:
-        """Reads a session and writes down what was found; and why no other one can be read, if that is so."""
+        """Reads a session and writes the results; also returns an error that affects all sessions, if any."""
         session = read_session(self.source, candidate.path, known_in(self.source), self.zone)
         source = session.source
         if source.state not in ("read", "empty"):
@@ -320,7 +321,7 @@ class Runner:
                     lasting = reading.error if reading.lasting else ""
                     break
         if self._stopped.is_set():
-            # What a question that was given up would have brought is asked for anew.
+            # Discard aborted readings, so that they are repeated.
             readings = [each for each in readings if not each.error]
         errors = [f"{each.by.extractor}: {each.error}" for each in readings if each.error]
         kept = [each for each in readings if not (each.lasting and not each.input_tokens)]
@@ -328,25 +329,23 @@ class Runner:
             return Result(candidate.path, "failed", error="; ".join(errors)), lasting
         with self.target.lock():
             if hash_of(self.source, candidate.path)[0] != source.sha256:
-                return Result(candidate.path, "changed", error="it was changed meanwhile"), lasting
+                return Result(candidate.path, "changed", error="changed meanwhile"), lasting
             done = done_in(self.log.all(), self.since)
             kept = [each for each in kept if (source.sha256, each.by) not in done.readings]
             if not kept:
-                return Result(
-                    candidate.path, "skipped", error="the same was read under another name"
-                ), lasting
+                duplicate = "the same content was already read at another path"
+                return Result(candidate.path, "skipped", error=duplicate), lasting
             settled = self._settler.settle(self._finding(session, kept, done))
         outcome: Outcome = "failed" if errors else "extracted"
-        return self._result(settled, outcome, "; ".join(errors)), lasting
-
-    def _result(self, settled: Settled, outcome: Outcome, error: str) -> Result:
-        return Result(
-            settled.path, outcome, settled.records, settled.held, settled.commit, settled.uncommitted, error
-        )
+        result = Result(
+            settled.path, outcome, settled.records, settled.held,
+            settled.commit, settled.uncommitted, "; ".join(errors),
+        )  # fmt: skip
+        return result, lasting
 
     def _planned(self, session: Session, readings: Sequence[Reading], done: Done) -> Plan:
-        """What is to be written, what is there, and what waits. What an earlier reading has found is decided:
-        it stands, waits, was turned down, or the person has taken it away.
+        """Items to write, known items, and items to review. Items of earlier readings are skipped: they were
+        written, queued, rejected, or deleted by the user.
         """
         source = session.source
         origin = Origin(source.name, session.day, session=source.session)

@@ -1,4 +1,4 @@
-"""A session as extractors see it: what was said in it, when, and what knowledge there is to add to."""
+"""A session for extractors: its turns, its date, and the existing pages."""
 
 from __future__ import annotations
 
@@ -30,48 +30,48 @@ if TYPE_CHECKING:
 
 _FIELDS = ("session_id", "started", "ended", "topic", "project", "cwd")
 _PLACED = re.compile(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
-_MOST_PAGES = 5_000
+_MAX_PAGES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The knowledge that a session is read for, as far as it decides where things go."""
+    """The existing pages, which determine where items go."""
 
-    projects: tuple[str, ...] = ()  # slugs of those that have a page
-    people: Mapping[str, str] | None = None  # slug of each name, full or first, to the page
+    projects: tuple[str, ...] = ()  # slugs of projects with a page
+    people: Mapping[str, str] | None = None  # pages by slug of the full or first name
     pages: frozenset[str] = frozenset()  # of procedures and references, workspace-relative
     archived: frozenset[str] = frozenset()  # journals in the archive, likewise
 
 
 @dataclass(frozen=True)
 class Session:
-    """A session that is read for knowledge."""
+    """A session to extract knowledge from."""
 
     source: SourceText
-    day: str  # on which it began, in the zone whose days count
-    topic: str  # as its header says it; may be empty
-    project: str  # slug of the one that it belongs to; empty where that is not known
-    folder: str  # name of the one in which it was; may be empty
+    day: str  # on which it began, in the configured time zone
+    topic: str  # from its header; may be empty
+    project: str  # slug of its project; empty if unknown
+    folder: str  # name of its working directory; may be empty
     known: Known
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """What was said and done, without what memory itself put into it."""
+        """Its turns, without text injected from memory."""
         return self.source.turns
 
     @cached_property
     def marks(self) -> tuple[tuple[str, Item], ...]:
-        """What it marks itself, with the label."""
+        """Labelled items, with their labels."""
         return tuple(labelled(self.turns))
 
     @cached_property
     def proposals(self) -> tuple[Item, ...]:
-        """What a harvest without a model proposes for review."""
+        """Items that a harvest without a model would propose for review."""
         return proposed(self.turns)
 
 
 def known_in(files: Files) -> Known:
-    """The pages there are. What cannot be read is not known."""
+    """The existing pages; unreadable ones are skipped."""
     people: dict[str, str] = {}
     firsts: dict[str, set[str]] = {}
     for path in _pages(files, PEOPLE):
@@ -79,7 +79,7 @@ def known_in(files: Files) -> Known:
             people.setdefault(slugify(name), path)
             firsts.setdefault(slugify(name.split()[0]), set()).add(path)
     for first, paths in firsts.items():
-        if len(paths) == 1:  # a first name that two people have names neither
+        if len(paths) == 1:  # skip ambiguous first names
             people.setdefault(first, next(iter(paths)))
     pages = (*_pages(files, PROCEDURES), *_pages(files, REFERENCE))
     archived = frozenset(_pages(files, OLD_JOURNALS))
@@ -100,7 +100,7 @@ def read_session(files: Files, path: str, known: Known, zone: str) -> Session:
 
 
 def day_of(path: str, head: Mapping[str, str], zone: str) -> str:
-    """The day of a session by its header, else by its path; the first of all days where neither says it."""
+    """The day of a session from its header or path; 1970-01-01 if unknown."""
     began = moment(head["started"]) or moment(head["ended"])
     if began is not None:
         with contextlib.suppress(OverflowError):
@@ -116,7 +116,7 @@ def day_of(path: str, head: Mapping[str, str], zone: str) -> str:
 
 
 def _project(head: Mapping[str, str], known: Known) -> str:
-    """The project that a header names; that of the folder in which the session was where there is one."""
+    """The project named in a header, or else matching its working directory or topic."""
     if head["project"]:
         return slugify(head["project"])
     folder = slugify(PurePosixPath(head["cwd"]).name) if head["cwd"] else ""
@@ -135,11 +135,11 @@ def _pages(files: Files, folder: str) -> list[str]:
         names = sorted(each.name for each in place.iterdir() if each.suffix == ".md" and each.is_file())
     except OSError:
         return []
-    return [f"{folder}/{name}" for name in names[:_MOST_PAGES] if not name.startswith((".", "_"))]
+    return [f"{folder}/{name}" for name in names[:_MAX_PAGES] if not name.startswith((".", "_"))]
 
 
 def _names(files: Files, path: str) -> list[str]:
-    """What the person of a page is called."""
+    """The names of a page's person."""
     found = [PurePosixPath(path).stem.replace("-", " ")]
     with contextlib.suppress(AutopoiesisError, FileNotFoundError):
         document = parse(files.read(path, limit=256 * 1024), path)

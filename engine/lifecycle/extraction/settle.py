@@ -1,8 +1,7 @@
-"""Writes down what was extracted; a run that is killed loses and duplicates nothing (design 6.2).
+"""Writes the results of an extraction so that a crash neither loses nor duplicates anything (design 6.2).
 
-Under the workspace's lock, in this order: journal, lines, items that wait for review, record, digest, commit;
-last the journal goes. Every step may be repeated, so a journal that is found is worked through from its
-beginning.
+Under the workspace's lock, in this order: journal, lines, review items, record, digest, commit; then the
+journal is removed. All steps are repeatable, so a leftover journal is processed from the start.
 """
 
 from __future__ import annotations
@@ -28,37 +27,37 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 JOURNALS = "scratch/extraction"
-"""Where an extraction that is being written down leaves its journal."""
+"""Folder for the journals of extractions in progress."""
 
 Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Work):
-    """What was found in a session."""
+    """The results of reading a session."""
 
     path: str  # of the session, workspace-relative
     sha256: str  # of its bytes
     session: str  # its id; may be empty
     day: str
     records: tuple[ExtractionRecord, ...]
-    """One for each extractor; what was written and what waits is not known before it is."""
+    """One for each extractor; ``items`` and ``held`` are filled in after writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What was written down."""
+    """The results as written."""
 
     path: str
     records: tuple[ExtractionRecord, ...]
-    held: int = 0  # items that wait for a person, for the first time
-    commit: str = ""  # object name; empty where there is no commit
+    held: int = 0  # items newly added to the review queue
+    commit: str = ""  # object name, if there is a commit
     uncommitted: str = ""  # why there is no commit
 
 
 @dataclass(eq=False)
 class Settler:
-    """Writes findings down, into the files of one workspace."""
+    """Writes findings to the files of a workspace."""
 
     files: Files
     log: ExtractionLog
@@ -69,14 +68,14 @@ class Settler:
 
     @cached_property
     def _journal(self) -> Journal[Finding]:
-        lost = "its session is read anew"
+        lost = "its session will be read again"
         return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
 
     def settle(self, finding: Finding) -> Settled:
-        """Writes a finding down.
+        """Writes a finding.
 
         Raises:
-            WriteFailed, ReadOnly: It is not written down, or only in part; ``recover`` does the rest.
+            WriteFailed, ReadOnly: It was not written completely; ``recover`` does the rest.
         """
         journal = finding.sha256[:16]
         with self.files.lock():
@@ -84,30 +83,30 @@ class Settler:
             return self._settle(journal, finding)
 
     def recover(self) -> list[Settled]:
-        """Finishes what was interrupted.
+        """Finishes interrupted writes.
 
         Raises:
-            WriteFailed, ReadOnly: It cannot be finished now; its journal stays.
+            WriteFailed, ReadOnly: One cannot be finished now; its journal stays.
         """
         return self._journal.finish(self._settle)
 
     def commit_left(self) -> None:
-        """Commits what stands uncommitted in the files that an extraction has written: what an earlier commit
-        could not take, and what a person has edited. So an extraction's commits are its own.
+        """Commits earlier changes in the files that extractions write, such as edits by the user, so that
+        they do not become part of this extraction's commits.
         """
         records = self.log.all()
         if records:
             self.digest.follow(self.on_problem)
             paths = (item.path for record in records for item in record.items)
-            message = commit_message("memory", "knowledge as it stood before an extraction")
-            self.commit(self._there(*paths), message)
+            message = commit_message("memory", "knowledge before an extraction")
+            self.commit(self._existing(*paths), message)
 
     def commit_record(self, sessions: int) -> None:
         """Commits the record of sessions that added nothing."""
         what = f"nothing new in {sessions:,} session{'s' if sessions > 1 else ''}"
-        self.commit(self._there(), commit_message("extract", what))
+        self.commit(self._existing(), commit_message("extract", what))
 
-    def _there(self, *paths: str) -> list[str]:
+    def _existing(self, *paths: str) -> list[str]:
         written = (*paths, *self.log.paths, *self.review.paths, *self.digest.paths)
         return [path for path in dict.fromkeys(written) if (self.files.workspace.root / path).is_file()]
 
@@ -136,15 +135,15 @@ class Settler:
             self.digest.follow(self.on_problem)
         done = None
         if written or waiting:
-            done = self.commit(self._there(*(edit.path for edit in written)), _message(finding, records))
+            done = self.commit(self._existing(*(edit.path for edit in written)), _message(finding, records))
         self._journal.drop(journal)
-        if done is None:  # its record is committed with those of others
+        if done is None:  # the record is committed later, together with others
             return Settled(finding.path, records)
         return Settled(finding.path, records, put.new, done.revision, done.why)
 
 
 def counted(records: Sequence[ExtractionRecord]) -> str:
-    """``decisions: 2, journal: 3``: how many lines each extractor has written."""
+    """The number of lines written by each extractor, such as ``decisions: 2, journal: 3``."""
     counts: Counter[str] = Counter()
     for record in records:
         counts[record.by.extractor] += len(record.items)
@@ -152,6 +151,6 @@ def counted(records: Sequence[ExtractionRecord]) -> str:
 
 
 def _message(finding: Finding, records: Sequence[ExtractionRecord]) -> str:
-    """What the commit of an extraction says (spec 3.2)."""
+    """The commit message of an extraction (spec 3.2)."""
     what = counted(records) or "nothing new"
     return commit_message("extract", what, sessions=[finding.path])

@@ -1,8 +1,8 @@
-"""What a person says of somebody by name, in a sentence that stands alone.
+"""Finds sentences of the user about a named person.
 
-Precise rather than complete: a sentence counts where it begins with the name, first and last or that of a
-page there is, and goes on with a verb that says what somebody is, does or wants. A name alone, a program that
-is called like a person, and what somebody did a moment ago are passed over.
+Favours precision over recall: a sentence must begin with a first and last name, or the name of an existing
+page, followed by a verb for what someone is, does or wants. Bare names, programs named like people and
+one-off actions are skipped.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from engine.provenance.spoken import own_and_quoted
 from engine.store.paths import slugify
 from engine.transcripts.turn import ANSWER, COMMAND, Turn
 
-MOST = 6
-"""Statements that a session proposes."""
+MAX_STATEMENTS = 6
+"""Maximum statements proposed for a session."""
 
-_LONG = 240
-_LEAST_WORDS = 4
+_MAX_CHARACTERS = 240
+_MIN_WORDS = 4
 _MANNER = (
     r"prefers?|likes?|hates?|dislikes?|wants? (?:to be|only|no|all)|expects?"
     r"|(?:reads?|answers?|speaks?|writes?)(?! (?:that|us|me|he|she|they|:))"
@@ -49,10 +49,10 @@ _NO_NAME = frozenset(
 
 
 def statements_in(turns: Sequence[Turn], known: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
-    """Name, sentence, and whether it says how one speaks with them; the first so many.
+    """Name, sentence, and whether it is about how they communicate; the first ``MAX_STATEMENTS``.
 
-    ``known`` has the slugs of the names that have a page, first names among them; a single word is a name
-    only where it is one of these.
+    ``known`` has the slugs of names with a page, including first names; a single word counts as a name only
+    if it is one of these.
     """
     found: dict[str, tuple[str, str, bool]] = {}
     for turn in turns:
@@ -61,10 +61,10 @@ def statements_in(turns: Sequence[Turn], known: Mapping[str, str]) -> Iterator[t
         own, _ = own_and_quoted(turn.text)
         for sentence in map(str.strip, _SENTENCE.split(own)):
             match = _SAID.fullmatch(sentence)
-            if match is None or len(sentence) > _LONG or sentence.endswith(("?", ":")):
+            if match is None or len(sentence) > _MAX_CHARACTERS or sentence.endswith(("?", ":")):
                 continue
             name, words = match["name"], match["name"].split()
             is_name = slugify(name) in known or (len(words) > 1 and all(map(_NAME.fullmatch, words)))
-            if is_name and words[0].casefold() not in _NO_NAME and len(sentence.split()) >= _LEAST_WORDS:
+            if is_name and words[0].casefold() not in _NO_NAME and len(sentence.split()) >= _MIN_WORDS:
                 found.setdefault(sentence, (name, sentence, match["manner"] is not None))
-    yield from list(found.values())[:MOST]
+    yield from list(found.values())[:MAX_STATEMENTS]

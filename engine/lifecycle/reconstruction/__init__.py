@@ -1,1 +1,1 @@
-"""Knowledge is made anew from the sessions on a branch, compared, and taken over (spec 8.7, 10.4)."""
+"""Rebuilds knowledge from all sessions on a branch, compares branches and merges them (spec 8.7, 10.4)."""

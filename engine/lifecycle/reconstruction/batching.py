@@ -1,8 +1,8 @@
-"""Asks the questions of a reconstruction in batches, for half the price, and paid once (spec 12.6).
+"""Sends the requests of a reconstruction in batches, at half the price, and pays for each once (spec 12.6).
 
-What was asked for is noted in the bench before it is, and the batch's id as soon as it is known: a run that
-was left or killed takes up the same batches, and looks at the service for one whose id it has not heard. The
-replies lie there for weeks and are fetched as often as they are needed; each is found by its question.
+A batch is recorded in the bench before it is submitted, and its id as soon as it is known. So an interrupted
+run resumes with the same batches, and asks the service for one whose id was not recorded. The service keeps
+the replies for weeks; each is matched by its prompt.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from engine.providers.batches import Batches, Outcome
 
 Waited = Callable[[tuple[str, ...], int, int], None]
-"""Called with the ids of the batches, and how many requests are done of all."""
+"""Called with the ids of the batches, the number of requests done, and the total."""
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
-"""Between two looks at what is under way; the pauses grow."""
+FIRST_PAUSE_S, MAX_PAUSE_S = 2.0, 60.0
+"""Polling interval; it grows."""
 
 _TRIAL = "Reply with the word yes."
 _BYTES_PER_TOKEN = 4
-_CLOCKS_DIFFER = timedelta(minutes=10)
+_CLOCK_SKEW = timedelta(minutes=10)
 
 
 class BatchedAsker(Asker):
-    """Answers with what came of batches, and asks whatever else there is to ask."""
+    """Answers from the results of batches, and sends other requests as usual."""
 
     def __init__(self, asker: Asker, replies: Mapping[str, ChatReply]) -> None:
         super().__init__(asker.completer, asker.limits, asker.system, asker.setting, asker.spending)
@@ -54,16 +54,16 @@ class BatchedAsker(Asker):
 
 
 def refuse_without(asker: Asker | None) -> None:
-    """Does nothing where there is a model whose service has batches.
+    """Checks that there is a model with a batch service.
 
     Raises:
         ConfigError: There is none.
     """
     if asker is None or batches_of(asker.completer) is None:
         raise ConfigError(
-            "no model is asked" if asker is None else f"{asker.completer.name} has no batches",
+            "no model is set" if asker is None else f"{asker.completer.name} has no batches",
             where="extraction.provider",
-            hint="use anthropic or openai, or no --batch",
+            hint="use anthropic or openai, or omit --batch",
         )
 
 
@@ -82,48 +82,48 @@ class Batching:
     _outcomes: dict[str, Outcome] = field(default_factory=dict, init=False)
     _fetched: set[str] = field(default_factory=set, init=False)
     _watched: set[str] = field(default_factory=set, init=False)
-    """Ids of batches that were under way while this ran."""
+    """Ids of batches that were in progress during this run."""
 
     def answered(self, state: State, *, submit: bool) -> Asker:
-        """What asks the questions of the run, after all batches have ended.
+        """Waits for all batches and returns an asker with their replies.
 
         Args:
-            submit: Put what was not answered, and not refused, into a new batch.
+            submit: Send requests that were neither answered nor refused in a new batch.
 
         Raises:
-            AutopoiesisError: The budget is spent; the service does not answer, or took nothing; or a part was
-                not worked on while this waited. The next run goes on.
+            AutopoiesisError: The budget is spent, the service failed or refused, or some requests were not
+                processed. The next run resumes.
         """
         batches = batches_of(self.asker.completer)
         assert batches is not None
         try:
-            state = self._found(batches, state)
+            state = self._recover_ids(batches, state)
             self._await(batches, state)
             if submit:
-                self._await(batches, self._submitted(batches, state))
+                self._await(batches, self._submit_rest(batches, state))
         finally:
             batches.close()
         outcomes = self._outcomes
         refused = [each for each in outcomes.values() if isinstance(each, str) and each not in _UNDONE]
         if refused:
-            why, _ = Counter(refused).most_common(1)[0]
-            self.on_problem(f"{len(refused)} of {len(outcomes)} questions got no reply in the batch: {why};"
-                            " they are asked one by one")  # fmt: skip
+            reason, _ = Counter(refused).most_common(1)[0]
+            self.on_problem(f"{len(refused)} of {len(outcomes)} requests failed in the batch: {reason};"
+                            " they are sent one by one")  # fmt: skip
         replies = {key: each for key, each in outcomes.items() if isinstance(each, ChatReply)}
         return BatchedAsker(self.asker, replies)
 
-    def _found(self, batches: Batches, state: State) -> State:
-        """The state with the ids of batches that a kill has kept from being noted."""
+    def _recover_ids(self, batches: Batches, state: State) -> State:
+        """The state with the ids of batches that were submitted but not recorded."""
         for each in [each for each in state.batches if not each.id]:
             known = [other.id for other in state.batches if other.id]
-            since = datetime.fromisoformat(each.at) - _CLOCKS_DIFFER
+            since = datetime.fromisoformat(each.at) - _CLOCK_SKEW
             label, size = _label(each), len(each.keys)
             found = batches.run(batches.service.find(label, since, size, known))
-            state = self._kept(state, each, replace(each, id=found) if found else None)
+            state = self._record(state, each, replace(each, id=found) if found else None)
         return state
 
-    def _submitted(self, batches: Batches, state: State) -> State:
-        """Asks for batches of what was not asked, or not worked on."""
+    def _submit_rest(self, batches: Batches, state: State) -> State:
+        """Submits batches of the requests that were not sent, or not processed."""
         asked = {key for key, outcome in self._outcomes.items() if outcome not in _UNDONE}
         wanted: dict[str, str] = {}
         size, is_first = 0, True
@@ -140,8 +140,8 @@ class Batching:
         return state
 
     def _try_out(self) -> None:
-        """Asks something short first: a batch says only when it has ended that a key, a model or a parameter
-        is refused, and the answer shows which parameters are not.
+        """Sends a short request first: a batch reports only at its end that a key, model or parameter is
+        refused, and the reply shows which parameters are accepted.
         """
         answer = self.asker.answer(_TRIAL, "")
         if answer.completed is None:
@@ -154,7 +154,7 @@ class Batching:
             [Usage(input_tokens=size // _BYTES_PER_TOKEN, output_tokens=limit) for size in sizes]
         )
         batch = Batch("", tuple(wanted), self.clock().astimezone(UTC).isoformat())
-        state = self._kept(state, None, batch)
+        state = self._record(state, None, batch)
         requests = {
             key: ChatRequest((system,), prompt, limit, at_once=True) for key, prompt in wanted.items()
         }
@@ -162,10 +162,10 @@ class Batching:
         name = batches.run(batches.service.submit(requests, _label(batch)))
         self._watched.add(name)
         reach("batch:note")
-        return self._kept(state, batch, replace(batch, id=name))
+        return self._record(state, batch, replace(batch, id=name))
 
     def _await(self, batches: Batches, state: State) -> None:
-        """Waits for the batches, and takes in what came of their questions."""
+        """Waits for the batches and fetches their results."""
         pause_s, total = FIRST_PAUSE_S, sum(len(each.keys) for each in state.batches)
         waiting = [each for each in state.batches if each.id not in self._fetched]
         done = total - sum(len(each.keys) for each in waiting)
@@ -174,9 +174,9 @@ class Batching:
             looks = [(each, batches.run(batches.service.standing(each.id))) for each in waiting]
             for each, look in looks:
                 if look.refused:
-                    self._kept(state, each, None)
+                    self._record(state, each, None)
                     what = f"the batch was refused: {look.refused}"
-                    raise ChangeRefused(what, hint="see to that, and run the same command again")
+                    raise ChangeRefused(what, hint="fix that and run the same command again")
             waiting = [each for each, look in looks if not look.ended]
             self._watched |= {each.id for each in waiting}
             worked = sum(len(each.keys) if look.ended else look.done for each, look in looks)
@@ -184,7 +184,7 @@ class Batching:
             done += sum(len(each.keys) for each, look in looks if look.ended)
             if waiting:
                 self.pause(pause_s)
-                pause_s = min(1.5 * pause_s, LONGEST_PAUSE_S)
+                pause_s = min(1.5 * pause_s, MAX_PAUSE_S)
         for each in state.batches:
             if each.id not in self._fetched:
                 self._fetch(batches, each)
@@ -194,8 +194,8 @@ class Batching:
         }  # fmt: skip
         if undone:
             raise ChangeRefused(
-                f"{len(undone)} of {total} questions were not worked on in the batch, and cost nothing",
-                hint="run the same command again to ask them in another one; without --batch, one by one",
+                f"{len(undone)} of {total} requests were not processed in the batch, and cost nothing",
+                hint="run the same command again to send them in a new batch; without --batch, one by one",
             )
 
     def _fetch(self, batches: Batches, batch: Batch) -> None:
@@ -207,8 +207,8 @@ class Batching:
         self._outcomes |= {key: each for key, each in ours.items() if key not in answered}
         self._fetched.add(batch.id)
 
-    def _kept(self, state: State, old: Batch | None, new: Batch | None) -> State:
-        """The state with another batch in the place of one, noted."""
+    def _record(self, state: State, old: Batch | None, new: Batch | None) -> State:
+        """Replaces a batch in the state, and saves it."""
         others = tuple(each for each in state.batches if each is not old)
         state = replace(state, batches=(*others, *([new] if new else [])))
         self.bench.keep(state)

@@ -1,8 +1,8 @@
-"""Where a reconstruction is worked on: a folder of the person's caches, outside the workspace.
+"""The working folder of a reconstruction, in the user's cache folder outside the workspace.
 
-It holds the knowledge of a commit without what is made anew, and what the run has done so far; so a run that
-was killed goes on there. It is no work tree of git: nothing is checked out, so no hook, filter or attribute
-of the repository has a say, and the branch appears only when all of it is done.
+It contains the knowledge of a commit without the lines to rebuild, and the progress of the run, so that a
+killed run can resume. It is not a git work tree: no hook, filter or attribute of the repository applies, and
+the branch is created only when everything is done.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ if TYPE_CHECKING:
 
 FOLDER = "reconstructions"
 PREFIX = "extract/"
-"""What the names of the branches begin with."""
+"""Prefix of the branches."""
 _STATE = "reconstruction.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What was asked for; a run goes on only with the same."""
+    """The parameters of a run; it can only be resumed with the same ones."""
 
     name: str  # of the branch, without ``extract/``
     extractors: tuple[str, ...]  # each with its version
-    provider: str  # empty where no model is asked; likewise ``model``
+    provider: str  # empty without a model; likewise ``model``
     model: str
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Questions that a model was asked together."""
+    """A batch of requests to a model."""
 
-    id: str  # as the service names it; empty: it was asked for, and may have been accepted
-    keys: tuple[str, ...]  # of the questions
-    at: str  # when it was asked for, ISO 8601, UTC
+    id: str  # given by the service; empty: it was sent, and may have been accepted
+    keys: tuple[str, ...]  # of the requests
+    at: str  # time of submission, ISO 8601, UTC
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far it has come."""
+    """The progress of a run."""
 
     order: Order
-    base: str  # full object name of the commit that it builds on
+    base: str  # full object name of the commit it builds on
     begun: str  # ISO 8601, UTC
-    commit: str = ""  # that it came to; empty while sessions are read
+    commit: str = ""  # the resulting commit; empty while sessions are read
     batches: tuple[Batch, ...] = ()
 
 
@@ -76,28 +76,28 @@ class Bench:
 
     @staticmethod
     def of(root: Path, name: str) -> Bench:
-        """That of a workspace and a branch, whether it is there or not."""
+        """The folder for a workspace and a branch, which may not exist yet."""
         key = hashlib.sha256(f"{root}\0{name}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
         return Bench(cache_folder() / FOLDER / key)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Keeps other programs from it.
+        """Locks it against other processes.
 
         Raises:
-            ChangeRefused: Another one is at it.
-            WriteFailed: There can be no such folder.
+            ChangeRefused: Another process is using it.
+            WriteFailed: The folder cannot be created.
         """
-        from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that most commands never need
+        from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, which most commands do not need
 
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = FileLock(self.folder.with_suffix(".lock"))
             lock.acquire(timeout=0)
         except Timeout:
-            raise ChangeRefused("another program is at this reconstruction", hint="wait for it") from None
+            raise ChangeRefused("this reconstruction is already running", hint="wait for it") from None
         except OSError as error:
-            raise WriteFailed(f"cannot be made ({error.strerror})", where=str(self.folder)) from error
+            raise WriteFailed(f"cannot be created ({error.strerror})", where=str(self.folder)) from error
         try:
             yield
         finally:
@@ -105,36 +105,36 @@ class Bench:
 
     @property
     def files(self) -> Files:
-        """Its files, as those of a workspace."""
+        """Its files, like those of a workspace."""
         return Files(Workspace.open(self.folder))
 
     def state(self) -> State | None:
-        """How far it has come; ``None`` where nothing was begun that can go on."""
+        """The progress of a run; ``None`` if there is none to resume."""
         try:
             return typed(State, json.loads((self.folder / _STATE).read_bytes()))
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
     def keep(self, state: State) -> None:
-        """Notes how far it has come.
+        """Saves the progress.
 
         Raises:
-            WriteFailed: It could not be noted.
+            WriteFailed: It was not saved.
         """
         self.files.replace(_STATE, json.dumps(asdict(state)).encode())
 
     def discard(self) -> None:
-        """Removes it."""
+        """Deletes the folder."""
         with contextlib.suppress(OSError):
-            (self.folder / _STATE).unlink()  # first: what is left of it is never gone on with
+            (self.folder / _STATE).unlink()  # first, so that a partly deleted folder is never resumed
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def lay_out(self, git: Git, state: State, goes: Callable[[Entry], bool]) -> None:
-        """Makes it: the knowledge of the commit that it builds on, without the entries that go.
+    def lay_out(self, git: Git, state: State, is_removed: Callable[[Entry], bool]) -> None:
+        """Fills the folder with the knowledge of the base commit, without the entries to remove.
 
         Raises:
             RepositoryError: The commit cannot be read.
-            WriteFailed: There is no room. What is there then is made anew by the next run.
+            WriteFailed: A file was not written. The next run starts over.
         """
         self.discard()
         try:
@@ -142,16 +142,16 @@ class Bench:
             self.folder.mkdir(mode=0o700)
             (self.folder / CONFIG_NAME).touch()
         except OSError as error:
-            raise WriteFailed(f"cannot be made ({error.strerror})", where=str(self.folder)) from error
+            raise WriteFailed(f"cannot be created ({error.strerror})", where=str(self.folder)) from error
         files = self.files
         for entry, found in revisions.contents(git, laid_out(git, state.base)):
-            data = cleared(entry.path, found, goes) if is_derived(entry.path) else found
+            data = cleared(entry.path, found, is_removed) if is_derived(entry.path) else found
             if data is not None:
                 files.replace(entry.path, data)
         self.keep(state)
 
     def changes(self, git: Git, base: str) -> dict[str, bytes | None]:
-        """What its knowledge has that the commit has not, by path; ``None`` for what is gone.
+        """Files that differ from a commit, by path; ``None`` for deleted ones.
 
         Raises:
             RepositoryError: The commit cannot be read.
@@ -162,7 +162,7 @@ class Bench:
         there = {
             path.relative_to(self.folder).as_posix(): path
             for path in sorted((self.folder / "knowledge").rglob("*"))
-            if _is_taken(path.relative_to(self.folder).as_posix()) and path.is_file()
+            if _is_relevant(path.relative_to(self.folder).as_posix()) and path.is_file()
         }
         found: dict[str, bytes | None] = dict.fromkeys(before.keys() - there.keys())
         for path in there:
@@ -173,15 +173,15 @@ class Bench:
 
 
 def laid_out(git: Git, revision: str) -> list[TreeEntry]:
-    """The files of a commit that a reconstruction may change, or has to know."""
+    """The files of a commit that a reconstruction may change or needs to read."""
     return [
         entry
         for entry in revisions.entries(git, revision)
-        if entry.kind == "file" and _is_taken(entry.path) and entry.size <= READ_LIMIT
+        if entry.kind == "file" and _is_relevant(entry.path) and entry.size <= READ_LIMIT
     ]
 
 
-def _is_taken(path: str) -> bool:
+def _is_relevant(path: str) -> bool:
     name = path.rpartition("/")[2]
     is_page = path.startswith("knowledge/") and path.endswith(".md") and not name.startswith(".")
     return is_page or path == DIGEST_STATE

@@ -1,4 +1,4 @@
-"""Two states of the memory side by side: a branch and the current one, or two branches (spec 8.7)."""
+"""Compares two states of the memory, such as a branch and the current one (spec 8.7)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 _WHOLE_BYTES = 4 * 1024 * 1024
-"""Of a file's diff that are kept with all lines."""
+"""Size limit for the diff of a file with all lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many lines a kind of knowledge has: bullets, each with what belongs to it."""
+    """The number of entries of a kind of knowledge on both sides."""
 
     kind: str  # ``facts``, ``journal``, ``projects`` …
     left: int
@@ -41,27 +41,27 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the right side has that the left one has not, and the other way round."""
+    """The differences between two sides."""
 
     left: Commit
     right: Commit
-    files: tuple[ChangedFile, ...]  # of knowledge, topics and what else is committed at intervals
+    files: tuple[ChangedFile, ...]  # knowledge, topics and other files that are committed automatically
     diffs: tuple[FileDiff, ...]  # in the same order
-    counts: tuple[Count, ...]  # of all kinds that either side has
+    counts: tuple[Count, ...]  # of all kinds on either side
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The probes against both sides."""
+    """Probe results on both sides."""
 
     left: Run
     right: Run
-    lost: tuple[Turned, ...]  # found on the left alone
-    gained: tuple[Turned, ...]  # found on the right alone
+    lost: tuple[Turned, ...]  # found only on the left
+    gained: tuple[Turned, ...]  # found only on the right
 
 
 class Probed(Protocol):
-    """What is needed of the engine to run probes against the past."""
+    """The part of the engine needed to run probes against past states."""
 
     @property
     def revisions(self) -> Revisions: ...
@@ -71,10 +71,10 @@ class Probed(Protocol):
 
 
 def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Commit:
-    """The commit that a side is: a branch, with or without ``extract/``, or whatever else names one.
+    """The commit of a side: a branch, with or without ``extract/``, or any revision.
 
     Raises:
-        RepositoryError: There is none.
+        RepositoryError: No such commit.
     """
     short = name.removeprefix(PREFIX)
     if repository.git.program() is not None and (repository.workspace.root / ".git").exists():
@@ -88,7 +88,7 @@ def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Comm
 
 
 def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool = False) -> Comparison:
-    """Compares two commits: what differs, and how many lines of knowledge each has.
+    """Compares two commits: their diffs and their numbers of entries.
 
     Args:
         whole: As ``diffs.compare``.
@@ -97,8 +97,8 @@ def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool 
         RepositoryError: Git failed, or one of them is damaged.
     """
     git = repository.git
-    most = _WHOLE_BYTES if whole else diffs.DIFF_BYTES
-    files, found = diffs.compare(git, left.revision, right.revision, OWN, most=most, whole=whole)
+    limit = _WHOLE_BYTES if whole else diffs.DIFF_BYTES
+    files, found = diffs.compare(git, left.revision, right.revision, OWN, limit=limit, whole=whole)
     counts = [_counts(repository, each.revision) for each in (left, right)]
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(
@@ -109,23 +109,23 @@ def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool 
 def recalled(
     engine: Probed, compared: Comparison, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Recall, tuple[str, ...]]:
-    """What the probes of now find on both sides, and what is to be said of that, one line each.
+    """The results of the current probes on both sides, and notes on them, one line each.
 
     Raises:
         AutopoiesisError: As ``Revisions.opened`` and ``Probes.recall``.
     """
     runs: list[Run] = []
-    told: list[str] = []
+    notes: list[str] = []
     for commit in (compared.left, compared.right):
         with engine.revisions.opened(commit, progress) as past:
             found = engine.probes.recall(past)
         runs.append(found.run)
-        told += map(str, (*found.problems, *found.notes))
-    return recall(*runs), tuple(dict.fromkeys(told))
+        notes += map(str, (*found.problems, *found.notes))
+    return recall(*runs), tuple(dict.fromkeys(notes))
 
 
 def recall(left: Run, right: Run) -> Recall:
-    """What became of the same probes on both sides."""
+    """Compares the results of the same probes on both sides."""
     found = [
         {
             (result.id, evidence.expect): evidence.found

@@ -1,6 +1,4 @@
-"""Makes knowledge anew on a branch, from all sessions, beside the workspace that it never touches (spec 8.7,
-design 3.8).
-"""
+"""Rebuilds knowledge from all sessions on a branch, without touching the workspace (spec 8.7, design 3.8)."""
 
 from __future__ import annotations
 
@@ -48,13 +46,13 @@ _TAKES = "commit-tree and update-ref"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for."""
+    """The parameters of a reconstruction."""
 
     name: str  # of the branch, with or without ``extract/``
-    extractors: tuple[str, ...] = ()  # all that are set where none is named
-    provider: str = ""  # in place of ``extraction.provider``
+    extractors: tuple[str, ...] = ()  # by default all in the settings
+    provider: str = ""  # instead of ``extraction.provider``
     model: str = ""  # likewise
-    batch: bool = False  # ask the model in a batch
+    batch: bool = False  # use the model's batch service
 
     @property
     def plain(self) -> str:
@@ -64,33 +62,33 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a reconstruction would do, and cost."""
+    """What a reconstruction would do and cost."""
 
     branch: str
-    base: str  # full object name of the commit that it builds on
+    base: str  # full object name of the commit it builds on
     extractors: tuple[str, ...]
     survey: Survey
-    usd: float | None  # what is sent, about; ``None`` where no price is known
-    is_begun: bool  # an earlier run has done a part, which does not count here
+    usd: float | None  # approximate cost of the input; ``None`` if no price is known
+    is_begun: bool  # an earlier run can be resumed; the rest of this estimate ignores that
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a reconstruction has done."""
+    """The result of a reconstruction."""
 
     branch: str
     base: str
-    commit: str  # full object name; empty where it did not come to the end
+    commit: str  # full object name; empty if it was not completed
     tag: str
-    files: tuple[str, ...]  # that the branch changes
-    read: Read | None  # ``None`` where all had been read before
-    held: int  # items that were found and, as what wants a look, are not on the branch
-    left: tuple[str, ...] = ()  # what MEMORY.md had no room for, one line each
+    files: tuple[str, ...]  # changed on the branch
+    read: Read | None  # ``None`` if everything was read before
+    held: int  # items that need review, and so are not on the branch
+    left: tuple[str, ...] = ()  # entries without room in MEMORY.md, one line each
 
 
 @dataclass(eq=False)
 class Reconstruction:
-    """Makes the knowledge of a workspace anew. Safe to use from several processes."""
+    """Rebuilds the knowledge of a workspace. Safe across processes."""
 
     files: Files
     repository: Callable[[], Repository]
@@ -104,9 +102,9 @@ class Reconstruction:
         """What it would do.
 
         Raises:
-            ConfigError, ExtractionRefused: There is no such extractor, or no model where one is named.
-            RepositoryError: The name cannot be taken, or there is no commit to build on.
-            ChangeRefused: A model would be asked in a workspace that is not trusted.
+            ConfigError, ExtractionRefused: No such extractor, or a model without a provider.
+            RepositoryError: The name is invalid or taken, or there is no commit to build on.
+            ChangeRefused: A model would be used in an untrusted workspace.
         """
         extraction, runner = self._runner(request)
         bench = self._bench(request)
@@ -128,26 +126,26 @@ class Reconstruction:
         anew: bool = False,
         on_wait: Waited = lambda _names, _done, _all: None,
     ) -> Report:
-        """Does it, or goes on with what was begun.
+        """Runs or resumes a reconstruction.
 
         Args:
-            on_wait: Called while batches are worked on.
-            partial: Come to the end though sessions could not be read.
-            anew: Begin again, whatever was done.
+            on_wait: Called while waiting for batches.
+            partial: Complete it even if some sessions cannot be read.
+            anew: Start over.
 
         Raises:
-            As ``estimate``; WriteFailed: There is no room. The same call goes on.
+            As ``estimate``; WriteFailed: A file was not written. The same call resumes.
         """
         self.files.refuse_read_only(".git")
         bench = self._bench(request)
         with bench.held():
             return self._run(request, bench, on_result, on_wait, partial=partial, anew=anew)
 
-    # What becomes of it.
+    # Comparing and merging.
 
     def compare(self, left: str, right: str, *, whole: bool = False) -> Comparison:
-        """Two sides, each a branch with or without ``extract/``, or a revision; see ``compare`` there."""
-        from engine.lifecycle.reconstruction import comparison  # noqa: PLC0415 — only where it is asked
+        """Compares two branches, with or without ``extract/``, or revisions; see ``comparison.compare``."""
+        from engine.lifecycle.reconstruction import comparison  # noqa: PLC0415 — loaded on demand
 
         repository, zone = self.repository(), self.extraction().config().days.time_zone
         sides = [comparison.side_of(repository, each, self.clock(), zone) for each in (left, right)]
@@ -155,7 +153,7 @@ class Reconstruction:
 
     @property
     def merging(self) -> Merging:
-        """What takes branches over."""
+        """The part that merges branches."""
         from engine.lifecycle.reconstruction.merging import Merging  # noqa: PLC0415 — likewise
 
         return Merging(self.files, self.repository)
@@ -175,15 +173,15 @@ class Reconstruction:
         state = None if anew else bench.state()
         if state is not None and state.order != order:
             raise ChangeRefused(
-                f"{PREFIX}{shown(request.plain)} was begun with other extractors, or another model",
-                hint="go on with those, or begin again: --anew",
+                f"{PREFIX}{shown(request.plain)} was started with other extractors or another model",
+                hint="use those, or start over: --anew",
             )
         if state is None:
-            bench.discard()  # what a kill has left of one that was done
+            bench.discard()  # leftovers of a completed run
             self._refuse_name(request.plain)
             begun = self.clock().astimezone(UTC).isoformat(timespec="microseconds")
             state = State(order, self._head(), begun)
-            bench.lay_out(self.repository().git, state, self._going(survey, request))
+            bench.lay_out(self.repository().git, state, self._removal(survey, request))
         read: Read | None = None
         left: list[str] = []
         if not state.commit:
@@ -204,7 +202,7 @@ class Reconstruction:
             left = self._condense(bench, state)
             state = replace(state, commit=self._commit(request, bench, state, runner))
             bench.keep(state)
-        tag = self._put(request.plain, state)
+        tag = self._create_branch(request.plain, state)
         _, runner = self._runner(request, bench)
         files = tuple(bench.changes(self.repository().git, state.base))
         report = Report(
@@ -213,14 +211,14 @@ class Reconstruction:
         bench.discard()
         return report
 
-    # What it goes by.
+    # Setup.
 
     def _bench(self, request: Request) -> Bench:
-        snapshots.refuse_unfit(request.plain)
+        snapshots.check_name(request.plain)
         return Bench.of(self.files.workspace.root, request.plain)
 
     def _runner(self, request: Request, bench: Bench | None = None) -> tuple[Extraction, Runner]:
-        """What reads the sessions into the bench; without one, what says what there is to read."""
+        """The runner that reads sessions into the bench; without one, the runner for a survey."""
         extraction = self.extraction()
         config = extraction.config()
         settings = config.extraction
@@ -234,7 +232,7 @@ class Reconstruction:
         if request.model and wanted.extraction.provider == "none":
             raise ConfigError("a model needs a provider", where="extraction.provider", hint="add: --provider")
         extraction = replace(extraction, config=lambda: wanted)
-        # Whatever was read before now does not count: all is read again.
+        # Without a bench, ignore earlier records, since everything is read again.
         since = self.clock().astimezone(UTC).isoformat(timespec="microseconds") if bench is None else ""
         target = None if bench is None else bench.files
         runner = extraction.runner(request.extractors, target=target, since=since)
@@ -242,7 +240,7 @@ class Reconstruction:
             from engine.lifecycle.reconstruction.batching import refuse_without  # noqa: PLC0415 — likewise
 
             refuse_without(runner.asker)
-        # One commit holds all of it, on the branch.
+        # No commits by the runner: the branch gets a single one.
         return extraction, replace(runner, commit=lambda _paths, _message: ChangeCommit(why=_TAKES))
 
     def _refuse_untrusted(self, request: Request, provider: str) -> None:
@@ -252,9 +250,9 @@ class Reconstruction:
         ignored = any(act.name == "extraction.provider" for act in standing.acts)
         if provider != "none" or ignored or request.model:
             raise ChangeRefused(
-                "a model would read every session, and the workspace is not trusted",
+                "a model would read every session, but the workspace is not trusted",
                 where=str(standing.root),
-                hint="see what it asks for: autopoiesis trust --show; or do without: --provider none",
+                hint="see what it asks for: autopoiesis trust --show; or use no model: --provider none",
             )
 
     def _head(self) -> str:
@@ -264,7 +262,7 @@ class Reconstruction:
             raise RepositoryError(state.why, where=str(repository.workspace.root), hint=state.hint)
         found = repository.revision()
         if found is None:
-            raise RepositoryError("nothing is committed yet", where=str(repository.workspace.root))
+            raise RepositoryError("no commits yet", where=str(repository.workspace.root))
         return found
 
     def _refuse_name(self, name: str) -> None:
@@ -273,14 +271,14 @@ class Reconstruction:
         for reference in taken:
             if commit_of(git, reference, ENVIRONMENT) is not None:
                 raise RepositoryError(
-                    f"{reference.split('/', 2)[2]} exists already",
+                    f"{reference.split('/', 2)[2]} already exists",
                     where=str(git.root),
-                    hint="choose another name, or remove it with git branch -D, or git tag -d",
+                    hint="choose another name, or remove it with git branch -D or git tag -d",
                 )
 
-    def _going(self, survey: Runner, request: Request) -> Callable[[Entry], bool]:
-        """Which entries go: those of sessions that are read, and by the extractors that read them, unless a
-        person has accepted them.
+    def _removal(self, survey: Runner, request: Request) -> Callable[[Entry], bool]:
+        """A test for entries to remove: those from sessions and extractors of this run, unless the user has
+        accepted them.
         """
         sessions = {safe_name(each.path) for each in survey.survey(sized=False).due}
         accepted = {
@@ -297,17 +295,17 @@ class Reconstruction:
             for item in record.items
         }
 
-        def goes(entry: Entry) -> bool:
+        def is_removed(entry: Entry) -> bool:
             if entry.source not in sessions or not (is_all or entry.raw in lines):
                 return False
             return (normalised(without_day(entry.text)), entry.source) not in accepted
 
-        return goes
+        return is_removed
 
-    # What it makes.
+    # Results.
 
     def _condense(self, bench: Bench, state: State) -> list[str]:
-        """MEMORY.md with what the journals hold that were made anew, week by week, without a model."""
+        """Adds the rebuilt journals to MEMORY.md, week by week, without a model; returns what had no room."""
         files, cap = bench.files, self.extraction().config().lifecycle.memory_line_cap
         begun = datetime.fromisoformat(state.begun)
         changed = bench.changes(self.repository().git, state.base)
@@ -340,8 +338,8 @@ class Reconstruction:
         message = commit_message("extract", f"regenerated knowledge with {request.plain}", trailers=trailers)
         return repository.commit_beside(bench.changes(repository.git, state.base), state.base, message)
 
-    def _put(self, name: str, state: State) -> str:
-        """Makes branch and tag; those of an earlier run that was killed are left as they are."""
+    def _create_branch(self, name: str, state: State) -> str:
+        """Creates branch and tag, unless a killed run already did; returns the tag."""
         git = self.repository().git
         there = commit_of(git, f"{_HEADS}{PREFIX}{name}", ENVIRONMENT)
         if there is None:
@@ -352,20 +350,20 @@ class Reconstruction:
             )  # fmt: skip
         elif there != state.commit:
             raise RepositoryError(
-                f"{PREFIX}{name} was made meanwhile, of {there[:8]}",
+                f"{PREFIX}{name} was created meanwhile, at {there[:8]}",
                 where=str(git.root),
-                hint="rename it with git branch -m, and run the same command again",
+                hint="rename it with git branch -m and run the same command again",
             )
-        return snapshots.make(git, "extract", name, state.commit)
+        return snapshots.create(git, "extract", name, state.commit)
 
 
 def _order(request: Request, runner: Runner) -> Order:
-    asked = None if runner.asker is None else runner.asker.completer
+    model = None if runner.asker is None else runner.asker.completer
     return Order(
         request.plain,
         tuple(f"{each.name} {each.version}" for each in runner.extractors),
-        asked.name if asked else "",
-        asked.model if asked else "",
+        model.name if model else "",
+        model.model if model else "",
     )
 
 

@@ -1,6 +1,4 @@
-"""Files that nobody has changed or used for long: their score, and which of them may go (spec 8.5, design
-3.9).
-"""
+"""Scores files by last change and use, and selects those to archive (spec 8.5, design 3.9)."""
 
 from __future__ import annotations
 
@@ -21,18 +19,18 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 DECAY = 0.05
-"""Per day since the last change; half of a score is gone after 14 days."""
-LEAST_SCORE = 0.01
-"""Below it a file may go."""
+"""Decay per day since the last change; a score halves in 14 days."""
+MIN_SCORE = 0.01
+"""Files below this score may be archived."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A file and how much it is still worth."""
+    """A file and its score."""
 
     path: str
     days: int  # since its last change
-    references: int  # prompts that it was of use in, and links to it; at least 1
+    references: int  # prompts it was useful in, and links to it; at least 1
     score: float  # e^(−.05 · days) · references
 
 
@@ -43,11 +41,11 @@ def scored(
     links: Links,
     now: datetime,
 ) -> list[Scored]:
-    """The scores of files, the lowest first; a file without a date is left out.
+    """The scores of files, lowest first, without files of unknown age.
 
     Args:
-        changes: When each was changed last.
-        uses: In how many prompts each was of use.
+        changes: Time of the last change of each file.
+        uses: Number of prompts each file was useful in.
     """
     found = []
     for path in paths:
@@ -59,9 +57,7 @@ def scored(
 
 
 def evictable(inventory: Inventory, links: Links) -> list[str]:
-    """Files that may go by their score: in the folders for it, in no knowledge entry, of no active
-    project.
-    """
+    """Files that may be archived by score: not part of a knowledge entry or an active project."""
     markers = {shelf.marker for shelf in SHELVES}
     inside = [path.rpartition("/")[0] for path in inventory.files if path.rpartition("/")[2] in markers]
     listed = {link.target.rpartition("/")[0] for link in links.of(PROJECTS)}
@@ -77,10 +73,10 @@ def evictable(inventory: Inventory, links: Links) -> list[str]:
 
 
 def unlinked(chosen: Iterable[str], links: Links, going: Iterable[str] = ()) -> list[str]:
-    """Of files that would go those that no file that stays leads to.
+    """The chosen files without those that a remaining file links to.
 
     Args:
-        going: Files that go in any case.
+        going: Files that are archived in any case.
     """
     left = dict.fromkeys(chosen)
     always = frozenset(going)
@@ -97,7 +93,7 @@ def unlinked(chosen: Iterable[str], links: Links, going: Iterable[str] = ()) -> 
 
 
 def last_changes(repository: Repository, inventory: Inventory) -> dict[str, datetime]:
-    """When each file of ``knowledge/`` was changed last: by the history, or else by the disk."""
+    """Time of the last change of each file in ``knowledge/``, from git or otherwise from the file system."""
     found: dict[str, datetime] = {}
     try:
         if repository.has_commits:

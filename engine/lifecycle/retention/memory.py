@@ -1,4 +1,4 @@
-"""MEMORY.md kept below its cap: what goes to ``archive/memory/``, and why (spec 8.5, design 3.11)."""
+"""Keeps MEMORY.md below its cap by moving entries to ``archive/memory/`` (spec 8.5, design 3.11)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.knowledge.superseding import superseded
 from engine.store.header import locate
 
 WARN_AT = 0.9
-"""Share of the cap from which something is said, and down to which a pruning goes: 180 lines of 200."""
+"""Share of the cap that causes a warning and is the target of pruning: 180 of 200 lines."""
 
 _DATED = re.compile(r"^(\d{4}-\d\d-\d\d)\b[:\s—–-]*")
 _REVERSED = re.compile(r"\((?:reversed|superseded|replaced)\b[^()]*\)\s*$", re.IGNORECASE)
@@ -26,7 +26,7 @@ _UPDATED = re.compile(r"updated:[ \t]*\S")
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """An entry that leaves a file."""
+    """An entry to remove from a file."""
 
     path: str
     number: int  # its line, from 1
@@ -36,7 +36,7 @@ class Going:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """What is to become of MEMORY.md."""
+    """A plan to shorten MEMORY.md."""
 
     lines: int
     size: int  # bytes
@@ -48,38 +48,36 @@ class MemoryPlan:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is longer than an agent reads."""
+        """True if it is above the cap, so that agents do not read all of it."""
         return self.lines > self.cap or self.size > MEMORY_BYTES
 
     @property
     def is_near(self) -> bool:
-        """Whether it is so long that something is said."""
+        """True if it is near the cap."""
         return self.lines >= WARN_AT * self.cap or self.size >= WARN_AT * MEMORY_BYTES
 
     @property
     def stays_over(self) -> bool:
-        """Whether it is too long even afterwards: what is left has no date, and is for a person to
-        shorten.
-        """
+        """True if it stays above the cap: the remaining entries are undated, so edit it by hand."""
         return self.lines_after > self.cap or self.size_after > MEMORY_BYTES
 
 
 def day_of(entry: Entry) -> str:
-    """The day in front of an entry; empty where it has none."""
+    """The date at the start of an entry; empty if it has none."""
     found = _DATED.match(entry.text)
     return found[1] if found else ""
 
 
-def said(entry: Entry) -> str:
-    """What an entry says without the day in front of it."""
+def text_of(entry: Entry) -> str:
+    """The text of an entry without its date."""
     return _DATED.sub("", entry.text, count=1)
 
 
 def plan_memory(data: bytes, others: Iterable[Entry], cap: int, now: datetime) -> MemoryPlan:
-    """What would leave MEMORY.md so that it is well below its cap; nothing while it is no longer than that.
+    """A plan to bring MEMORY.md well below its cap; empty if it already is.
 
-    First what is superseded, said twice or captured elsewhere, all of it; then, as long as it is still too
-    long, the oldest dated entries. Undated ones never go by themselves.
+    First all superseded and duplicate entries go, then the oldest dated ones until it is short enough.
+    Undated entries are never removed automatically.
 
     Args:
         others: The entries of more specific files.
@@ -96,14 +94,14 @@ def plan_memory(data: bytes, others: Iterable[Entry], cap: int, now: datetime) -
     for entry in oldest:
         if lines_left <= WARN_AT * cap and size_left <= WARN_AT * MEMORY_BYTES:
             break
-        reasons[entry] = f"of {day_of(entry)}, the oldest of those that are left"
+        reasons[entry] = f"from {day_of(entry)}, the oldest remaining"
         lines_left -= len(entry.lines)
         size_left -= _size(entry)
     gone = [entry for entry in found if entry in reasons]
     if not gone:
         return blank
     about = f"MEMORY.md from {lines} to {lines_left} lines: {len(gone)} entries to the archive"
-    steps = [*leaving(gone, data, now.year), *header_steps(data, now)]
+    steps = [*archive_steps(gone, data, now.year), *header_steps(data, now)]
     going = tuple(Going(MEMORY, entry.number, entry.raw, reasons[entry]) for entry in gone)
     return replace(
         blank,
@@ -114,10 +112,10 @@ def plan_memory(data: bytes, others: Iterable[Entry], cap: int, now: datetime) -
     )
 
 
-def leaving(gone: Sequence[Entry], data: bytes, year: int) -> Iterator[Step]:
-    """The steps by which entries leave a file for the archive: there first, then gone here.
+def archive_steps(gone: Sequence[Entry], data: bytes, year: int) -> Iterator[Step]:
+    """Steps that move entries to the archive: added there first, then dropped here.
 
-    ``data`` is the file, ``year`` that of an entry without a day.
+    ``data`` is the file, ``year`` the year for entries without a date.
     """
     for entry in gone:
         at, name = day_of(entry)[:4] or str(year), entry.path.rpartition("/")[2].removesuffix(".md")
@@ -133,9 +131,7 @@ def leaving(gone: Sequence[Entry], data: bytes, year: int) -> Iterator[Step]:
 
 
 def header_steps(data: bytes, now: datetime) -> Iterator[Step]:
-    """The step that has a header say that the file is changed now; how long it is, every write brings up to
-    date.
-    """
+    """The step that updates the time in the header; the line count is updated by every write."""
     for line in data[: locate(data).body].decode("utf-8", "replace").splitlines():
         new = f"updated: {now:%Y-%m-%dT%H:%M:%SZ}"
         if _UPDATED.match(line) and line != new:
@@ -143,12 +139,12 @@ def header_steps(data: bytes, now: datetime) -> Iterator[Step]:
 
 
 def _needless(found: Sequence[Entry], others: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Entries that something else says, or ends."""
+    """Superseded and duplicate entries, each with the reason."""
     later = superseded(found)
     seen = SimilarEntries()
-    plain = SimilarEntries([replace(entry, text=said(entry)) for entry in others])
+    plain = SimilarEntries([replace(entry, text=text_of(entry)) for entry in others])
     for entry in sorted(found, key=lambda each: (day_of(each), each.number), reverse=True):
-        text = said(entry)
+        text = text_of(entry)
         if entry in later or _REVERSED.search(entry.text):
             yield entry, f"superseded by line {later[entry].number}" if entry in later else "superseded"
         elif twin := seen.find(text):

@@ -1,6 +1,4 @@
-"""Files moved to the archive and back: their bytes as they are, and what points at them kept right (spec
-8.6).
-"""
+"""Moves files to the archive and back, unchanged, and updates references to them (spec 8.6)."""
 
 from __future__ import annotations
 
@@ -21,31 +19,31 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 _SUFFIXES = ("", ".md", "/context.md")
-"""What a reference may leave out of the path that it means."""
+"""Suffixes that a reference may omit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One file and where it goes."""
+    """A file and its new path."""
 
     path: str
     target: str
     size: int  # bytes
-    relinked: tuple[str, ...] = ()  # ``file:line`` of references to it that are written anew
+    relinked: tuple[str, ...] = ()  # ``file:line`` of updated references to it
     broken: tuple[str, ...] = ()
-    """``file:line`` of references that will lead nowhere: those to it that could not be written anew, and its
-    own relative ones, which stay as they are."""
+    """``file:line`` of references that will be broken: those to it that could not be updated, and its own
+    relative ones, which are not changed."""
 
 
 def moved(
     files: Files, links: Links, targets: Mapping[str, str], about: str
 ) -> tuple[FileChange, list[Move]]:
-    """The change that gives files other names.
+    """The change that moves files.
 
     Args:
-        links: Of the files as they are.
+        links: The current links.
         targets: New path by path.
-        about: What the change says of itself.
+        about: Description of the change.
     """
     swaps: dict[tuple[str, str], str] = {}
     moves: list[Move] = []
@@ -87,7 +85,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def _relinked(line: str, link: Link, target: str) -> str | None:
-    """A line in which all references to one file lead to another path; ``None`` where none is found."""
+    """A line with all references to one file changed to another path; ``None`` if there are none."""
     found = line
     for each in reversed(references(line)):
         text = _rewritten(found[each.start : each.end], each, link, target)
@@ -97,7 +95,7 @@ def _relinked(line: str, link: Link, target: str) -> str | None:
 
 
 def _rewritten(text: str, each: Reference, link: Link, target: str) -> str | None:
-    """One reference that leads to another path; ``None`` for one to something else."""
+    """A reference changed to another path; ``None`` if it refers to something else."""
     path = _spelled(each.target, link, target)
     if each.kind == "wikilink":
         if path is None and each.target not in (link.reference.target, *link.also):
@@ -115,7 +113,7 @@ def _rewritten(text: str, each: Reference, link: Link, target: str) -> str | Non
 
 
 def _spelled(written: str, link: Link, target: str) -> str | None:
-    """A new path in the way in which the old one was written: from the file's folder, or the workspace's."""
+    """A new path in the style of the old one: relative to the file's folder or to the workspace."""
     here = folder_of(link.source)
     for base, is_relative in ((here, True), ("", False), ("knowledge", False)):
         path = (joined(base, written) or "").rstrip("/")

@@ -1,6 +1,4 @@
-"""What leaves the working set: MEMORY.md above its cap, old journals, files that nobody uses (spec 8.5,
-8.6).
-"""
+"""Prunes the working set: MEMORY.md above its cap, old journals, unused files (spec 8.5, 8.6)."""
 
 from __future__ import annotations
 
@@ -16,9 +14,9 @@ from engine.knowledge.entries import scan_entries
 from engine.knowledge.harvest.reclaim import too_many
 from engine.knowledge.inventory import hidden, take
 from engine.knowledge.links import Links
-from engine.lifecycle.proposals import Done, Proposal, apply, shown
+from engine.lifecycle.proposals import Outcome, Proposal, apply, shown
 from engine.lifecycle.retention.eviction import (
-    LEAST_SCORE,
+    MIN_SCORE,
     Scored,
     evictable,
     last_changes,
@@ -35,30 +33,32 @@ if TYPE_CHECKING:
     from engine.knowledge.knowledge import Knowledge
     from engine.settings.model import LifecycleSettings
 
-JOURNALS = "old journals to the archive"
+JOURNALS = "old-journals-to-the-archive"
+UNUSED = "files-that-nobody-uses-to-the-archive"
+"""Subjects of proposals; pending ones in review queues have these."""
 SPECIFIC = ("knowledge/projects/", "knowledge/people/", "knowledge/procedures/", "knowledge/reference/")
 _CATEGORIES = ("knowledge/facts.md", "knowledge/decisions.md", "knowledge/playbooks.md")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a pruning would do."""
+    """What pruning would do."""
 
     memory: MemoryPlan
     journals: tuple[Move, ...]
     evicted: tuple[Move, ...]
-    scores: tuple[Scored, ...]  # of the files that would go, the lowest first
-    proposals: tuple[Proposal, ...]  # the same as changes, one for each that has something to do
+    scores: tuple[Scored, ...]  # of the evicted files, lowest first
+    proposals: tuple[Proposal, ...]  # the same as changes
     number: int  # files that would move
-    too_many: str = ""  # why their number has to be typed; empty where they may just go
+    too_many: str = ""  # why the number has to be confirmed, if it has to
 
 
 @dataclass(eq=False)
 class Retention:
-    """Prunes, archives and restores. Safe to use from several processes.
+    """Prunes, archives and restores. Safe across processes.
 
     Args:
-        uses: In how many prompts each file was of use.
+        uses: Returns the number of prompts each file was useful in.
     """
 
     knowledge: Knowledge
@@ -69,11 +69,11 @@ class Retention:
         return self.knowledge.config().lifecycle
 
     def recover(self) -> tuple[Made, ...]:
-        """Finishes what was interrupted while files were moved or changed."""
+        """Finishes interrupted changes."""
         return self.knowledge.changes.recover()
 
     def plan(self) -> Plan:
-        """What would leave the working set now. Writes nothing.
+        """What would be pruned now. Writes nothing.
 
         Raises:
             DocumentError: MEMORY.md cannot be read.
@@ -91,14 +91,14 @@ class Retention:
                 links,
                 now,
             )
-            if each.score < LEAST_SCORE and each.days > settings.evict_after_days
+            if each.score < MIN_SCORE and each.days > settings.evict_after_days
         ]
         going = frozenset(unlinked([each.path for each in chosen], links, old))
         scores = tuple(each for each in chosen if each.path in going)
-        journals, journal_change = self._moving(links, old, JOURNALS)
-        evicted, change = self._moving(links, going, "files that nobody uses to the archive")
+        journals, journal_change = self._moving(links, old, JOURNALS, "old journals")
+        evicted, change = self._moving(links, going, UNUSED, "unused files")
         memory = self.memory(now)
-        changes = (self.of_memory(memory), journal_change, change)
+        changes = (self.memory_proposal(memory), journal_change, change)
         number = len(journals) + len(evicted)
         return Plan(
             memory, journals, evicted, scores,
@@ -107,22 +107,22 @@ class Retention:
         )  # fmt: skip
 
     def memory(self, now: datetime) -> MemoryPlan:
-        """What is to become of MEMORY.md."""
+        """The plan for MEMORY.md."""
         try:
             data = self.knowledge.files.read(MEMORY)
         except FileNotFoundError:
             data = b""
         return plan_memory(data, self.specific(), self._settings.memory_line_cap, now)
 
-    def of_memory(self, plan: MemoryPlan) -> Proposal:
-        """The same as a change."""
+    def memory_proposal(self, plan: MemoryPlan) -> Proposal:
+        """The plan for MEMORY.md as a proposal."""
         summary = plan.change.about[0] if plan.change is not None else f"MEMORY.md has {plan.lines} lines"
-        over = f"MEMORY.md would still have {plan.lines_after} lines, all without a day: shorten it by hand"
+        over = f"MEMORY.md would still have {plan.lines_after} undated lines: shorten it by hand"
         left = (over,) if plan.stays_over else ()
         return shown(self.knowledge.files, Proposal("memory-cap", summary, plan.change, left=left))
 
     def specific(self, folders: Sequence[str] = (*_CATEGORIES, *SPECIFIC)) -> list[Entry]:
-        """The entries of files that are about one matter each."""
+        """The entries of more specific files than MEMORY.md."""
         files = self.knowledge.files
         found: list[Entry] = []
         for path in sorted(take(files.workspace, ["knowledge"]).files):
@@ -130,34 +130,34 @@ class Retention:
                 try:
                     found += entries(files.read(path), path)
                 except (AutopoiesisError, FileNotFoundError):
-                    continue  # the doctor tells of it
+                    continue  # the doctor reports it
         return found
 
-    def apply(self, plan: Plan, number: int | None = None) -> list[Done]:
-        """Makes a plan come true, each of its parts as one commit.
+    def apply(self, plan: Plan, number: int | None = None) -> list[Outcome]:
+        """Carries out a plan, each part as one commit.
 
         Args:
-            number: Files that may move, where that has to be said.
+            number: Confirmed number of files to move, needed if there are many.
 
         Raises:
             ChangeRefused: Too many files would move; nothing was done.
-            WriteFailed, ReadOnly: A part was not made to the end; a rerun finishes it.
+            WriteFailed, ReadOnly: A part was not completed; a rerun finishes it.
         """
         self.refuse_too_many(plan.proposals, number)
         return apply(self.knowledge, plan.proposals)
 
     def refuse_too_many(self, proposals: Iterable[Proposal], number: int | None) -> None:
-        """The brake on mass archiving (robustness L8).
+        """Prevents archiving many files by accident (robustness L8).
 
         Raises:
-            ChangeRefused: So many files move only after their number was typed.
+            ChangeRefused: The number of files was not confirmed.
         """
         moving = sum(each.change.moving for each in proposals if each.change is not None)
-        why = self._why_too_many(moving)
-        if why and (number is None or moving > number):
+        reason = self._why_too_many(moving)
+        if reason and (number is None or moving > number):
             raise ChangeRefused(
-                f"{moving} files would be archived, {why}",
-                hint=f"look at the dry run; then say so by their number: --archive {moving}",
+                f"{moving} files would be archived, {reason}",
+                hint=f"check the dry run, then confirm their number: --archive {moving}",
             )
 
     def _why_too_many(self, number: int) -> str:
@@ -165,30 +165,31 @@ class Retention:
         return too_many(number, sum(not why_kept(path) for path in found), self._settings.most_archived)
 
     def old_journals(self) -> Proposal:
-        """The move of journals to the archive that are older than they are kept."""
+        """The proposal to archive journals past their retention time."""
         files = self.knowledge.files
         found = take(files.workspace, ["knowledge"]).files
-        return self._moving(Links(files, scan_entries(files)), self._old(found), JOURNALS)[1]
+        links = Links(files, scan_entries(files))
+        return self._moving(links, self._old(found), JOURNALS, "old journals")[1]
 
     def _old(self, paths: Iterable[str]) -> list[str]:
-        """Journals that are older than they are kept."""
+        """Journals past their retention time."""
         today = local_day(self.knowledge.clock(), self.knowledge.config().days.time_zone)
         oldest = today - timedelta(days=self._settings.journal_retention_days)
         dated = ((path, journal_day(path)) for path in paths)
         return [path for path, day in dated if day is not None and day < oldest]
 
-    # The archive, by hand.
+    # Archiving on request.
 
     def listed(self) -> list[tuple[str, int]]:
-        """Archived files with their bytes, by path; knowledge entries are listed by ``knowledge_entries``."""
+        """Archived files with their size in bytes, by path, without knowledge entries."""
         found = take(self.knowledge.files.workspace, [ARCHIVE]).files
         return sorted((path, size) for path, size in found.items() if not hidden(path))
 
     def archive(self, paths: Iterable[str]) -> tuple[Proposal, tuple[Move, ...]]:
-        """What archiving files, or the files of folders, would do.
+        """What archiving files or folders would do.
 
         Raises:
-            ChangeRefused: One is not there, may not be archived, or a topic or preset names it.
+            ChangeRefused: One does not exist, cannot be archived, or is used by a topic or preset.
         """
         files = self.knowledge.files
         scan = scan_entries(files)
@@ -198,31 +199,30 @@ class Retention:
         for path in chosen:
             if path.startswith(entries_of):
                 raise ChangeRefused(
-                    "belongs to a knowledge entry, which goes whole",
+                    "belongs to a knowledge entry, which is archived as a whole",
                     where=path,
                     hint="run: autopoiesis knowledge archive",
                 )
-            if why := why_kept(path):
-                raise ChangeRefused(f"is not archived: {why}", where=path)
+            if reason := why_kept(path):
+                raise ChangeRefused(f"cannot be archived: {reason}", where=path)
             naming = [each for each in links.to(path) if each.source.startswith(("topics/", "presets/"))]
             others = [each for each in naming if each.source not in chosen]
             if others:
                 raise ChangeRefused(
-                    f"is named by {others[0].source}:{others[0].line}, which would load it",
+                    f"is loaded by {others[0].source}:{others[0].line}",
                     where=path,
-                    hint="take it out there first",
+                    hint="remove it there first",
                 )
             if self._is_taken(archived(path)):
-                raise ChangeRefused("exists already", where=archived(path), hint="move it away first")
-        moves, proposal = self._moving(links, chosen, "to the archive")
+                raise ChangeRefused("already exists", where=archived(path), hint="move it away first")
+        moves, proposal = self._moving(links, chosen, "to-the-archive")
         return proposal, moves
 
     def restore(self, paths: Iterable[str]) -> tuple[Proposal, tuple[Move, ...]]:
-        """What bringing archived files back would do; they are named by their place in the archive, or by the
-        one that they had.
+        """What restoring archived files would do; they are given by their archived or original path.
 
         Raises:
-            ChangeRefused: One is not there, or its place is taken.
+            ChangeRefused: One does not exist, or its original path is taken.
         """
         files = self.knowledge.files
         root = files.workspace.root
@@ -233,40 +233,39 @@ class Retention:
                 raise ChangeRefused(
                     "holds single entries of other files",
                     where=path,
-                    hint="copy the lines that are wanted back",
+                    hint="copy the lines you want back",
                 )
             if root.joinpath(restored(path)).exists():
-                raise ChangeRefused("exists already", where=restored(path), hint="move it away first")
+                raise ChangeRefused("already exists", where=restored(path), hint="move it away first")
         links = Links(files, scan_entries(files))
-        moves, proposal = self._moving(links, chosen, "back from the archive", back=True)
+        moves, proposal = self._moving(links, chosen, "back-from-the-archive", back=True)
         return proposal, moves
 
     def _chosen(self, paths: Iterable[str], folders: Sequence[str]) -> list[str]:
-        """The files that are named, those of named folders among them."""
+        """The given files, and all files of given folders."""
         known = take(self.knowledge.files.workspace, folders).files
         found: dict[str, None] = {}
         for path in (each.strip().strip("/") for each in paths):
             inside = [name for name in known if name == path or name.startswith(f"{path}/")]
             inside = [name for name in inside if not hidden(name)]
             if not inside:
-                raise ChangeRefused("there is no such file", where=path, hint="see: autopoiesis archive list")
+                raise ChangeRefused("no such file", where=path, hint="see: autopoiesis archive list")
             found.update(dict.fromkeys(inside))
         return sorted(found)
 
     def _moving(
-        self, links: Links, paths: Iterable[str], what: str, *, back: bool = False
+        self, links: Links, paths: Iterable[str], subject: str, kind: str = "files", *, back: bool = False
     ) -> tuple[tuple[Move, ...], Proposal]:
         targets = {path: restored(path) for path in paths} if back else self._places(paths)
-        change, moves = moved(self.knowledge.files, links, targets, what)
-        one = next(iter(targets), "")
-        count = f"{len(targets)} files: " if targets else ""
-        summary = f"{one} {what}" if len(targets) == 1 else f"{count}{what}"
-        left = tuple(f"{place} will lead nowhere" for move in moves for place in move.broken)
-        proposal = Proposal(what.replace(" ", "-"), summary, change if moves else None, left=left)
+        what = next(iter(targets)) if len(targets) == 1 else f"{len(targets)} {kind}" if targets else kind
+        summary = f"{'restore' if back else 'archive'} {what}"
+        change, moves = moved(self.knowledge.files, links, targets, summary)
+        left = tuple(f"broken link in {place}" for move in moves for place in move.broken)
+        proposal = Proposal(subject, summary, change if moves else None, left=left)
         return tuple(moves), shown(self.knowledge.files, proposal)
 
     def _places(self, paths: Iterable[str]) -> dict[str, str]:
-        """Where files go; what came again under the name of one that is archived has a number behind it."""
+        """The archive paths of files; a number is appended if the path is taken."""
         found: dict[str, str] = {}
         for path in sorted(paths):
             place, number = archived(path), 1
@@ -278,15 +277,3 @@ class Retention:
 
     def _is_taken(self, path: str) -> bool:
         return self.knowledge.files.workspace.root.joinpath(path).exists()
-
-    def made(self, proposal: Proposal) -> Done:
-        """Makes one change come true.
-
-        Raises:
-            ChangeRefused: It cannot be made.
-            WriteFailed, ReadOnly: It was not made to the end; a rerun finishes it.
-        """
-        if proposal.refused:
-            raise ChangeRefused(proposal.refused)
-        (done,) = apply(self.knowledge, [proposal])
-        return done

@@ -1,4 +1,4 @@
-"""A job, one run of it, and how it stands."""
+"""A job, a run of it, and its state."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from typing import Literal
 from engine.store.zone import local_day
 
 Result = Literal["done", "failed", "refused", "interrupted"]
-"""``refused``: the same would fail again until a person changes something."""
+"""``refused``: it will fail again until the user changes something."""
 
 By = Literal["workbench", "watch", "serve", "hooks", "command"]
-"""What kind of program ran it."""
+"""The kind of program that ran it."""
 
 DEADLINE_S = 900.0
 
-MOST_DAYS = 92
-"""Days that one run makes up for."""
+MAX_DAYS = 92
+"""Maximum number of missed days that one run catches up on."""
 
 
 class Stopped(Exception):
-    """A job is to end: the program is left, or its time is up."""
+    """The job has to end: the program is exiting, or the deadline has passed."""
 
 
 class Task:
-    """What a run of a job is told, and what it tells.
+    """The context of a job run.
 
     Args:
-        due: The moment that it is for, UTC; of several that were missed the last.
-        zone: Whose days count.
-        progress: Takes how much is done, of how much.
-        since: The moment that its last run which went well was for, UTC, or at which it was put on the
-            schedule again; ``None`` where there was no such run.
+        due: The time the run is for, UTC; the latest if several were missed.
+        zone: The time zone of the job's days.
+        progress: Called with the amount done and the total.
+        since: The due time of the last successful run, UTC, or the time the job was scheduled again; ``None``
+            if there is none.
     """
 
     def __init__(
@@ -50,39 +50,39 @@ class Task:
         self.since = since
         self._progress = progress
         self._end = time.monotonic() + deadline_s
-        self._left = False
+        self._stopped = False
 
     @property
     def day(self) -> date:
-        """The day that it is for."""
+        """The day the run is for."""
         return local_day(self.due, self.zone)
 
     @property
     def days(self) -> tuple[date, ...]:
-        """The days that it is for, the last one last: all since the last run that went well. The day of that
-        run is among them, since it may not have been over."""
+        """The days the run is for, in order: from the day of the last successful run on, which may not have
+        been over."""
         back = 0 if self.since is None else (self.day - local_day(self.since, self.zone)).days
-        return tuple(self.day - timedelta(days=each) for each in range(min(max(back, 0), MOST_DAYS), -1, -1))
+        return tuple(self.day - timedelta(days=each) for each in range(min(max(back, 0), MAX_DAYS), -1, -1))
 
     @property
     def overdue(self) -> bool:
-        """Whether its time is up."""
+        """True once the deadline has passed."""
         return time.monotonic() > self._end
 
     @property
     def stopping(self) -> bool:
-        """Whether it is to end."""
-        return self._left or self.overdue
+        """True if the run has to end."""
+        return self._stopped or self.overdue
 
     def stop(self) -> None:
-        """Asks it to end."""
-        self._left = True
+        """Requests the run to end."""
+        self._stopped = True
 
     def tell(self, done: int, total: int) -> None:
-        """Says how far it is; long work calls this often.
+        """Reports progress; long work calls this often.
 
         Raises:
-            Stopped: It is to end.
+            Stopped: The run has to end.
         """
         if self.stopping:
             raise Stopped
@@ -92,59 +92,58 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Something that is done by the clock."""
+    """A scheduled job."""
 
     name: str
-    """A word or words with hyphens; those of topics begin with ``topic:``."""
+    """Hyphenated words; for topics with the prefix ``topic:``."""
     does: str
-    """What it does, in a sentence."""
+    """A description in one sentence."""
     cron: str
-    """When, unless ``lifecycle.schedule`` says otherwise; or ``off``."""
+    """Default schedule, or ``off``; ``lifecycle.schedule`` overrides it."""
     run: Callable[[Task], str]
-    """Does it and says in a clause what came of it; fails as engines do."""
+    """Runs it and returns the result as a clause; raises an engine error on failure."""
     acts: bool = False
-    """Whether it sends, takes in or runs something: then it runs only where the workspace is trusted."""
+    """It sends, receives or runs something, and so requires a trusted workspace."""
     topic: str = ""
-    """The topic whose trigger it is: that fires at once, and what was missed while nothing ran is past. Its
-    zone is UTC."""
+    """The topic whose trigger this is, if any. Triggers fire at once, in UTC, and are not caught up on."""
     deadline_s: float = DEADLINE_S
-    """How long a run may take, seconds."""
+    """Time limit for a run, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRun:
-    """A run, as the log has it."""
+    """A run, from the log."""
 
     id: int
     job: str
     start: datetime
     by: By
     due: datetime | None = None
-    """The moment that it was for; ``None`` for one that a person wanted."""
+    """The time it was due; ``None`` if started by the user."""
     end: datetime | None = None
-    """``None`` while it is under way."""
+    """``None`` while it is running."""
     result: Result | None = None
     said: str = ""
-    """What came of it, in a clause."""
+    """The result as a clause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRow:
-    """How a job stands."""
+    """The state of a job."""
 
     name: str
     does: str
     topic: str
-    """The topic whose trigger it is; empty for a job."""
+    """The topic whose trigger this is; empty for a job."""
     cron: str
-    """The expression that counts, or ``off``."""
+    """The effective expression, or ``off``."""
     schedule: str
     """The same in words."""
     next: datetime | None
-    """When it is due next, UTC: a moment that was missed lies behind. ``None`` for never."""
+    """When it is due next, UTC; in the past if it was missed. ``None`` for never."""
     last: JobRun | None
-    """Its last run that ended."""
+    """The last run that ended."""
     running: JobRun | None
-    """The run that is under way."""
+    """The current run."""
     refused: str = ""
-    """Why it would not run now."""
+    """Why it cannot run now."""

@@ -1,6 +1,4 @@
-"""Locks of which nobody waits for one: whoever has it does the work. The system frees those of a program that
-was killed.
-"""
+"""Non-blocking locks: the process that has one does the work. A killed process releases its locks."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def take(workspace: Workspace, name: str) -> BaseFileLock | None:
-    """A lock, taken, which any thread may release; ``None`` where somebody else has it.
+    """Acquires a lock that any thread may release; ``None`` if it is held elsewhere.
 
     Raises:
-        PathRefused, OSError: It is not a file of the workspace, or cannot be made.
+        PathRefused, OSError: It is outside the workspace or cannot be created.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that most commands never need
+    from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, which most commands do not need
 
     lock = FileLock(lock_place(workspace, name), thread_local=False)
     try:
@@ -31,7 +29,7 @@ def take(workspace: Workspace, name: str) -> BaseFileLock | None:
 
 
 def is_taken(workspace: Workspace, name: str) -> bool:
-    """Whether somebody has a lock; raises as ``take``."""
+    """True if a lock is held; raises as ``take``."""
     if not workspace.root.joinpath(name).exists():
         return False
     lock = take(workspace, name)

@@ -1,8 +1,8 @@
-"""What became of jobs: ``logs/jobs-YYYY-MM.jsonl``, append-only (design 2).
+"""The log of jobs: ``logs/jobs-YYYY-MM.jsonl``, append-only (design 2).
 
-All that the schedule knows of the past is read from here: when a job was put on the schedule, which moments
-it has run for, and what came of that. Records are numbered, since a clock that is set back makes later ones
-look earlier, and stand in another month's file.
+The schedule reads its whole state from here: when a job was scheduled, the due times it has run for, and the
+results. Records are numbered because a clock that is set back gives later records earlier times, possibly in
+another month's file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 KIND = "jobs"
 MONTHS = 14
-"""Files that are read: a job that runs once a year is still known."""
+"""Monthly files that are read: enough for a job that runs once a year."""
 KEPT_RUNS = 500
-"""Runs of each job that are remembered."""
+"""Runs kept in memory for each job."""
 
 _SLACK = timedelta(minutes=1)
-_LONGEST = 500
-"""Characters of what is said of a run."""
+_MAX_SAID = 500
+"""Maximum characters of a run's result."""
 
 
 What = Literal["clock", "planned", "started", "ended", "fired"]
@@ -41,8 +41,8 @@ What = Literal["clock", "planned", "started", "ended", "fired"]
 class JobRecord:
     """A line of the log.
 
-    ``clock``: the clock was set back. ``planned``: a job
-    has this expression from now on. ``started``, ``ended``: of run ``run``. ``fired``: a topic's trigger.
+    ``clock``: the clock was set back. ``planned``: a job has this schedule from now on. ``started``,
+    ``ended``: of run ``run``. ``fired``: a topic's trigger.
     """
 
     seq: int
@@ -60,20 +60,20 @@ class JobRecord:
 
 @dataclass(slots=True)
 class Past:
-    """What is known of a job's past."""
+    """The history of a job."""
 
     cron: str = ""
     zone: str = ""
     since: datetime | None = None
-    """Up to when its moments are settled; ``None`` for one that was never on the schedule."""
+    """Due times up to here are done; ``None`` if it was never scheduled."""
     begun: datetime | None = None
-    """When the day began on which it was put on the schedule, or on it again."""
+    """Start of the day on which it was last put on the schedule."""
     again: datetime | None = None
-    """The moment of a run that was interrupted, and is caught up."""
+    """Due time of an interrupted run, which will be repeated."""
     runs: deque[JobRun] = field(default_factory=lambda: deque(maxlen=KEPT_RUNS))
 
     def due(self, now: datetime) -> datetime | None:
-        """The moment for which it is to run now: of several that were missed the last."""
+        """The due time to run for now, if any; the latest if several were missed."""
         if self.since is None:
             return None
         first = following(self.cron, self.since, self.zone)
@@ -81,7 +81,7 @@ class Past:
         return self.again if missed is None or self._tries(missed) else missed
 
     def next(self, now: datetime) -> datetime | None:
-        """The moment for which it runs next, which may have passed; ``None`` for never."""
+        """The next due time, which may have passed; ``None`` for never."""
         found = self.due(now) or following(self.cron, max(now, self.since or now), self.zone)
         while found is not None and found > now and self._tries(found):
             found = following(self.cron, found, self.zone)
@@ -93,18 +93,18 @@ class Past:
         return next((run for run in reversed(self.runs) if run.end is not None), None)
 
     @property
-    def made_up(self) -> datetime | None:
-        """The moment that the last run was for which went well, or since when it is on the schedule."""
+    def done_until(self) -> datetime | None:
+        """The due time of the last successful run, or the time it was scheduled."""
         well = next((run for run in reversed(self.runs) if run.result == "done"), None)
         at = None if well is None else well.due or well.start
         return max((each for each in (at, self.begun) if each is not None), default=None)
 
     def _tries(self, moment: datetime) -> int:
-        """How often it ran for a moment: one gets no other run when the clock is set back."""
+        """How often it ran for a due time: setting the clock back causes no further run."""
         return sum(run.due == moment for run in self.runs)
 
     def take(self, record: JobRecord) -> None:
-        """Takes in a record."""
+        """Applies a record."""
         match record.what:
             case "planned":
                 if self.cron in ("", OFF):
@@ -127,7 +127,7 @@ class Past:
                 self._end(record)
 
     def _end(self, record: JobRecord) -> None:
-        for at in range(len(self.runs) - 1, -1, -1):  # it is nearly always the last
+        for at in range(len(self.runs) - 1, -1, -1):  # nearly always the last
             run = self.runs[at]
             if run.id == record.run and run.end is None:
                 result = record.result or "interrupted"
@@ -138,7 +138,7 @@ class Past:
 
 
 class JobLog:
-    """Writes and reads the log. Safe to use from several threads and processes."""
+    """Reads and writes the log. Thread-safe and safe across processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -149,7 +149,7 @@ class JobLog:
         self._news: deque[JobRecord] = deque(maxlen=KEPT_RUNS)
 
     def refresh(self) -> None:
-        """Reads what was added."""
+        """Reads new records."""
         with self._guard:
             is_first = not self._marks
             try:
@@ -163,7 +163,7 @@ class JobLog:
                 self._news.extend(found)
 
     def news(self) -> tuple[JobRecord, ...]:
-        """What anybody has added since this was asked last, beginning with the first reading."""
+        """Records added by any process since the last call, or since the log was first read."""
         with self._guard:
             self.refresh()
             found = tuple(self._news)
@@ -178,7 +178,7 @@ class JobLog:
         """
         with self._files.lock(), self._guard:
             self.refresh()
-            said = " ".join(str(fields.pop("said", "")).split())[:_LONGEST]
+            said = " ".join(str(fields.pop("said", "")).split())[:_MAX_SAID]
             seq = 1 if self._last is None else self._last.seq + 1
             made = JobRecord(seq=seq, at=self._clock(), what=cast("What", what), said=said, **fields)
             tree = asdict(made)
@@ -188,29 +188,29 @@ class JobLog:
             return made
 
     def past(self, job: str) -> Past:
-        """What is known of a job by now."""
+        """The history of a job."""
         with self._guard:
             known = self._pasts.get(job)
             return Past() if known is None else replace(known, runs=known.runs.copy())
 
     def names(self) -> set[str]:
-        """The jobs that have been on the schedule."""
+        """All jobs that were ever scheduled."""
         with self._guard:
             return set(self._pasts)
 
     def runs(self, job: str = "") -> list[JobRun]:
-        """Runs of a job, or of all, the newest first."""
+        """Runs of one job or of all, newest first."""
         with self._guard:
             found = [run for name, past in self._pasts.items() if job in ("", name) for run in past.runs]
         return sorted(found, key=lambda run: run.id, reverse=True)
 
     def unended(self) -> list[JobRun]:
-        """Runs that have not ended, as far as the log says."""
+        """Runs without an end in the log."""
         with self._guard:
             return [run for past in self._pasts.values() for run in past.runs if run.end is None]
 
     def is_ahead(self, now: datetime) -> bool:
-        """Whether the last record was made later than now: the clock was set back."""
+        """True if the last record is in the future: the clock was set back."""
         with self._guard:
             return self._last is not None and self._last.at > now + _SLACK
 
@@ -233,7 +233,7 @@ class JobLog:
 
 
 def _record(line: bytes) -> JobRecord | None:
-    """What a line says; ``None`` for one that is damaged."""
+    """The record in a line; ``None`` if damaged."""
     try:
         return typed(JobRecord, record_of(line) or {})
     except (ValueError, TypeError, KeyError):

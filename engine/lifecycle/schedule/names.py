@@ -1,4 +1,4 @@
-"""Names in ``lifecycle.schedule`` that no job has."""
+"""Unknown job names in ``lifecycle.schedule``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def unknown_names(files: Files, named: Collection[str], known: Collection[str]) -> tuple[Problem, ...]:
-    """A problem for each, with the line that names it."""
+    """A problem with its line for each unknown name."""
     return tuple(
         Problem(
             CONFIG_FILE,
             _line(files, name),
-            f"lifecycle.schedule: there is no job {name}",
+            f"lifecycle.schedule: no job {name}",
             f"did you mean {guess}?" if (guess := near(name, known)) else "remove it",
             "warning",
         )
@@ -30,7 +30,7 @@ def unknown_names(files: Files, named: Collection[str], known: Collection[str]) 
 
 
 def _line(files: Files, name: str) -> int:
-    """0 where the file cannot be read by now."""
+    """The line of a name; 0 if the file can no longer be read."""
     line = 0
     try:
         here: object = yamltext.parse(files.read(CONFIG_FILE).decode("utf-8-sig"), max_bytes=MAX_BYTES)

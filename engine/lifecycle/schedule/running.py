@@ -1,4 +1,4 @@
-"""A job that is being run."""
+"""A running job."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """One run, which ends once, whoever says so first: the job, or whoever gives it up.
+    """A run of a job. It ends once, by finishing or by being abandoned.
 
     Args:
-        id: Of the run, in the log.
-        lock: Keeps others from running the job; whoever runs it releases it.
+        id: The id of the run in the log.
+        lock: Prevents other runs of the job; released by the thread that runs it.
     """
 
     def __init__(self, job: Job, id: int, task: Task, lock: BaseFileLock) -> None:
@@ -31,35 +31,35 @@ class Running:
         self._thread: threading.Thread | None = None
 
     def start(self, work: Callable[[], object]) -> None:
-        """Does it in a thread, which ends with the program."""
+        """Runs ``work`` in a daemon thread."""
         self._thread = threading.Thread(target=work, name=f"autopoiesis-job-{self.job.name}", daemon=True)
         self._thread.start()
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Waits for that thread."""
+        """Waits for the thread."""
         if self._thread is not None:
             self._thread.join(timeout_s)
 
     def end(self) -> bool:
-        """Ends it; gives whether it had not ended before."""
+        """Marks it as ended; returns False if it already was."""
         with self._guard:
             before, self.ended = self.ended, True
             return not before
 
     def outcome(self) -> tuple[Result, str]:
-        """Does the job; gives what came of it, and that in a clause."""
+        """Runs the job; returns the result, also as a clause."""
         try:
             return "done", self.job.run(self.task)
         except Stopped:
             if self.task.overdue:
                 return "failed", self.too_long
-            return "interrupted", "the program was left"
+            return "interrupted", "the program exited"
         except AutopoiesisError as error:
             return "refused" if error.lasting else "failed", str(error)
-        except Exception as error:  # noqa: BLE001 — one job that fails unforeseen must not end the others
+        except Exception as error:  # noqa: BLE001 — a bug in one job must not stop the others
             return "failed", f"{type(error).__name__}: {error}"
 
     @property
     def too_long(self) -> str:
-        """What is said where its time is up."""
-        return f"it took longer than {self.job.deadline_s / 60:g} minutes and was given up"
+        """The message for an exceeded deadline."""
+        return f"timed out after {self.job.deadline_s / 60:g} minutes"

@@ -1,7 +1,7 @@
-"""The schedule of a workspace: which jobs there are, when each is due, and who runs it.
+"""The schedule of a workspace: its jobs, their due times, and the process that runs them.
 
-Any number of programs may have the workspace open. One of them holds a lock and runs what is due; when it
-ends, however it does, another takes over at its next look. All that is known of the past stands in the log.
+Any number of processes may have the workspace open. One of them holds a lock and runs due jobs; when it ends
+or crashes, another takes over at its next poll. All past state is in the log.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "scratch/schedule.lock"
 HOLDER = "scratch/schedule.by"
-"""Says what kind of program has the lock."""
-LOOK_S = 1.0
-"""How often it is looked what is due, seconds."""
-LEAVE_S = 2.0
-"""How long leaving waits for the job under way."""
+"""Contains the kind of program that holds the lock."""
+POLL_S = 1.0
+"""Seconds between looks for due jobs."""
+EXIT_S = 2.0
+"""Seconds to wait for the running job on exit."""
 
 TRIGGERS_ZONE = "UTC"
-"""The zone of topics' schedules."""
+"""The time zone of topic triggers."""
 NOT_TRUSTED = "the workspace is not trusted"
 
 _WORDS: dict[Result, str] = {"failed": "failed", "refused": "does not run"}
 _PROGRAMS: dict[By, str] = {
     "workbench": "the workbench", "watch": "the watch", "serve": "the server",
-    "hooks": "what stays behind a hook", "command": "the command",
+    "hooks": "a hook's background process", "command": "the command",
 }  # fmt: skip
 
 
 class Schedule:
-    """Runs jobs by the clock, and when somebody wants one. Safe to use from several threads.
+    """Runs jobs on schedule and on request. Thread-safe.
 
     Args:
-        jobs: The jobs as they are now, those of topics last.
-        publish: Called on the threads on which jobs run.
-        trusted: Whether the workspace's settings may send, take in or run something.
+        jobs: Returns the current jobs, topic triggers last.
+        publish: Called on the threads that run jobs.
+        trusted: Returns whether the workspace is trusted.
     """
 
     def __init__(
@@ -77,38 +77,38 @@ class Schedule:
         self._by: By = "command"
         self._lock: BaseFileLock | None = None
         self._since: datetime | None = None
-        self._begun: Running | None = None
-        self._told: set[str] = set()
+        self._running: Running | None = None
+        self._reported: set[str] = set()
         self._fired: set[int] = set()
         self._looking = threading.Lock()
-        self._leave = threading.Event()
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    # What there is.
+    # Queries.
 
     def rows(self) -> tuple[JobRow, ...]:
-        """How every job stands, those of topics last."""
+        """The state of every job, topic triggers last."""
         self.log.refresh()
         return tuple(map(self._row, self._jobs()))
 
     def row(self, name: str) -> JobRow:
-        """How one job stands.
+        """The state of one job.
 
         Raises:
-            JobError: There is none of that name.
+            JobError: No such job.
         """
         self.log.refresh()
         return self._row(self._job(name))
 
     def runs(self, name: str = "", limit: int = 100) -> tuple[JobRun, ...]:
-        """The last runs of a job, or of all, the newest first; raises as ``row``."""
+        """The last runs of one job or of all, newest first; raises as ``row``."""
         if name:
             self._job(name)
         self.log.refresh()
         return tuple(self.log.runs(name)[:limit])
 
     def held_by(self) -> By | None:
-        """What kind of program runs the schedule now; ``None`` where none does."""
+        """The kind of program that runs the schedule; ``None`` if none does."""
         if self._lock is not None:
             return self._by
         if not is_taken(self._files.workspace, LOCK_NAME):
@@ -119,34 +119,34 @@ class Schedule:
         return None
 
     def problems(self) -> tuple[Problem, ...]:
-        """Names in ``lifecycle.schedule`` that no job has."""
+        """Unknown job names in ``lifecycle.schedule``."""
         named = self._config().lifecycle.schedule
         return unknown_names(self._files, named, {job.name for job in self._jobs()}) if named else ()
 
     def switched(self, name: str, cron: str | None) -> Mapping[str, str] | None:
-        """What ``lifecycle.schedule`` is to be for a job to have another expression, or ``off``, or its own
-        again (``None``); raises as ``row``.
+        """The value of ``lifecycle.schedule`` that gives a job another schedule, ``off``, or its default
+        (``None``); raises as ``row``.
         """
         job = self._job(name)
         if job.topic:
             raise JobError(
-                "its times are those of a topic's trigger", where=name, hint=f"edit topics/{job.topic}.md"
+                "its schedule is set by a topic's trigger", where=name, hint=f"edit topics/{job.topic}.md"
             )
         if cron is None and job.cron == OFF:
             raise JobError(f"{name} is off by its own setting", hint=f"autopoiesis jobs set {name} TIMES")
-        wrong = "" if cron in (None, OFF) else problem(cron or "")
-        if wrong:
-            raise JobError(f"{cron!r} {wrong}", hint=f"{CURE}, or off")
+        invalid = "" if cron in (None, OFF) else problem(cron or "")
+        if invalid:
+            raise JobError(f"{cron!r} {invalid}", hint=f"{CURE}, or off")
         others = {each: it for each, it in self._config().lifecycle.schedule.items() if each != name}
         return (others if cron is None or cron == job.cron else {**others, name: cron}) or None
 
-    # One job at once.
+    # Running on request.
 
     def run(self, name: str, by: By, progress: Callable[[int, int], object] | None = None) -> JobRun:
-        """Runs a job now; what is due later runs all the same.
+        """Runs a job now, without affecting its schedule.
 
         Raises:
-            JobError: There is none of that name, or it is running already.
+            JobError: No such job, or it is already running.
             WriteFailed, ReadOnly: The log cannot be written; it did not run.
         """
         job = self._job(name)
@@ -156,10 +156,10 @@ class Schedule:
             return self.log.runs(name)[0]
         return self._work(self._begin(job, None, by, progress))
 
-    # The clock.
+    # Running on schedule.
 
     def start(self, by: By) -> None:
-        """Begins to look what is due, in a thread; nothing happens where it was begun before."""
+        """Starts a thread that runs due jobs; does nothing if it was started before."""
         if self._thread is None and not self._files.read_only:
             self._by = by
             self._guarded(self._hold)
@@ -169,29 +169,29 @@ class Schedule:
             self._thread.start()
 
     def close(self) -> None:
-        """Ends that. A job that does not end soon counts as interrupted, and is caught up next time."""
-        self._leave.set()
+        """Stops the thread. A job that does not end soon counts as interrupted and is repeated next time."""
+        self._stop.set()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(LEAVE_S)
-        begun, self._begun = self._begun, None
-        if begun is not None and not begun.ended:
-            begun.task.stop()
-            begun.wait(LEAVE_S)
-            self._guarded(lambda: self._end(begun, "interrupted", "the program was left"))
-        self._let_go()
+            self._thread.join(EXIT_S)
+        running, self._running = self._running, None
+        if running is not None and not running.ended:
+            running.task.stop()
+            running.wait(EXIT_S)
+            self._guarded(lambda: self._end(running, "interrupted", "the program exited"))
+        self._release()
 
     def look(self) -> None:
-        """Runs what is due, where no other program does: topics' triggers at once, then one job in a thread.
+        """Runs due jobs, unless another process does: topic triggers at once, then one job in a thread.
 
         Raises:
             AutopoiesisError: The log cannot be read or written.
         """
         with self._looking:
-            self._tell(self.log.news())
+            self._announce(self.log.news())
             if self._hold():
-                self.log.refresh()  # what the program before wrote until it let go
+                self.log.refresh()  # records of the previous holder
                 self._run_due()
-            self._tell(self.log.news())
+            self._announce(self.log.news())
 
     def _run_due(self) -> None:
         if self.log.is_ahead(self._clock()):
@@ -200,53 +200,53 @@ class Schedule:
         jobs = self._jobs()
         self._plan(jobs)
         self._fire_due([job for job in jobs if job.topic])
-        begun = self._begun
-        if begun is not None and begun.task.overdue:
-            self._end(begun, "failed", begun.too_long)
-        if begun is None or begun.ended:
+        running = self._running
+        if running is not None and running.task.overdue:
+            self._end(running, "failed", running.too_long)
+        if running is None or running.ended:
             self._begin_due([job for job in jobs if not job.topic])
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Waits for the job that ``look`` has begun."""
-        if self._begun is not None:
-            self._begun.wait(timeout_s)
-        self._tell(self.log.news())
+        """Waits for the job started by ``look``."""
+        if self._running is not None:
+            self._running.wait(timeout_s)
+        self._announce(self.log.news())
 
     def _watch(self) -> None:
         try:
-            while not self._leave.is_set():
+            while not self._stop.is_set():
                 self._guarded(self.look)
-                self._leave.wait(LOOK_S)
+                self._stop.wait(POLL_S)
         except BaseException:
-            self._let_go()  # so that another program can go on
+            self._release()  # so that another process can take over
             raise
 
     def _guarded(self, work: Callable[[], object]) -> None:
-        """Tells what fails, each thing once: it would fail again at every look."""
+        """Reports each error once: it would recur at every look."""
         try:
             work()
         except (AutopoiesisError, OSError) as error:
-            said = f"the schedule does not run: {error}"
-            if said not in self._told:
-                self._told.add(said)
-                self._publish(ErrorReported(self._clock(), said))
+            message = f"the schedule does not run: {error}"
+            if message not in self._reported:
+                self._reported.add(message)
+                self._publish(ErrorReported(self._clock(), message))
 
     def _hold(self) -> bool:
-        """Whether this is the program that runs the schedule."""
-        if self._lock is None and not self._leave.is_set():
+        """Takes the lock if it is free; True if this process runs the schedule."""
+        if self._lock is None and not self._stop.is_set():
             lock = take(self._files.workspace, LOCK_NAME)
             if lock is not None:
                 self._lock, self._since = lock, self._clock()
                 self._files.replace(HOLDER, self._by.encode())
         return self._lock is not None
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
 
-    def _tell(self, records: Sequence[JobRecord]) -> None:
-        """Publishes what anybody's jobs have come to."""
+    def _announce(self, records: Sequence[JobRecord]) -> None:
+        """Publishes events for the records of any process."""
         for record in records:
             match record.what:
                 case "started":
@@ -255,23 +255,23 @@ class Schedule:
                     self._publish(
                         JobEnded(record.at, record.job, record.result or "interrupted", record.said)
                     )
-                    self._tell_failure(record)
+                    self._announce_failure(record)
                 case "fired" if record.seq not in self._fired:
                     self._publish(Signal(record.at, "", "cron", record.cron))
             self._fired.discard(record.seq)
 
-    def _tell_failure(self, record: JobRecord) -> None:
+    def _announce_failure(self, record: JobRecord) -> None:
         before = next((run for run in self.log.runs(record.job) if run.id < record.run and run.end), None)
         is_known = before is not None and (before.result, before.said) == (record.result, record.said)
         if record.result == "failed" or (record.result == "refused" and not is_known):
             self._publish(
-                ErrorReported(record.at, f"the job {record.job} {_WORDS[record.result]}: {record.said}")
+                ErrorReported(record.at, f"job {record.job} {_WORDS[record.result]}: {record.said}")
             )
 
-    # What is due.
+    # Due jobs.
 
     def _plan(self, jobs: Sequence[Job]) -> None:
-        """Records which job has which times from now on: what came before was none of them."""
+        """Records changed schedules; earlier due times do not count for them."""
         wanted = {job.name: (self._cron(job), self._zone(job)) for job in jobs}
         wanted |= dict.fromkeys(self.log.names() - wanted.keys(), (OFF, ""))
         for name, (cron, zone) in wanted.items():
@@ -297,7 +297,7 @@ class Schedule:
     def _past(self, job: Job, now: datetime) -> Past:
         past = self.log.past(job.name)
         if job.topic and past.since is not None:
-            # What no program saw come due is past.
+            # Triggers that came due while no process ran are skipped.
             past.since = max(past.since, min(self._since or now, now))
         return past
 
@@ -306,65 +306,65 @@ class Schedule:
         for job in jobs:
             moment = self.log.past(job.name).due(now)
             if moment is not None:
-                with contextlib.suppress(JobError):  # a person runs it: it is due when that has ended
-                    self._begun = begun = self._begin(job, moment, self._by)
-                    begun.start(lambda begun=begun: self._guarded(lambda: self._work(begun)))  # type: ignore[misc]
+                with contextlib.suppress(JobError):  # the user is running it; try again afterwards
+                    self._running = run = self._begin(job, moment, self._by)
+                    run.start(lambda run=run: self._guarded(lambda: self._work(run)))  # type: ignore[misc]
                     return
 
     def _end_orphans(self) -> None:
-        """Ends in the log what was killed."""
+        """Records the end of runs whose process was killed."""
         jobs = {job.name: job for job in self._jobs()}
         for run in self.log.unended():
             if not self._is_running(run, jobs.get(run.job)):
-                said = f"{_PROGRAMS[run.by]} that ran it was ended"
-                self.log.append("ended", job=run.job, run=run.id, result="interrupted", said=said)
+                reason = f"{_PROGRAMS[run.by]} was killed"
+                self.log.append("ended", job=run.job, run=run.id, result="interrupted", said=reason)
 
     def _is_running(self, run: JobRun, job: Job | None) -> bool:
         return job is not None and is_taken(self._files.workspace, _lock_name(job))
 
-    # A run.
+    # Runs.
 
     def _begin(
         self, job: Job, due: datetime | None, by: By, progress: Callable[[int, int], object] | None = None
     ) -> Running:
         lock = take(self._files.workspace, _lock_name(job))
         if lock is None:
-            raise JobError(f"the job {job.name} is running already", hint="see: autopoiesis jobs")
+            raise JobError(f"job {job.name} is already running", hint="see: autopoiesis jobs")
         try:
             started = self.log.append("started", job=job.name, due=due, by=by)
         except BaseException:
             lock.release()
             raise
-        since = self.log.past(job.name).made_up
+        since = self.log.past(job.name).done_until
         task = Task(due or started.at, self._zone(job), job.deadline_s, progress, since)
         return Running(job, started.seq, task, lock)
 
-    def _work(self, begun: Running) -> JobRun:
+    def _work(self, running: Running) -> JobRun:
         try:
-            if begun.job.acts and not self._trusted():
-                self._end(begun, "refused", f"{NOT_TRUSTED}; autopoiesis trust")
+            if running.job.acts and not self._trusted():
+                self._end(running, "refused", f"{NOT_TRUSTED}; autopoiesis trust")
             else:
-                self._end(begun, *begun.outcome())
+                self._end(running, *running.outcome())
         except BaseException:
-            self._end(begun, "interrupted", "it was stopped")
+            self._end(running, "interrupted", "stopped")
             raise
         finally:
-            begun.lock.release()
-        return next(run for run in self.log.runs(begun.job.name) if run.id == begun.id)
+            running.lock.release()
+        return next(run for run in self.log.runs(running.job.name) if run.id == running.id)
 
-    def _end(self, begun: Running, result: Result, said: str) -> None:
-        """Records what came of a run; only the first word counts."""
-        if begun.end():
-            self.log.append("ended", job=begun.job.name, run=begun.id, result=result, said=said)
+    def _end(self, running: Running, result: Result, said: str) -> None:
+        """Records the end of a run, unless it has already ended."""
+        if running.end():
+            self.log.append("ended", job=running.job.name, run=running.id, result=result, said=said)
 
-    # The table.
+    # Jobs.
 
     def _job(self, name: str) -> Job:
         jobs = {job.name: job for job in self._jobs()}
         if name not in jobs:
             guess = near(name, jobs)
             hint = f"did you mean {guess}?" if guess else "see: autopoiesis jobs"
-            raise JobError(f"there is no job {name}", hint=hint)
+            raise JobError(f"no job {name}", hint=hint)
         return jobs[name]
 
     def _cron(self, job: Job) -> str:

@@ -133,7 +133,7 @@ def _read(history: History, request: ViewRequest) -> ViewContent:
         case _:
             if request.file is None:
                 return ViewContent(note_text("this commit changed no file"))
-            diff = history.diff(revision, request.file, most=_MAX_BYTES)
+            diff = history.diff(revision, request.file, limit=_MAX_BYTES)
             return ViewContent(diff_text(request.file.letter, diff))
 
 

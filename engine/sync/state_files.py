@@ -1,4 +1,4 @@
-"""Files of state, as of providers' caches: objects of JSON, made one key by key."""
+"""Merges JSON state files, such as those of provider caches, key by key."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any
 
 
 def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Each key as the side has it that changed it, ours where both did; ``None`` for what is no object."""
+    """Takes each key from the side that changed it, ours if both did; ``None`` if a file is not an object."""
     try:
         trees = [json.loads(data or b"{}") for data in (base, ours, theirs)]
     except (ValueError, RecursionError):
         return None
     if not all(isinstance(tree, dict) for tree in trees):
         return None
-    # As the file is written: one line, or several.
-    indent = 1 if b"\n" in ours.strip() else None
+    indent = 1 if b"\n" in ours.strip() else None  # keep the file's layout
     return (
         json.dumps(_both(*trees), ensure_ascii=False, indent=indent).encode("utf-8", "surrogatepass") + b"\n"
     )

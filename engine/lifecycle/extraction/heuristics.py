@@ -1,14 +1,14 @@
-"""What can be known of a session without a model, kind by kind.
+"""Extraction without a model.
 
 ===========  ============================================================================================
-Extractor    takes
+Extractor    finds
 ===========  ============================================================================================
-decisions    lines marked ``Decision:``; plans that the person approved (for review)
-lessons      lines marked ``Lesson:``; sentences in which the person corrects the agent (for review)
-people       sentences of the person about somebody whom they name (for review)
-procedures   lists marked ``Playbook:``; commands that succeeded one after the other (for review)
-facts        lines marked ``Fact:``; what the agent names as the cause at the end (for review)
-journal      what was asked first, decided, changed and said at the end
+decisions    lines marked ``Decision:``; plans the user approved (for review)
+lessons      lines marked ``Lesson:``; sentences in which the user corrects the agent (for review)
+people       sentences of the user about a named person (for review)
+procedures   lists marked ``Playbook:``; sequences of successful commands (for review)
+facts        lines marked ``Fact:``; the cause named by the agent at the end (for review)
+journal      the first request, decisions, changed files and the closing summary
 ===========  ============================================================================================
 """
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from engine.lifecycle.extraction.session import Session
 
 ASKED = "Asked: "
-"""How the entry of what a person asked begins, in their own words."""
+"""Prefix of the entry with the user's request in their own words."""
 
 _LESSONS = frozenset({"lesson", "lesson learned", "learned", "note to self", "lehre", "merke"})
-"""Labels of what is a fact to a harvest, which knows no lessons."""
+"""Labels of lessons, which a harvest treats as facts."""
 _PLAYBOOK = re.compile(r"\*\*(?P<name>[^*]+)\*\*: (?P<steps>.+)")
 _WRITERS = frozenset(
     {"edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "edit_file", "create"}
@@ -49,14 +49,14 @@ _FAILED = re.compile(r"(?:error|rejected|interrupted|refused|failed)\b", re.IGNO
 _PATCHED = re.compile(r"(?:add|update|delete) (\S+)")
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\d\.)\s+")
 _PRINTED = re.compile(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
-"""How a line begins that a program decorates."""
-_ASKED_CHARACTERS = 160
-_MOST_DECISIONS = 3
-_MOST_FILES = 4
+"""The start of a line of decorated program output."""
+_MAX_ASKED_CHARACTERS = 160
+_MAX_DECISIONS = 3
+_MAX_FILES = 4
 
 
 def decisions(session: Session) -> Iterator[Item]:
-    """Decisions, each in its project."""
+    """Decisions, by project."""
     for _, item in session.marks:
         if item.category == "decisions":
             yield places.decision(item, session)
@@ -76,7 +76,7 @@ def lessons(session: Session) -> Iterator[Item]:
 
 
 def people(session: Session) -> Iterator[Item]:
-    """What the person says of others; all of it waits for a look."""
+    """Statements of the user about people; all need review."""
     for name, sentence, is_manner in statements_in(session.turns, session.known.people or {}):
         for item in _item("facts", sentence, "person"):
             placed = places.about_person(item, session, name, manner=is_manner)
@@ -84,11 +84,11 @@ def people(session: Session) -> Iterator[Item]:
 
 
 def procedures(session: Session) -> Iterator[Item]:
-    """Procedures, each on the page of its name."""
+    """Procedures, each on its own page."""
     for _, item in session.marks:
         if item.category == "playbooks" and (match := _PLAYBOOK.fullmatch(item.text)):
             for marked in _item("facts", single(match["steps"]), item.voice):
-                with contextlib.suppress(ValueError):  # a name of signs alone
+                with contextlib.suppress(ValueError):  # not a usable name
                     yield places.procedure(marked, match["name"])
     found = sequence_of(session.turns)
     if found is not None:
@@ -108,32 +108,32 @@ def facts(session: Session) -> Iterator[Item]:
 
 
 def journal(session: Session) -> Iterator[Item]:
-    """The session in a few lines of the journal, below its project, its folder or its topic."""
+    """The session in a few journal lines, by project, folder or topic."""
     dialogue = [turn for turn in session.turns if turn.is_dialogue and turn.role != "system"]
     topic = session.project or session.folder or session.topic
-    for text, voice in _told(session, dialogue):
+    for text, voice in _summary(session, dialogue):
         for item in _item("facts", text, voice):
             yield places.entry(item, session, topic)
 
 
-def _told(session: Session, dialogue: list[Turn]) -> Iterator[tuple[str, Voice]]:
+def _summary(session: Session, dialogue: list[Turn]) -> Iterator[tuple[str, Voice]]:
     asked = next(filter(None, map(_request, dialogue)), "")
     if asked:
         yield f"{ASKED}{asked}", "person"
     decided = [item for _, item in session.marks if item.category == "decisions"]
-    for item in decided[:_MOST_DECISIONS]:
+    for item in decided[:_MAX_DECISIONS]:
         yield f"Decided: {item.text}", item.voice
     changed = _changed(dialogue)
     if changed:
-        more = len(changed) - _MOST_FILES
-        yield f"Changed: {', '.join(changed[:_MOST_FILES])}{f' and {more} more' if more > 0 else ''}", "agent"
+        more = len(changed) - _MAX_FILES
+        yield f"Changed: {', '.join(changed[:_MAX_FILES])}{f' and {more} more' if more > 0 else ''}", "agent"
     done = next((item for item in session.proposals if item.category == "tasks_done"), None)
     if done is not None:
         yield f"Done: {done.text}", "agent"
 
 
 def _request(turn: Turn) -> str:
-    """What the person asks for in a turn, in a sentence or two; empty where they ask for nothing."""
+    """The user's request in a turn, in a sentence or two; empty if there is none."""
     if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
         return ""
     own, _ = own_and_quoted(turn.text)
@@ -142,20 +142,22 @@ def _request(turn: Turn) -> str:
     lines = [line for line in own.split("\n") if line.strip() and not is_labelled(line)]
     prose = [line for line in lines if is_prose(line) and not _PRINTED.match(line)]
     if 2 * len(prose) < len(lines):
-        return ""  # mostly what a program has printed
+        return ""  # mostly program output
     line = single(" ".join(prose))
-    said = ""
+    text = ""
     for sentence in _SENTENCE.split(line):
-        if said and len(said) + len(sentence) > _ASKED_CHARACTERS:
+        if text and len(text) + len(sentence) > _MAX_ASKED_CHARACTERS:
             break
-        said = f"{said} {sentence}".strip()
-    if len(said.split()) < 3:
+        text = f"{text} {sentence}".strip()
+    if len(text.split()) < 3:
         return ""
-    return said if len(said) <= _ASKED_CHARACTERS else said[:_ASKED_CHARACTERS].rpartition(" ")[0] + "…"
+    if len(text) <= _MAX_ASKED_CHARACTERS:
+        return text
+    return text[:_MAX_ASKED_CHARACTERS].rpartition(" ")[0] + "…"
 
 
 def _changed(dialogue: list[Turn]) -> list[str]:
-    """The files that the agent has written, by the last two parts of their paths, each once."""
+    """The files written by the agent, as the last two parts of their paths, without duplicates."""
     found: dict[str, None] = {}
     for turn in dialogue:
         for tool in turn.tools:
@@ -170,7 +172,7 @@ def _changed(dialogue: list[Turn]) -> list[str]:
 
 
 def _item(category: Category, text: str, voice: Voice) -> Iterator[Item]:
-    """An item, if the text can be one."""
+    """An item, if the text is valid for one."""
     try:
         yield item_of(category, text, voice=voice)
     except ValueError:
