@@ -18,7 +18,7 @@ from tests.transcripts.logs import SESSION
 
 def test_the_log_says_what_agents_were_told_and_why_not(apo: Command, sample: Path, tmp_path: Path) -> None:
     assert apo("-C", sample, "hook", "log").out == (
-        "no hook has run yet: `autopoiesis install` sets them up\n"
+        "no hook has run yet; set hooks up with: autopoiesis install\n"
     )
     with Engine.open(sample) as engine:
         hooks = Hooks(engine)

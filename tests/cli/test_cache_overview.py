@@ -62,7 +62,7 @@ def test_the_overview_says_what_the_screen_shows(apo: Command, used: Path) -> No
     assert re.search(r"anthropic +1 +6,912 +5,113 +74% +1,799 +\$\d\.\d+ +\$\d\.\d+ +2 +\d+:\d\d\n", ran.out)
     assert re.search(r"gemini +0 +0 +0 +– ", ran.out)
     assert "2 of 2 discussions cached" in ran.out and f"it had expired, in {GONE}" in ran.out
-    assert "of 1 that came in time for a cache of 5 min, 1 had their prefix broken" in ran.out
+    assert "of 1 sent in time for a 5 min cache, 1 had a broken prefix" in ran.out
     assert re.search(rf"1 × +[\d,]+ tokens .*layer 6 \(project context\) +{MEMORY}", ran.out)
     assert re.search(r"cache\.anthropic_ttl +5m", ran.out) and re.search(r"cache\.gemini_long +off", ran.out)
 

@@ -39,7 +39,7 @@ def test_commit_says_what_it_does_and_leaves_out_what_may_not_go(apo: Command, s
         and head().startswith("maintenance: topic new\n")
     )
     missing = apo("-C", sample, "commit", "knowledge/none.md")
-    assert missing.code == 1 and "there is no such file or folder" in missing.err
+    assert missing.code == 1 and "no such file or folder" in missing.err
     subprocess.run(["git", "checkout", "-q", "--detach"], cwd=sample, check=True)
     refused = apo("-C", sample, "commit")
     assert refused.code == 1 and "HEAD is on no branch; run: git switch main" in refused.err

@@ -89,13 +89,13 @@ def test_the_first_message_has_none_before_it(apo: Command, sample: Path, talk: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "Give TEXT, or --message"),
-        (("Hello", "--message", "last"), "Give TEXT, or --message"),
-        (("--message", "last", "--as-of", "now"), "none of --as-of, --diff, --record"),
-        (("--message", "last", "--diff", "HEAD", "now"), "none of --as-of, --diff, --record"),
-        (("--message", "last", "--record"), "none of --as-of, --diff, --record"),
+        ((), "give either TEXT or --message"),
+        (("Hello", "--message", "last"), "give either TEXT or --message"),
+        (("--message", "last", "--as-of", "now"), "cannot be used with --as-of, --diff or --record"),
+        (("--message", "last", "--diff", "HEAD", "now"), "cannot be used with --as-of, --diff or --record"),
+        (("--message", "last", "--record"), "cannot be used with --as-of, --diff or --record"),
         (("Hello", "--diff-before"), "--diff-before needs --message"),
-        (("--message", "ses_1", "--session", "ses_2"), "--session goes with --message last"),
+        (("--message", "ses_1", "--session", "ses_2"), "--session can only be used with --message last"),
     ],
 )
 def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...], said: str) -> None:

@@ -22,7 +22,7 @@ def test_a_setting_from_its_default_and_back(apo: Command, sample: Path) -> None
     assert "How long it is asked to stay after its last use; writing it for `1h` costs" in shown.out
 
     again = apo("-C", sample, "config", "set", "cache.anthropic_ttl", "1h")
-    assert "1h, as before (not committed: it was so already)" in again.out
+    assert "1h, unchanged (not committed: it was so already)" in again.out
     ran = apo("-C", sample, "config", "unset", "cache.anthropic_ttl")
     assert ran.out.startswith("memory-config.yaml: cache.anthropic_ttl: 1h → 5m (committed as ")
     assert file.read_bytes() == before
@@ -70,7 +70,7 @@ def test_refusals_are_one_line_and_write_nothing(apo: Command, sample: Path) -> 
 def test_wrong_usage_exits_with_2(apo: Command, sample: Path) -> None:
     assert apo("-C", sample, "config", "set", "cache.anthropic_ttl").code == 2
     ran = apo("-C", sample, "config", "list", "nope")
-    assert ran.code == 2 and "there is no group nope; there are context_compiler, search" in ran.err
+    assert ran.code == 2 and "no setting group 'nope'; groups: context_compiler, search" in ran.err
 
 
 def test_a_file_that_is_broken_already_names_its_line(apo: Command, sample: Path) -> None:

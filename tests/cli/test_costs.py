@@ -41,7 +41,7 @@ def test_without_a_log_it_says_so(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "costs")
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        "no calls yet: what a model is asked, and what that cost, is logged from the first call on",
+        "no model calls yet",
         "today $0 (no limit) · this month $0 (no limit)",
     ]
     assert apo("-C", sample, "costs", "--json").json["rows"] == []
@@ -54,7 +54,7 @@ def test_days_with_their_total_and_what_is_not_in_it(apo: Command, spent: Path) 
     assert lines[1].split() == ["2026-11-21", "1", "10,000", "80%", "500", "$0.0098", "$0.0152"]
     assert lines[2].split() == ["2026-11-22", "2", "800", "0%", "2", "<$0.0001", "+?", "$0"]
     assert lines[3].split() == ["total", "3", "10,800", "74%", "502", "$0.0098", "+?", "$0.0152"]
-    assert lines[4] == "not in these sums: 1 call of nobodys␛[31m, whose price is not known"
+    assert lines[4] == "not included: 1 call to nobodys␛[31m, whose price is unknown"
     assert lines[5].endswith("autopoiesis/prices.yaml, as models: {MODEL: {input: 1.00, output: 5.00}}")
 
 
@@ -89,7 +89,7 @@ def test_what_was_counted_here_is_marked(apo: Command, spent: Path) -> None:
     by = apo("-C", spent, "costs", "--by", "discussion").out
     rows = {line.split()[0]: line for line in by.splitlines()}
     assert "~$0.01" in rows["ses_cut"] and "~" in rows["total"] and "~" not in rows["ses_1"]
-    assert "~: 1 call that broke off, whose tokens were counted here" in by
+    assert "~: includes 1 call that broke off, with tokens counted locally" in by
     tree = apo("-C", spent, "costs", "--by", "discussion", "--json").json
     assert tree["total"]["estimated"] == 1
 
@@ -123,11 +123,11 @@ def test_prices_of_ones_own_that_are_broken_are_told(apo: Command, spent: Path, 
 
 def test_the_estimate_says_what_a_memory_costs_and_what_this_one_used(apo: Command, sample: Path) -> None:
     out = apo("-C", sample, "costs", "--estimate").out
-    assert "Of this workspace no call is in the log yet." in out
+    assert "No calls logged for this workspace yet." in out
     with Engine.open(sample) as engine:
         engine.costs.log.record("gate", "openai", "gpt-6-luna", Usage(400, output_tokens=2), cost_usd=0.5)
     out = apo("-C", sample, "costs", "--estimate").out
-    assert "this workspace, a day (of the last 1 day)" in out
+    assert "this workspace, per day (over the last 1 day)" in out
     assert [line.split() for line in out.splitlines()][-1] == ["gate", "1.0", "400", "2", "$0.50"]
     assert ["●", "flush", "claude-sonnet-5-5", "2,000", "500", "$0.0090", "every", "2–4", "hours"] in [
         line.split() for line in out.splitlines()

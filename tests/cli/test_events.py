@@ -18,10 +18,10 @@ from tests.gateways.conftest import workspace
 def test_an_event_is_taken_and_ended(apo: Command, tmp_path: Path) -> None:
     root = workspace(tmp_path / "memory")
     assert apo("-C", root, "events", "next").code == 1
-    assert "nothing has arrived yet" in apo("-C", root, "events", "list").out
+    assert "no events yet" in apo("-C", root, "events", "list").out
     assert apo("-C", root, "jobs", "run", "topic:evening").code == 0
     taken = apo("-C", root, "events", "next", "--wait", "--by", "me")
-    assert "The steps for evening." in taken.out and "nothing runs the schedule now" in taken.err
+    assert "The steps for evening." in taken.out and "the schedule is not running" in taken.err
     (listed,) = apo("-C", root, "events", "list", "--json").json
     assert (listed["state"], listed["by"], listed["id"] in taken.err) == ("taken", "me", True)
     assert apo("-C", root, "events", "next", "--json").json is None

@@ -36,7 +36,7 @@ def test_a_dry_run_says_what_would_be_written_and_apply_writes_it_once(root: Pat
     before = knowledge()
     dry = apo("-C", root, "extract")
     assert dry.code == 0 and knowledge() == before
-    assert dry.out.startswith("1 session to read, 6 readings; 0 done before\nno model used, $0\n")
+    assert dry.out.startswith("1 session to read, 6 readings; 0 already done\nno model used, $0\n")
     assert f"  knowledge/projects/tidemark/context.md, Key Decisions\n    {DECIDED}\n" in dry.out
     assert "  for review  knowledge/people/priya-raman.md: Priya Raman is our chart lead.\n" in dry.out
     assert dry.out.endswith("dry run; pass --apply to extract\n")

@@ -81,7 +81,7 @@ def test_it_says_what_was_committed_and_how_many_secrets_were_not_sent(
     desk.capture.message(SESSION, "agent", "Noted.")
     ran = apo("-C", root, "session", "flush", SESSION, "--all")
     assert ran.code == 0
-    assert "looks like a secret was taken out in 2 places before the turns were sent" in ran.out
+    assert "2 possible secrets removed before the turns were sent" in ran.out
     assert f"committed as {desk.repository.revision()[:8]}" in ran.out  # type: ignore[index]
     assert "hunter2" not in "".join(provider.prompts)
     assert desk.repository.log(1)[0].subject == f"memory: notes of {SESSION}, turns 1–18"
@@ -187,16 +187,16 @@ def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
     assert accepted.code == 0 and f"{JOURNAL}:10  {line}" in accepted.out
     assert (root / JOURNAL).read_text().endswith(f"## 2026-06-12\n\n### Notes from sessions\n\n{line}\n")
     assert not (root / "knowledge/facts.md").exists()
-    assert "nothing waits" in apo("-C", root, "review", "list").out
+    assert "no pending items" in apo("-C", root, "review", "list").out
 
 
 def test_a_rejected_note_never_comes_back(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking(root, monkeypatch, Provider(reply(NOTES[3])))
     ran = apo("-C", root, "session", "flush", SESSION)
-    assert "1 note waits for you: autopoiesis review list" in ran.out
+    assert "1 note for review: autopoiesis review list" in ran.out
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     assert apo("-C", root, "review", "reject", waiting["id"]).code == 0
     Desk(root).talk(4, words=31)
     assert apo("-C", root, "session", "flush", SESSION, "--all").code == 0
-    assert "nothing waits" in apo("-C", root, "review", "list").out
+    assert "no pending items" in apo("-C", root, "review", "list").out
     assert not (root / "knowledge").joinpath("journal").exists()

@@ -59,7 +59,7 @@ def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> Non
 def test_with_a_provider_it_says_what_that_would_cost(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest")
-    assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ and the replies", ran.out), ran.out
+    assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ plus the replies", ran.out), ran.out
 
 
 def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
@@ -101,7 +101,7 @@ def test_it_comes_back_and_the_ledger_can_be_asked(root: Path, apo: Command) -> 
     assert (ran.code, ran.out.splitlines()[0]) == (0, "1 entry: 1 in trash")
     assert (
         apo("-C", root, "ledger", "restore", entry["sha256"][:8]).out
-        == "conversations/2026-06-12-call.md is back\n"
+        == "restored conversations/2026-06-12-call.md\n"
     )
     assert (root / "conversations/2026-06-12-call.md").read_text() == TALK
     assert apo("-C", root, "ledger", "restore", "nothing").code == 1
@@ -115,7 +115,7 @@ def test_a_lost_conversation_is_told(root: Path, apo: Command) -> None:
         json.dumps({"entries": {"0" * 64: entry | {"path": "conversations/x.md"}}})
     )
     ran = apo("-C", root, "ledger", "verify")
-    assert ran.code == 1 and "conversations/x.md: its bytes are neither" in ran.err
+    assert ran.code == 1 and "conversations/x.md: content lost" in ran.err
 
 
 def test_a_damaged_ledger_stops_and_is_rebuilt(root: Path, apo: Command) -> None:
@@ -132,13 +132,13 @@ def test_a_person_settles_what_waits(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     ran = apo("-C", root, "review", "list")
-    assert "why: " in ran.out and "conversations/2026-06-12-call.md:11" in ran.out
+    assert "reason: " in ran.out and "conversations/2026-06-12-call.md:11" in ran.out
     ran = apo("-C", root, "review", "accept", waiting["id"], "--text", "The report is mailed on Fridays.")
     assert ran.out.startswith(
         "knowledge/facts.md:3  - The report is mailed on Fridays. [from: 2026-06-12-call,"
     )
     assert "committed as" in ran.out
-    assert apo("-C", root, "review", "list").out == "nothing waits\n"
+    assert apo("-C", root, "review", "list").out == "no pending items\n"
     assert "[accepted]" in apo("-C", root, "review", "list", "--all").out
     assert apo("-C", root, "review", "reject", waiting["id"]).code == 1
 
@@ -146,7 +146,7 @@ def test_a_person_settles_what_waits(root: Path, apo: Command) -> None:
 def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     assert "box of its own" in apo("-C", root, "digest", "show").out
-    assert "off; autopoiesis digest regenerate turns it on" in apo("-C", root, "digest", "off").out
+    assert "off; turn it on with: autopoiesis digest regenerate" in apo("-C", root, "digest", "off").out
     assert not (root / "knowledge/digest.md").exists()
     put(root, "later.md", "## 10:00 — user\nFact: The tide at Nordersiel turns at noon.\n")
     apo("-C", root, "harvest", "--apply", "--keep")
@@ -161,7 +161,7 @@ def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
 def test_where_nothing_is_marked_it_says_what_would_read_more(root: Path, apo: Command) -> None:
     put(root, "2026-06-12-call.md", "## 10:00 — user\nhello\n")
     ran = apo("-C", root, "harvest", "--apply")
-    assert "1 conversation harvested: nothing to write down" in ran.out
+    assert "1 conversation harvested: no items found" in ran.out
     assert "autopoiesis config set harvest.provider anthropic" in ran.out
 
 
@@ -233,7 +233,7 @@ def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
     assert "corrections and rules of yours: 1" in out
     assert "decisions: Always run the linter before you push  (2 times in 2 conversations)" in out
     assert "playbooks: **Run the tests**: make test  (3 times in 2 conversations)" in out
-    assert "all of these: autopoiesis review accept --group command" in out
+    assert "to accept all: autopoiesis review accept --group command" in out
     assert "1000-ses_a-talk.md:8  please always run the linter" in out
     assert apo("-C", root, "review", "accept", "--group", "command").code == 0
     assert "- **Run the tests**: make test [from: " in (root / "knowledge/playbooks.md").read_text()
@@ -243,7 +243,7 @@ def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
     ]
     assert apo("-C", root, "harvest", "--apply").out == "2 skipped\nnothing to harvest\n"
     assert apo("-C", root, "review", "accept").code == 2
-    assert apo("-C", root, "review", "list", "--from", "nobody").out == "nothing waits\n"
+    assert apo("-C", root, "review", "list", "--from", "nobody").out == "no pending items\n"
     assert apo("-C", root, "review", "reject", "abc", "--group", "plan").code == 2
 
 
@@ -281,10 +281,10 @@ def test_what_was_said_after_a_page_was_read_waits_and_is_accepted_by_its_conver
     assert apo("-C", root, "harvest", "--apply", "--keep").code == 0
     out = apo("-C", root, "review", "list").out
     assert out.index("because they could do harm: 1") < out.index("had read text from outside: 2")
-    assert out.count("after reading: WebFetch https://acmepay.example/terms") == 2
+    assert out.count("after the agent read: WebFetch https://acmepay.example/terms") == 2
     assert not (root / "knowledge/facts.md").exists()
     done = apo("-C", root, "review", "accept", "--from", "2026-06-12-acme")
-    assert done.code == 0 and "1 item that could do harm will wait on" in done.out
+    assert done.code == 0 and "1 risky item skipped" in done.out
     assert "three per cent" in (root / "knowledge/facts.md").read_text()
     (risky,) = apo("-C", root, "review", "list", "--group", "risky", "--json").json
     assert apo("-C", root, "review", "accept", "--group", "risky", "--sure").code == 0

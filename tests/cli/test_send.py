@@ -87,7 +87,7 @@ def test_a_cache_is_given_up_switched_off_and_on(apo: Command, sent: tuple[Path,
 
 
 def test_without_a_discussion_it_says_how_to_begin(apo: Command, sample: Path) -> None:
-    assert apo("-C", sample, "cache", "list").out.startswith("no discussion has been sent yet: `autopoiesis")
+    assert apo("-C", sample, "cache", "list").out.startswith("no discussions yet")
     assert apo("-C", sample, "cache", "list", "--json").json == []
 
 

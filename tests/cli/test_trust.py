@@ -115,7 +115,7 @@ def test_it_is_shown_agreed_to_and_taken_back(apo: Command, clone: Path) -> None
     assert re.search(r"gate\.provider +openai +sends messages and topics to a model for the gate", shown.out)
     asked = apo("-C", clone, "trust")
     assert asked.code == 1 and asked.out.endswith("to trust it: autopoiesis trust --yes\n")
-    assert "trusted: these settings count" in apo("-C", clone, "trust", "--yes").out
+    assert "trusted: these settings apply" in apo("-C", clone, "trust", "--yes").out
     assert "! memory-config.yaml" not in apo("-C", clone, "doctor").out
     assert apo("-C", clone, "trust", "--show", "--json").json["state"] == "trusted"
     assert "not trusted" in apo("-C", clone, "trust", "--revoke").out

@@ -71,12 +71,12 @@ def test_pruning_is_a_dry_run_until_it_is_applied_and_many_files_want_their_numb
 def test_a_file_goes_to_the_archive_and_comes_back(apo: Command, sample: Path) -> None:
     path, cold = "knowledge/people/jonas-brandt.md", "archive/people/jonas-brandt.md"
     data = (sample / path).read_bytes()
-    assert apo("-C", sample, "archive", "list").out == "nothing is archived\n"
+    assert apo("-C", sample, "archive", "list").out == "no archived files\n"
     dry = apo("-C", sample, "archive", "add", path)
     assert dry.out.startswith(f"{path} → {cold} (") and dry.out.endswith(
-        "nothing was moved; with --apply it is\n"
+        "nothing was moved; pass --apply to do it\n"
     )
-    assert "leads to it as before" in dry.out and (sample / path).is_file()
+    assert "still links to it" in dry.out and (sample / path).is_file()
     done = apo("-C", sample, "archive", "add", path, "--apply")
     assert "undo: git revert" in done.out and (sample / cold).read_bytes() == data
     assert apo("-C", sample, "archive", "list", "--json").json == {

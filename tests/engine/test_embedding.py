@@ -126,7 +126,7 @@ def test_index_says_what_keeps_the_vectors_from_being_made(
     model.fails = True
     ran = apo("-C", sample, "index")
     assert ran.code == 0
-    assert "search goes by words alone: 0 of" in ran.out
+    assert "searching by words only: 0 of" in ran.out
     assert "the key was refused (403); set AUTOPOIESIS_SEARCH_API_KEY to a key that is valid there" in ran.out
     assert apo("-C", sample, "search", "connection pool").code == 0
 
