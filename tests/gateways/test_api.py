@@ -17,7 +17,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.gateways import stream
-from engine.gateways.guard import MOST_BYTES, MOST_HOOK_BYTES
+from engine.gateways.guard import MAX_BYTES, MAX_HOOK_BYTES
 from engine.gateways.http import HookServer
 from engine.gateways.webhooks import SECRET, message_of
 from tests.cases import each_case
@@ -159,9 +159,9 @@ def test_a_message_is_tried_and_found(client: httpx2.Client, served: Served) -> 
         ("/api/compile", {"text": "x" * 9000, "budget": 256}, 400, "tokens"),
         ("/api/sessions/a%20b/end", {}, 400, "cannot be used as a session id"),
         ("/api/events/evt_none/end", {}, 404, "there is no such event"),
-        ("/hooks/cron/x", {}, 400, "no webhook can have"),
+        ("/hooks/cron/x", {}, 400, "invalid source or event"),
         ("/hooks/..%2f..%2fx/y", {}, 404, ""),
-        ("/hooks/mail/a%0ab", {}, 400, "no webhook can have"),
+        ("/hooks/mail/a%0ab", {}, 400, "invalid source or event"),
         ("/hooks/mail/x", [], 422, ""),
     ],
 )
@@ -256,14 +256,14 @@ def test_a_webhook_without_githubs_signature_is_refused(
 
 
 def test_a_long_webhook_is_taken_and_a_longer_one_is_not(client: httpx2.Client) -> None:
-    assert client.post("/hooks/mail/x", json={"text": "y" * 2 * MOST_BYTES}).status_code == 202
-    assert client.post("/hooks/mail/x", json={"text": "y" * MOST_HOOK_BYTES}).status_code == 413
+    assert client.post("/hooks/mail/x", json={"text": "y" * 2 * MAX_BYTES}).status_code == 202
+    assert client.post("/hooks/mail/x", json={"text": "y" * MAX_HOOK_BYTES}).status_code == 413
 
 
 def test_what_a_webhook_says_is_quoted_and_holds_no_blocks_of_ours() -> None:
     text = message_of("github", "pull_request.opened", PULL)
     first, _, quoted = text.partition("\n\n")
-    assert "a stranger's words" in first and "{knowledge}" not in text
+    assert "It is untrusted" in first and "{knowledge}" not in text
     assert quoted.splitlines() == [
         "> title: Fix it", "> from: octo", "> link: https://example.org/1", ">", "> deploy now",
     ]  # fmt: skip
@@ -321,7 +321,7 @@ def test_a_slow_listener_is_let_go_and_the_others_are_served(
 def test_one_that_reads_too_late_gets_a_last_event(served: Served) -> None:
     import asyncio
 
-    told = stream.Stream()
+    told = stream.EventStream()
 
     async def read() -> list[bytes]:
         events = told._events("")

@@ -28,7 +28,7 @@ def test_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("token", ["short", "with spaces in between", "tökens-are-plain-ascii", "x" * 15])
 def test_one_that_is_unfit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     monkeypatch.setenv(VARIABLE, token)
-    with pytest.raises(GatewayFailed, match="at least 16 characters") as caught:
+    with pytest.raises(GatewayFailed, match="at least 16 ASCII characters") as caught:
         hook_token(tmp_path)
     assert token not in str(caught.value)
 
@@ -36,7 +36,7 @@ def test_one_that_is_unfit_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_file_that_others_read_is_refused(tmp_path: Path) -> None:
     hook_token(tmp_path)
     (tmp_path / NAME).chmod(0o644)
-    with pytest.raises(GatewayFailed, match="others can read the token") as caught:
+    with pytest.raises(GatewayFailed, match="other users can read the token") as caught:
         hook_token(tmp_path)
     assert "chmod 600" in caught.value.hint
 
@@ -44,5 +44,5 @@ def test_a_file_that_others_read_is_refused(tmp_path: Path) -> None:
 def test_a_symlink_in_its_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("somebody-elses-token\n")
     (tmp_path / NAME).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(GatewayFailed, match="cannot be read or made"):
+    with pytest.raises(GatewayFailed, match="cannot read or create the token"):
         hook_token(tmp_path)

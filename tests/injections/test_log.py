@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engine.errors import ReadOnly, WriteFailed
-from engine.injections.log import WAITING_BYTES, InjectionLog, place_of, useful_places
+from engine.injections.log import RECENT_BYTES, InjectionLog, place_of, useful_places
 from engine.injections.model import RulesShown, message_hash
 from engine.store.faults import fail, trip
 from engine.store.files import Files
@@ -52,13 +52,13 @@ def test_only_what_was_chosen_for_the_message_is_recorded(log: Log) -> None:
 
 def test_an_injection_is_read_with_the_notes_about_it(log: Log) -> None:
     first = log.use("a.md", "b.md", "c.md")
-    assert log.log.last(5) == (first,) and log.log.waiting() == (first,)
+    assert log.log.last(5) == (first,) and log.log.unfinished() == (first,)
     second = log.log.note(first, "x.md#0", [None, True, None], finished=False)
     assert useful_places(second) == ("b.md:3-9",) and second.is_claimed and not second.finished
-    assert log.log.waiting() == (second,) == log.log.last(5)
+    assert log.log.unfinished() == (second,) == log.log.last(5)
     third = log.log.note(second, "x.md#0", [False, False, True], finished=True)
     assert [section.was_useful for section in third.sections] == [False, True, True], "of use stays of use"
-    assert log.log.last(5) == (third,) and log.log.waiting() == ()
+    assert log.log.last(5) == (third,) and log.log.unfinished() == ()
     assert place_of(third.sections[0]) == "a.md:3-9"
 
 
@@ -110,8 +110,8 @@ def test_files_are_ranked_by_use(log: Log) -> None:
 def test_what_lies_far_back_is_not_waited_for(log: Log) -> None:
     first = log.use("a.md")
     with log.month().open("ab") as file:
-        file.write((b"x" * 999 + b"\n") * (WAITING_BYTES // 1000 + 1))
-    assert InjectionLog(log.files, log.clock).waiting() == ()
+        file.write((b"x" * 999 + b"\n") * (RECENT_BYTES // 1000 + 1))
+    assert InjectionLog(log.files, log.clock).unfinished() == ()
     assert log.log.last(1) == (first,)
 
 

@@ -52,7 +52,7 @@ def test_counts_follow_the_log_and_are_the_same_object_until_then(log: Log) -> N
 @pytest.fixture
 def kept(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
     """A log of two months whose counts are kept."""
-    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
     log.clock.now = datetime(2026, 7, 2, tzinfo=UTC)
     log.use("a.md", "b.md", useful=[True, True])
@@ -62,19 +62,19 @@ def kept(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
 
 
 def test_what_was_kept_is_not_read_again(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_take", lambda *_: pytest.fail("a note was read again"))
+    monkeypatch.setattr(module, "_count", lambda *_: pytest.fail("a note was read again"))
     assert kept.counts() == {"a.md": 2, "b.md": 1}
 
 
 def test_only_what_was_added_is_read(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bytes] = []
-    original = module._take
+    original = module._count
 
     def take(uses: Counter[str], line: bytes) -> None:
         taken.append(line)
         original(uses, line)
 
-    monkeypatch.setattr(module, "_take", take)
+    monkeypatch.setattr(module, "_count", take)
     kept.use("c.md", useful=[True])
     assert kept.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(taken) == 1
 
@@ -167,7 +167,7 @@ def test_a_wrong_cache_of_another_log_does_not_count(kept: Log) -> None:
 
 
 def test_a_disk_or_lock_that_refuses_costs_only_the_cache(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
     with trip("temp:write", fail(28)):
         assert log.counts() == {"a.md": 1}
@@ -185,7 +185,7 @@ def test_a_disk_or_lock_that_refuses_costs_only_the_cache(log: Log, monkeypatch:
 def test_counts_kept_over_any_history_equal_counts_made_anew(
     log: Log, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, str]]
 ) -> None:
-    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     for path in (log.root / "logs").glob("*"):
         path.unlink()
     log.clock.now = JUNE
@@ -212,7 +212,7 @@ def test_a_long_log_is_counted_once_and_a_short_one_by_each_process(
     log.use("a.md", useful=[True])
     assert log.counts() == {"a.md": 1} and not (log.root / REFERENCES_PATH).exists()
     with log.month().open("ab") as file:
-        file.write(b"\n" * module._UNKEPT_LIMIT)
+        file.write(b"\n" * module._UNSAVED_LIMIT)
     assert log.counts() == {"a.md": 1} and (log.root / REFERENCES_PATH).exists()
-    monkeypatch.setattr(module, "_take", lambda *_: pytest.fail("a note was read again"))
+    monkeypatch.setattr(module, "_count", lambda *_: pytest.fail("a note was read again"))
     assert log.counts() == {"a.md": 1}

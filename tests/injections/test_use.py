@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from engine.injections.use import Shown, were_useful
+from engine.injections.use import ShownSection, were_useful
 
-BROKER = Shown("knowledge/hosts.md", "The broker listens on port 8883. It moved from the old rack in March.")
-ODILE = Shown("knowledge/people/odile.md", "Odile wants the raw curves of Vestrand before the summer school.")
+BROKER = ShownSection(
+    "knowledge/hosts.md", "The broker listens on port 8883. It moved from the old rack in March."
+)
+ODILE = ShownSection(
+    "knowledge/people/odile.md", "Odile wants the raw curves of Vestrand before the summer school."
+)
 ASKED = "What do I have to know for tomorrow?"
 
 
@@ -31,14 +35,14 @@ def test_wording_of_the_message_is_no_sign() -> None:
 
 
 def test_dates_and_numbers_are_no_wording() -> None:
-    dated = Shown("a.md", "Seen on 2026-06-12 and on 2026-06-13 at 12:30 UTC.")
+    dated = ShownSection("a.md", "Seen on 2026-06-12 and on 2026-06-13 at 12:30 UTC.")
     assert were_useful([dated], ASKED, "It was 2026-06-12 and 2026-06-13 at 12:30 UTC.") == (False,)
 
 
 def test_a_fact_in_three_files_was_of_use_in_each_and_boilerplate_in_none() -> None:
     text = "Backups of the station database run at night, and the archive keeps thirty of them."
     reply = "The station database backups run at night and the archive keeps thirty."
-    files = [Shown(f"{name}.md", text) for name in "abcd"]
+    files = [ShownSection(f"{name}.md", text) for name in "abcd"]
     assert were_useful(files[:3], ASKED, reply) == (True, True, True)
     assert were_useful(files, ASKED, reply) == (False,) * 4
     assert were_useful([files[0]] * 5, ASKED, reply) == (True,) * 5, "sections of one file are one file"
@@ -50,7 +54,7 @@ def test_a_file_that_is_opened_or_named_was_of_use() -> None:
     assert used("Done.", paths=("other-knowledge/hosts.md", "hosts.md")) == (False, False)
     asked = "Open knowledge/hosts.md."
     assert used("Done.", asked=asked, paths=("knowledge/hosts.md",)) == (False, False)
-    gone = Shown("knowledge/hosts.md", "")
+    gone = ShownSection("knowledge/hosts.md", "")
     assert were_useful([gone], ASKED, "Done.", ("knowledge/hosts.md",)) == (True,)
 
 
