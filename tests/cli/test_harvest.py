@@ -168,13 +168,13 @@ def test_where_nothing_is_marked_it_says_what_would_read_more(root: Path, apo: C
 def test_doctor_misses_lines_and_finds_what_waits_and_what_was_interrupted(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     out = apo("-C", root, "doctor").out
-    assert "ledger: 1 conversations, every line that they gave stands" in out
-    assert "items that wait for you: 1" in out
+    assert "ledger: 1 conversations, all harvested lines present" in out
+    assert "1 item pending review" in out
     (root / "knowledge/decisions.md").write_text("# Decisions\n")
     (root / "scratch/harvest").mkdir(exist_ok=True)
     (root / "scratch/harvest/0123456789abcdef.json").write_text("{}")
     out = apo("-C", root, "doctor").out
-    assert "not there any more: 1, in knowledge/decisions.md" in out
+    assert "1 harvested line no longer in knowledge/decisions.md" in out
     assert "a harvest was interrupted" in out
     (root / "knowledge/ledger.json").write_text("{")
     ran = apo("-C", root, "doctor")

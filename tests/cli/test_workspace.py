@@ -19,7 +19,7 @@ def git(root: Path, *arguments: str) -> str:
 def test_init_makes_a_workspace_that_doctor_finds_in_order(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     made = apo("init", root)
-    assert made.code == 0 and "is a workspace now" in made.out
+    assert made.code == 0 and "created a workspace in" in made.out
     assert git(root, "status", "--porcelain") == ""
     assert git(root, "log", "--format=%s") == "maintenance: a new memory"
     looked = apo("-C", root, "doctor")
