@@ -1,4 +1,4 @@
-"""``cache check``: the prefix twice, the turns that were recorded, and what broke them."""
+"""``cache check``: the prefix in two processes, recorded turns, and what broke them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SESSION = "ses_check001"
 
 
 def edit(sample: Path, path: str, before: str, after: str) -> int:
-    """Changes the first line that holds a text; gives its number."""
+    """Changes the first line with a text and returns its number."""
     file = sample / path
     text = file.read_text()
     file.write_text(text.replace(before, after, 1))
@@ -31,7 +31,7 @@ def edit(sample: Path, path: str, before: str, after: str) -> int:
 
 @pytest.fixture
 def turns(sample: Path) -> int:
-    """Three turns of a session, an edit before the last of them; gives the line that was edited."""
+    """Three turns of a session with an edit before the last; the number of the edited line."""
     with Engine.open(sample) as engine:
         agent = ConversationCapture(engine.files, clock=engine.clock)
         agent.start(SESSION, title="Odile")
@@ -70,7 +70,9 @@ def test_the_turns_of_a_session_are_compared(apo: Command, sample: Path, turns: 
     assert tally[2].split()[:2] == ["1", "×"] and tally[2].endswith(f"layer 6 (project context)  {MEMORY}")
 
 
-def test_an_edit_since_the_last_turn_is_reported_and_no_error(apo: Command, sample: Path, turns: int) -> None:
+def test_an_edit_since_the_last_turn_is_reported_but_not_an_error(
+    apo: Command, sample: Path, turns: int
+) -> None:
     line = edit(sample, USER, "Marit", "Berit")
     ran = apo("-C", sample, "cache", "check", "--last", "1")
     assert ran.code == 0
@@ -99,14 +101,14 @@ def test_the_message_may_come_from_standard_input(apo: Command, sample: Path) ->
     assert apo("-C", sample, "cache", "check", "-", stdin="What did Odile ask for?").code == 0
 
 
-def test_nothing_is_recorded_and_nobody_asked(apo: Command, sample: Path) -> None:
+def test_nothing_is_recorded_and_the_gate_is_not_asked(apo: Command, sample: Path) -> None:
     edit(sample, "memory-config.yaml", "provider: local ", "provider: ask ")
     before = sorted((sample / "logs").iterdir())
     assert apo("-C", sample, "cache", "check", "Can you look at the PR?").code == 0
     assert sorted((sample / "logs").iterdir()) == before
 
 
-def test_two_prompts_that_differ_are_a_defect(
+def test_two_prompts_that_differ_are_a_bug(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = cache_check._compiled_from
@@ -134,7 +136,7 @@ def test_two_prompts_that_differ_are_a_defect(
     assert apo("-C", sample, "cache", "check", "--json").code == 1
 
 
-def test_a_second_compile_that_fails_is_one_line(
+def test_a_failed_second_compile_is_a_one_line_error(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache_check, "_START", "raise SystemExit('no memory left')")

@@ -82,14 +82,14 @@ def test_json_has_everything(apo: Command, used: Path) -> None:
     assert found["settings"]["anthropic_ttl"] == "5m"
 
 
-def test_where_nothing_was_sent_there_is_nothing_to_tell(apo: Command, sample: Path) -> None:
+def test_an_unused_workspace_has_an_empty_overview(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "cache", "overview")
     assert ran.code == 0 and "0 of 0 discussions cached" in ran.out and "0 prompts" in ran.out
     assert apo("-C", sample, "cache", "overview", "--json").json["last_miss"] is None
 
 
 @pytest.mark.parametrize("days", ["0", "366", "many"])
-def test_a_period_has_its_limits(apo: Command, sample: Path, days: str) -> None:
+def test_the_period_is_limited(apo: Command, sample: Path, days: str) -> None:
     assert apo("-C", sample, "cache", "overview", "--days", days).code == 2
 
 

@@ -1,4 +1,4 @@
-"""``commit``: what has changed, committed now, shown first, as text and as JSON."""
+"""``commit``: dry run, text and JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cli.conftest import Command
 SECRET = "AWS " + "AKIA" + "Z7QX4M2N9P6R3T5V"
 
 
-def test_commit_says_what_it_does_and_leaves_out_what_may_not_go(apo: Command, sample: Path) -> None:
+def test_commit_reports_what_it_does_and_leaves_secrets_out(apo: Command, sample: Path) -> None:
     def head() -> str:
         done = subprocess.run(["git", "log", "-1", "--format=%B"], cwd=sample, capture_output=True, text=True)
         return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""``harvest``, ``review``, ``ledger`` and ``digest`` as they are typed; nobody is asked but the markers."""
+"""``harvest``, ``review``, ``ledger`` and ``digest`` on the command line, without a model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def put(root: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> None:
+def test_without_apply_it_shows_what_it_would_do(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "harvest")
     assert ran.code == 0
     assert ran.out.startswith("1 to harvest (205 B)\nno model used, $0\n")
@@ -56,7 +56,7 @@ def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> Non
     assert (tree["provider"], tree["tokens"], tree["usd"]) == ("markers", 0, 0.0)
 
 
-def test_with_a_provider_it_says_what_that_would_cost(root: Path, apo: Command) -> None:
+def test_with_a_provider_it_shows_the_cost(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest")
     assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ plus the replies", ran.out), ran.out
@@ -83,7 +83,7 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
     assert not (root / "conversations/2026-06-12-call.md").exists()
 
 
-def test_what_stood_there_already_is_shown_with_its_place(root: Path, apo: Command) -> None:
+def test_known_items_are_shown_with_their_place(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     put(root, "again.md", "## 10:00 — user\nOpen: Does Vestrand need SMS?\n")
     out = apo("-C", root, "harvest", "--apply", "--keep").out
@@ -91,7 +91,7 @@ def test_what_stood_there_already_is_shown_with_its_place(root: Path, apo: Comma
     assert "  known  knowledge/questions.md:3  - Does Vestrand need SMS? [from: 2026-06-12-call," in out
 
 
-def test_it_comes_back_and_the_ledger_can_be_asked(root: Path, apo: Command) -> None:
+def test_a_conversation_is_restored_and_the_ledger_verified(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--reclaim-partial", "--reclaim", "1")
     (entry,) = apo("-C", root, "ledger", "list", "--json").json
     assert (entry["status"], entry["deleted"], entry["items"]["decisions"]) == ("harvested", True, 1)
@@ -107,7 +107,7 @@ def test_it_comes_back_and_the_ledger_can_be_asked(root: Path, apo: Command) -> 
     assert apo("-C", root, "ledger", "restore", "nothing").code == 1
 
 
-def test_a_lost_conversation_is_told(root: Path, apo: Command) -> None:
+def test_a_lost_conversation_is_reported(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     tree = json.loads((root / "knowledge/ledger.json").read_text())
     (entry,) = tree["entries"].values()
@@ -128,7 +128,7 @@ def test_a_damaged_ledger_stops_and_is_rebuilt(root: Path, apo: Command) -> None
     assert apo("-C", root, "ledger", "verify").code == 0
 
 
-def test_a_person_settles_what_waits(root: Path, apo: Command) -> None:
+def test_a_person_settles_pending_items(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     ran = apo("-C", root, "review", "list")
@@ -158,14 +158,14 @@ def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
     assert b"knowledge" not in status.stdout
 
 
-def test_where_nothing_is_marked_it_says_what_would_read_more(root: Path, apo: Command) -> None:
+def test_without_marked_lines_a_model_is_suggested(root: Path, apo: Command) -> None:
     put(root, "2026-06-12-call.md", "## 10:00 — user\nhello\n")
     ran = apo("-C", root, "harvest", "--apply")
     assert "1 conversation harvested: no items found" in ran.out
     assert "autopoiesis config set harvest.provider anthropic" in ran.out
 
 
-def test_doctor_misses_lines_and_finds_what_waits_and_what_was_interrupted(root: Path, apo: Command) -> None:
+def test_doctor_finds_missing_lines_pending_items_and_interruptions(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     out = apo("-C", root, "doctor").out
     assert "ledger: 1 conversations, all harvested lines present" in out
@@ -181,7 +181,7 @@ def test_doctor_misses_lines_and_finds_what_waits_and_what_was_interrupted(root:
     assert ran.code == 1 and "autopoiesis ledger rebuild" in ran.out
 
 
-def test_wrong_use_is_told_apart_from_refusal(root: Path, apo: Command) -> None:
+def test_wrong_usage_differs_from_refusal(root: Path, apo: Command) -> None:
     assert apo("-C", root, "harvest", "--reclaim", "many").code == 2
     ran = apo("-C", root, "harvest", "nothing.md", "--apply")
     assert (ran.code, "no conversation that waits" in ran.err) == (1, True)
@@ -200,7 +200,7 @@ TALKS = {
 
 
 def transcripts(root: Path, apo: Command) -> Path:
-    """A workspace in which only transcripts are, as after an import."""
+    """A workspace with transcripts only, as after an import."""
     assert apo("init", root).code == 0
     for name, text in TALKS.items():
         path = root / f"raw/conversations/2026/06/12/1000-ses_{name}-talk.md"
@@ -210,9 +210,7 @@ def transcripts(root: Path, apo: Command) -> Path:
     return root
 
 
-def test_where_only_transcripts_are_they_are_harvested_without_being_asked_for(
-    tmp_path: Path, apo: Command
-) -> None:
+def test_transcripts_are_harvested_by_default_if_there_is_nothing_else(tmp_path: Path, apo: Command) -> None:
     root = transcripts(tmp_path / "memory", apo)
     out = apo("-C", root, "harvest").out
     assert out.startswith("2 to harvest (") and "dry run; pass --apply to harvest\n" in out
@@ -256,7 +254,7 @@ def test_a_missing_key_is_said_once(root: Path, apo: Command, monkeypatch: pytes
     assert not (root / "knowledge/ledger.json").exists()
 
 
-def test_text_in_which_nothing_tells_who_speaks_is_kept_and_named(root: Path, apo: Command) -> None:
+def test_text_without_speakers_is_kept_and_reported(root: Path, apo: Command) -> None:
     put(root, "note.txt", "The key is under the mat.\n")
     ran = apo("-C", root, "harvest", "--apply", "--keep")
     assert ran.code == 0

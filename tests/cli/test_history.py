@@ -1,4 +1,4 @@
-"""``history``: the past as text and as JSON, safe to show, and nothing changed before ``--apply``."""
+"""``history``: text and JSON, safe on a terminal, and no changes without ``--apply``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_changed_and_recall(apo: Command, past: Path) -> None:
     assert apo("-C", past, "history", "recall", "HEAD", "knowledge/no.md").code == 1
 
 
-def test_undo_changes_nothing_before_it_is_told_to(apo: Command, past: Path) -> None:
+def test_undo_changes_nothing_without_apply(apo: Command, past: Path) -> None:
     head = git(past, "rev-parse", "HEAD")
     told = apo("-C", past, "history", "undo")
     assert told.code == 0 and "+- Kvalnes has a modem." in told.out
@@ -96,7 +96,7 @@ def test_snapshots_and_branches(apo: Command, past: Path) -> None:
     assert apo("-C", past, "history", "branches", "--apply").code == 2
 
 
-def test_something_is_tried_on_a_branch_outside_and_taken_over_or_dropped(
+def test_an_exploration_is_merged_or_deleted(
     apo: Command, past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

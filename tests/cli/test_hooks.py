@@ -1,4 +1,4 @@
-"""Hooks for commits made by hand: they run anywhere, refuse what must not be, and are looked at by doctor."""
+"""Git hooks for commits made by hand: they run everywhere, refuse bad commits, and are checked by doctor."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def git(root: Path, *words: str, **environment: str) -> subprocess.CompletedProc
 
 
 def found(root: Path, *, staged: bool = False) -> list[Finding]:
-    """What is wrong, without what a bare workspace lacks."""
+    """Findings that are not about a bare workspace."""
     wanted = ("raw/", "hooks", "no prompt")
     return [
         each

@@ -219,7 +219,7 @@ def test_one_wrong_id_labels_nothing(apo: Command, sample: Path) -> None:
         (["release", "--gate", ".8", "--activate", ".3"], "is above"),
     ],
 )
-def test_options_that_do_not_go_together(apo: Command, sample: Path, words: list[str], what: str) -> None:
+def test_conflicting_options(apo: Command, sample: Path, words: list[str], what: str) -> None:
     ran = apo("-C", sample, "tune", *words)
     assert ran.code == 2 and what in ran.err
 

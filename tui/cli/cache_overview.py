@@ -10,12 +10,11 @@ import click
 
 from tui.cli.base import emit, emit_json, plain, table, verb
 from tui.cli.cache import discussion_tree
-from tui.cli.costs import signed
+from tui.cli.costs import cost_text, signed
 from tui.render.caches import SETTINGS, cached_now, last_miss, stays
 from tui.render.figures import count, dollars, left, plural
 
 if TYPE_CHECKING:
-    from engine.costs.model import Totals
     from engine.discussions.overview import CacheOverview, ProviderCaches
     from engine.engine import Engine
     from engine.stability.misses import Misses
@@ -110,17 +109,11 @@ def _row(each: ProviderCaches, found: CacheOverview, now: datetime) -> list[str]
         count(totals.cached_tokens),
         "–" if each.hit_rate is None else f"{each.hit_rate:.0%}",
         count(totals.cache_write_tokens),
-        _cost(totals),
+        cost_text(totals),
         signed(totals.saved_usd),
         count(number),
         "up to the provider" if seconds is None else left(seconds) if seconds else "–",
     ]
-
-
-def _cost(totals: Totals) -> str:
-    if totals.calls and totals.unpriced == totals.calls:
-        return "unknown"
-    return f"{'~' if totals.estimated else ''}{dollars(totals.cost_usd)}{' +?' if totals.unpriced else ''}"
 
 
 def _print_misses(found: Misses) -> None:

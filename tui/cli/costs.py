@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -95,15 +96,27 @@ def _cells(totals: Totals) -> list[str]:
         count(totals.input_tokens),
         "–" if share is None else f"{share:.0%}",
         count(totals.output_tokens),
-        _cost(totals),
+        cost_text(totals),
         signed(totals.saved_usd),
     ]
 
 
-def _cost(totals: Totals) -> str:
-    if totals.unpriced == totals.calls:
+def cost_text(totals: Totals) -> str:
+    """Formats a sum: ``~`` if tokens were counted locally, ``+?`` if some prices are unknown."""
+    if totals.calls and totals.unpriced == totals.calls:
         return "unknown"
     return f"{'~' if totals.estimated else ''}{dollars(totals.cost_usd)}{' +?' if totals.unpriced else ''}"
+
+
+def estimate_text(price: float | None) -> str:
+    """Formats the price of requests that are not sent yet."""
+    return "price unknown" if price is None else f"about {dollars(price)} plus the replies"
+
+
+def usage_text(tokens: int, costs: Sequence[float | None]) -> str:
+    """Formats tokens and their cost, which is unknown if one of ``costs`` is."""
+    cost = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
+    return f"{tokens:,} tokens, {cost}"
 
 
 def signed(value: float) -> str:

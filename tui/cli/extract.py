@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import commit_text, emit, emit_json, emit_problems, minute, plain, table, verb
-from tui.render.figures import dollars, plural, sizes
+from tui.cli.costs import estimate_text, usage_text
+from tui.render.figures import plural, sizes
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -93,8 +94,7 @@ def _emit_survey(engine: Engine, survey: Survey, *, named: bool) -> None:
     if not survey.provider:
         emit("no model used, $0")
         return
-    price = engine.extraction.price_of(survey)
-    about = "price unknown" if price is None else f"about {dollars(price)} plus the replies"
+    about = estimate_text(engine.extraction.price_of(survey))
     emit(f"{plural(survey.questions, 'question')}, ~{survey.tokens:,} tokens to {survey.provider}, {about}")
     rows = [[each.path, sizes(each.size), plural(each.windows, "window"), f"{each.tokens:,}"] for each in due]
     table(rows[:_SHOWN])
@@ -152,20 +152,18 @@ def _emit_report(report: Report) -> None:
         if each.outcome == "skipped":
             emit(f"skipped  {each.path}: {each.error}")
     read = [each for each in report.results if each.records]
+    records = [record for each in read for record in each.records]
+    lines = sum(len(record.items) for record in records)
     if not report.results:
         emit("nothing to extract")
-    lines = sum(len(record.items) for each in read for record in each.records)
     if read:
         emit(f"{plural(len(read), 'session')} read, {plural(lines, 'line')} written")
     held = sum(each.held for each in read)
     if held:
         emit(f"{plural(held, 'item')} for review: autopoiesis review list")
-    records = [record for each in read for record in each.records]
     tokens = sum(record.input_tokens + record.output_tokens for record in records)
     if tokens:
-        costs = [record.cost_usd for record in records]
-        known = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
-        emit(f"{tokens:,} tokens, {known}")
+        emit(usage_text(tokens, [record.cost_usd for record in records]))
     last = next((each for each in reversed(read) if each.commit or each.uncommitted), None)
     if last is not None:
         emit(commit_text(last.commit, last.uncommitted))

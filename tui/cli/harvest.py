@@ -10,7 +10,8 @@ import click
 from engine.errors import HarvestRefused
 from engine.knowledge.item import counted
 from tui.cli.base import commit_text, emit, emit_json, emit_problems, invocation, plain, table, verb
-from tui.render.figures import dollars, plural, sizes
+from tui.cli.costs import estimate_text, usage_text
+from tui.render.figures import plural, sizes
 from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
@@ -118,9 +119,8 @@ def _emit_classes(engine: Engine, survey: Survey) -> None:
     if survey.provider == "markers":
         emit("no model used, $0")
         return
-    price = engine.knowledge.price_of(survey)
-    about = "price unknown" if price is None else f"about {dollars(price)} plus the replies"
-    emit(f"~{survey.tokens:,} tokens to {survey.provider}, {about}")
+    price = estimate_text(engine.knowledge.price_of(survey))
+    emit(f"~{survey.tokens:,} tokens to {survey.provider}, {price}")
 
 
 def _emit_transcripts_left(left: int, request: HarvestRequest) -> None:
@@ -191,19 +191,13 @@ def _emit_results(engine: Engine, report: Report) -> None:
         emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or 'no items found'}")
     if report.held:
         emit(f"{plural(report.held, 'item')} for review: autopoiesis review list")
-    if (
-        new
-        and not counts
-        and any(each.entry is not None and each.entry.provider == "markers" for each in new)
-    ):
+    entries = [each.entry for each in new if each.entry is not None]
+    if not counts and any(entry.provider == "markers" for entry in entries):
         emit("only marked lines were read; to have a model read whole conversations:")
         emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
-    entries = [each.entry for each in new if each.entry is not None]
     tokens = sum(entry.input_tokens + entry.output_tokens for entry in entries)
     if tokens:
-        costs = [entry.cost_usd for entry in entries]
-        known = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
-        emit(f"{tokens:,} tokens, {known}")
+        emit(usage_text(tokens, [entry.cost_usd for entry in entries]))
     gone = sum(each.reclaimed for each in report.results)
     if gone:
         emit(f"{plural(gone, 'conversation')} ({sizes(report.reclaimed)}) moved to the trash")

@@ -81,7 +81,8 @@ def import_sessions(
         _emit_preview(found)
     if not found.found and not as_json:
         return 0
-    return _import(engine, sources, _sub_agents(found), dry_run, as_json)
+    left_out = {"sub-agent-logs": found.sub_agents} if found.sub_agents else {}
+    return _import(engine, sources, left_out, dry_run, as_json)
 
 
 def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
@@ -135,10 +136,6 @@ def _sources(found: Discovery, *, whole: bool) -> list[Source]:
     ]
 
 
-def _sub_agents(found: Discovery) -> dict[str, int]:
-    return {"sub-agent-logs": found.sub_agents} if found.sub_agents else {}
-
-
 def _confirm(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
     """Shows what was found and asks; returns an exit code if nothing is to be imported."""
     if as_json and not is_agreed:
@@ -168,8 +165,8 @@ def _emit_preview(found: Discovery) -> None:
         emit("import files or folders with: autopoiesis import PATH…")
         return
     rows = [
-        [agent, _shown(project), f"{len(each):,}", _days(each), _size(each), _news(each)]
-        for (agent, project), each in by_project(found.found).items()
+        [agent, _shown(project), f"{len(group):,}", _days(group), _size(group), _news(group)]
+        for (agent, project), group in by_project(found.found).items()
     ]
     table(rows, ["agent", "project", "sessions", "days", "size", "to import"])
     if not found.news:

@@ -45,9 +45,7 @@ def injections_list(
     engine: Engine, limit: int, agent: str, session: str, project: str, sections: bool, as_json: bool
 ) -> None:
     """List the latest injections, newest first."""
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-    audit = Audit(engine)
+    audit = _audit(engine)
     tellings = (
         each
         for each in audit.tellings()
@@ -91,9 +89,7 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
 
     ID is the id of an injection, or of a session, which means its first injection.
     """
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-    audit = Audit(engine)
+    audit = _audit(engine)
     telling = audit.find(name)
     if as_json:
         emit_json({**plain(telling), "pieces": audit.pieces(telling), "beside": audit.beside(telling)})
@@ -119,12 +115,11 @@ def _print_telling(audit: Audit, telling: Telling, *, text: bool = False) -> Non
 )
 def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> None:
     """Sum up the injections of a week: how much, where, how useful, at what cost, and what failed."""
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
     from engine.agents.week import week_of  # noqa: PLC0415 — not for `--help`
     from tui.render.injections import week_lines  # noqa: PLC0415 — not for `--help`
 
     first = since.date() if since else engine.clock().date() - timedelta(days=6)
-    week = week_of(engine, Audit(engine).tellings(), first.isoformat())
+    week = week_of(engine, _audit(engine).tellings(), first.isoformat())
     if as_json:
         emit_json(week)
         return
@@ -137,9 +132,7 @@ def _label_command(word: str, help: str) -> None:
     @click.argument("name", metavar="ID")
     @click.argument("sections", metavar="[SECTION]…", nargs=-1, type=click.IntRange(1))
     def label(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
-        from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-        audit = Audit(engine)
+        audit = _audit(engine)
         topics = audit.judge(audit.find(name), sections, word == "useful")
         which = f"section {', '.join(map(str, sections))}" if sections else "every section"
         emit(f"marked as {word}: {which}")
@@ -195,3 +188,9 @@ def _useful(injection: Injection) -> str:
     places = useful_places(injection)
     more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""
     return ", ".join(places[:_PLACES_SHOWN]) + more or ("–" if injection.finished else "not known yet")
+
+
+def _audit(engine: Engine) -> Audit:
+    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
+
+    return Audit(engine)

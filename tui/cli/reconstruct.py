@@ -9,9 +9,10 @@ import click
 
 from tui.cli.as_of import checkout_progress
 from tui.cli.base import emit, emit_json, emit_problems, plain, table, verb
+from tui.cli.costs import estimate_text
 from tui.cli.history import print_diff
 from tui.cli.search import progress
-from tui.render.figures import dollars, plural
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +100,7 @@ def _print_estimate(engine: Engine, found: Estimate, *, batch: bool) -> None:
     if not survey.provider:
         emit("no model used, $0")
     else:
-        about = "price unknown" if found.usd is None else f"about {dollars(found.usd)} plus the replies"
+        about = estimate_text(found.usd)
         target = f"{survey.provider} {survey.model}"
         how = " in a batch, at half price" if batch else ""
         emit(f"{plural(survey.questions, 'question')}{how}, ~{survey.tokens:,} tokens to {target}, {about}")

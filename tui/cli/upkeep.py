@@ -137,7 +137,12 @@ def _emit_done(done: Done, *, shows: bool) -> None:
     if done.waiting:
         emit(f"  queued for review, because {proposal.why}: autopoiesis review accept {done.waiting}")
     if done.applied:
-        emit(f"  {commit_text(done.commit, done.uncommitted)}{f'; undo: {done.undo}' if done.undo else ''}")
+        emit(f"  {_commit_text(done)}")
+
+
+def _commit_text(done: Done) -> str:
+    undo = f"; undo: {done.undo}" if done.undo else ""
+    return commit_text(done.commit, done.uncommitted) + undo
 
 
 def _recover(engine: Engine, applied: bool, as_json: bool) -> None:
@@ -274,7 +279,6 @@ def _moved(
     if done[0].error:
         raise ChangeRefused(done[0].error)
     if applied:
-        undo = f"; undo: {done[0].undo}" if done[0].undo else ""
-        emit(commit_text(done[0].commit, done[0].uncommitted) + undo)
+        emit(_commit_text(done[0]))
     else:
         emit("nothing was moved; pass --apply to do it")
