@@ -98,11 +98,6 @@ def allowed_hosts(port: int) -> set[str]:
 
 
 def _validated(endpoint: Endpoint, request: Request, body: bytes) -> Any:
-    """The validated body or query.
-
-    Raises:
-        Refusal: It is not valid.
-    """
     if endpoint.takes is None:
         return None
     try:

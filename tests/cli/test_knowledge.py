@@ -59,7 +59,7 @@ def test_check_ends_with_1_where_something_is_wrong(apo: Command, sample: Path) 
     ran = apo("-C", sample, "knowledge", "check", "--json")
     assert ran.code == 1 and [each["severity"] for each in ran.json] == ["warning", "error"]
     doctor = apo("-C", sample, "doctor").out
-    assert "knowledge entries and skills: 2 problems\n    autopoiesis knowledge check\n" in doctor
+    assert "knowledge entries and skills: 2 problems\n    see: autopoiesis knowledge check\n" in doctor
 
 
 def test_the_doctor_is_quiet_where_nothing_is_wrong(apo: Command, sample: Path) -> None:

@@ -97,7 +97,7 @@ directory_option = click.option(
     help=f"The workspace; else ${HOME_VARIABLE}, else ~/.autopoiesis.",
 )
 """``-C DIR``, accepted before and after the command's name."""
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
 def _examples(*lines: str) -> str:
@@ -169,7 +169,7 @@ def verb(*examples: str, name: str | None = None, **settings: Any) -> Callable[[
 
         body = directory_option(with_engine if "engine" in parameters else function)
         command = click.command(name, cls=click.Command, epilog=_examples(*examples), **settings)(body)
-        return _json_option(command) if "as_json" in parameters else command
+        return json_option(command) if "as_json" in parameters else command
 
     return declare
 

@@ -95,11 +95,7 @@ def compile_once() -> None:
 
 
 def _compile_in_fresh_process(engine: Engine, message: str, session: str) -> Compiled:
-    """Compiles the prompt in a process with another hash seed, where sets iterate in another order.
-
-    Raises:
-        AutopoiesisError: The process failed or timed out.
-    """
+    """Compiles the prompt in a process with another hash seed, where sets iterate in another order."""
     request = {
         "workspace": str(engine.workspace.root),
         "text": message,

@@ -12,7 +12,7 @@ from tui.cli.base import emit, emit_json, emit_problems, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
-    from engine.commits.report import CommitReport, MadeCommit
+    from engine.commits.report import CommitReport
     from engine.engine import Engine
 
 
@@ -27,7 +27,7 @@ def commit(engine: Engine, paths: tuple[Path, ...], message: str, dry_run: bool,
     commit, and the transcripts of ended sessions in another. Files that must not be committed, such as those
     with a possible secret, are listed and left out; the exit code is then 1.
     """
-    named = [_relative(engine, path) for path in paths]
+    named = [engine.workspace.relative(path) if path.is_absolute() else path.as_posix() for path in paths]
     report = engine.commits.commit(named, message, dry_run=dry_run)
     gone = [path for path in named if not (engine.workspace.root / path).exists()]
     if gone and not (report.commits or report.left_out):
@@ -42,21 +42,13 @@ def commit(engine: Engine, paths: tuple[Path, ...], message: str, dry_run: bool,
     return 1 if report.refused else 0
 
 
-def _relative(engine: Engine, path: Path) -> str:
-    return engine.workspace.relative(path) if path.is_absolute() else path.as_posix()
-
-
 def _print(report: CommitReport, *, dry_run: bool) -> None:
     if not report.commits:
         emit("nothing to commit")
     for number, each in enumerate(report.commits):
         if number:
             emit()
-        emit(f"{'would commit' if dry_run else f'committed as {each.revision[:8]}'}: {_files(each)}")
+        files = plural(len(each.paths), "file") + (f", message by {each.model}" if each.model else "")
+        emit(f"{'would commit' if dry_run else f'committed as {each.revision[:8]}'}: {files}")
         for line in each.message.split("\n"):
             emit(f"    {line}".rstrip())
-
-
-def _files(commit: MadeCommit) -> str:
-    by = f", message by {commit.model}" if commit.model else ""
-    return f"{plural(len(commit.paths), 'file')}{by}"

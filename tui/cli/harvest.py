@@ -82,7 +82,7 @@ def harvest(
         if sys.stdin.isatty() and not as_json:
             report = _confirm_number(engine, request, report)
         if as_json:
-            emit_json(_document(report))
+            emit_json({**plain(report), "items": report.items, "reclaimed_bytes": report.reclaimed})
         else:
             _emit_report(engine, request, report, survey.left)
         failed = [each for each in report.results if each.outcome in ("failed", "changed")]
@@ -209,7 +209,3 @@ def _emit_results(engine: Engine, report: Report) -> None:
         emit(commit_text(last.commit, last.uncommitted))
         emit(f"digest: {engine.knowledge.digest.path}")
         emit("ledger: knowledge/ledger.json")
-
-
-def _document(report: Report) -> dict[str, object]:
-    return {**plain(report), "items": report.items, "reclaimed_bytes": report.reclaimed}

@@ -63,14 +63,14 @@ def history_explore(
     if name is None:
         return _list(engine, as_json)
     if is_merged or is_compared:
-        from tui.cli.reconstruct import merge, show_compared  # noqa: PLC0415 — only for these options
+        from tui.cli.reconstruct import merge_branch, show_compared  # noqa: PLC0415 — only for these options
 
         found = engine.history.branch(name)
         if is_compared:
             show_compared(engine, ("HEAD", found.name), as_json=as_json)
             return 0
         there = f"git -C {quote(found.in_use or 'FOLDER')} merge {engine.repository.branch() or 'main'}"
-        return merge(engine, found.name, is_applied, as_json, f"to resolve: {there}, then retry")
+        return merge_branch(engine, found.name, is_applied, as_json, f"to resolve: {there}, then retry")
     if is_deleted:
         return _delete(engine, engine.history.branch(name), is_applied, as_json)
     folders = [each.strip() for each in only.split(",") if each.strip()]

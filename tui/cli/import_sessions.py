@@ -86,11 +86,7 @@ def import_sessions(
 
 
 def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
-    """The agent, if the first argument is one, and the paths.
-
-    Raises:
-        click.UsageError: A path does not exist.
-    """
+    """The agent, if the first argument is one, and the paths, which must exist."""
     agent = what[0] if what and what[0] in _AGENTS else ""
     paths = tuple(Path(each).expanduser() for each in what[bool(agent) :])
     for path in paths:

@@ -98,8 +98,8 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
 
 
 def _print_telling(audit: Audit, telling: Telling, *, text: bool = False) -> None:
-    from tui.render.roles import PLAIN  # noqa: PLC0415 — importing rich takes a quarter second
     from tui.render.injections import InjectionView, draw_view  # noqa: PLC0415 — as above
+    from tui.render.roles import PLAIN  # noqa: PLC0415 — importing rich takes a quarter second
 
     view = InjectionView(telling, audit.pieces(telling), audit.beside(telling), with_text=text)
     for row, _ in draw_view(view, _WIDTH, PLAIN):
@@ -114,7 +114,7 @@ def _print_telling(audit: Audit, telling: Telling, *, text: bool = False) -> Non
     help="The first day (UTC); by default a week ago.",
 )
 def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> None:
-    """Sum up the injections of a week: how much, where, how useful, at what cost, and what failed."""
+    """Sum up the injections since a day: how much, where, how useful, at what cost, and what failed."""
     from engine.agents.week import week_of  # noqa: PLC0415 — not for `--help`
     from tui.render.injections import week_lines  # noqa: PLC0415 — not for `--help`
 

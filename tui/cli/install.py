@@ -90,11 +90,7 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
 
 
 def _programs() -> Programs:
-    """The programs that the agent will run for this workspace.
-
-    Raises:
-        WorkspaceError: There is no workspace, so the hooks would do nothing.
-    """
+    """The programs that the agent will run for this workspace, which must exist."""
     from engine.agents.install import Programs  # noqa: PLC0415 — not for `--help`
     from engine.store.paths import Workspace  # noqa: PLC0415 — not for `--help`
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.store.zone import local_time
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, invocation, table
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, invocation, json_option, table
 from tui.cli.search import progress
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ IDLE = "the schedule is not running: it runs while the workbench, `autopoiesis w
     "autopoiesis jobs set probes '0 6 * * 1-5'",
     invoke_without_command=True,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 @click.pass_context
 def jobs(context: click.Context, as_json: bool) -> None:
     """List scheduled jobs: when each is due next, and how it last ended.

@@ -126,11 +126,7 @@ def _newest_first(found: dict[str, LedgerEntry]) -> list[tuple[str, LedgerEntry]
 
 
 def _find(engine: Engine, name: str) -> CheckedEntry:
-    """The entry with a name or hash prefix.
-
-    Raises:
-        HarvestRefused: No entry matches, or several do.
-    """
+    """The only entry with a name or hash prefix."""
     from engine.knowledge.verify import verify  # noqa: PLC0415 — `--help` must not load the engine
 
     found = {

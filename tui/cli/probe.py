@@ -14,7 +14,7 @@ from tui.cli.search import progress
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.probes.log import Earlier
-    from engine.probes.model import Evidence, Probe, Turned
+    from engine.probes.model import Evidence, Probe
     from engine.probes.probes import Report
     from engine.store.repository import Commit
 
@@ -197,7 +197,7 @@ def _print(done: Report) -> None:
         emit(f"since {minute(comparison.at)}{commit}: {lost} lost, {gained} gained")
         for sign, turned in (("−", comparison.lost), ("+", comparison.gained)):
             for expectation in turned:
-                emit(f"  {sign} {_turned(expectation)}")
+                emit(f"  {sign} {expectation.id}  {_line(expectation.expect)}")
 
 
 def _outcome(evidence: Evidence) -> str:
@@ -206,10 +206,6 @@ def _outcome(evidence: Evidence) -> str:
         return evidence.why if "rank" in evidence.why else f"{evidence.why} · rank {rank}"
     share = "" if evidence.share is None else f" · {evidence.share:.0%} of the wording"
     return f"{evidence.section} · {evidence.tokens:,} tokens · rank {rank}{share}"
-
-
-def _turned(turned: Turned) -> str:
-    return f"{turned.id}  {_line(turned.expect)}"
 
 
 def _tree(probe: Probe, earlier: Earlier | None) -> dict[str, Any]:

@@ -74,7 +74,8 @@ def reconstruct(
     if merge is not None:
         if names or provider or model or batch or partial or anew:
             raise click.UsageError("--merge can only be used with --apply")
-        return _merge(engine, merge, is_applied, as_json)
+        hint = "to resolve: edit the file here, commit it, then reconstruct again from that state"
+        return merge_branch(engine, merge, is_applied, as_json, hint)
     from engine.lifecycle.reconstruction.reconstruction import Request  # noqa: PLC0415 — not for `--help`
 
     request = Request(branch or "", names, provider or "", model, batch)
@@ -160,12 +161,7 @@ def _print_report(done: Report) -> None:
         emit(f"compare: autopoiesis compare {done.branch} --probes")
 
 
-def _merge(engine: Engine, name: str, is_applied: bool, as_json: bool) -> int:
-    hint = "to resolve: edit the file here, commit it, then reconstruct again from that state"
-    return merge(engine, name, is_applied, as_json, hint)
-
-
-def merge(engine: Engine, name: str, is_applied: bool, as_json: bool, hint: str) -> int:
+def merge_branch(engine: Engine, name: str, is_applied: bool, as_json: bool, hint: str) -> int:
     """Merges a branch, or shows what that would change; ``hint`` says how to resolve conflicts."""
     merging = engine.reconstruction.merging
     found = merging.apply(name) if is_applied else merging.plan(name)

@@ -166,11 +166,7 @@ def review_reject(engine: Engine, names: tuple[str, ...], group: str | None, ori
 def _selected(
     engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None
 ) -> tuple[str, ...]:
-    """The named ids, or those of the pending items in a group, from a conversation, or both.
-
-    Raises:
-        click.UsageError: Both ids and a group or conversation are given, or neither.
-    """
+    """The named ids, or those of the pending items in a group, from a conversation, or both."""
     if bool(names) == (group is not None or origin is not None):
         raise click.UsageError("give either ids, or --group or --from")
     if not names:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, group, invocation, plain, table
+from tui.cli.base import commit_text, emit, emit_json, group, invocation, json_option, plain, table
 from tui.cli.search import progress
 from tui.render.figures import plural
 from tui.render.safe import first_line
@@ -36,7 +36,7 @@ _CONTEXT = 48
     },
 )
 @click.option("--all", "every", is_flag=True, help="Include rules that are turned down, replaced or resting.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 @click.pass_context
 def rules(context: click.Context, every: bool, as_json: bool) -> None:
     """List your rules for agents, learned from what you told them, most repeated first.
@@ -65,7 +65,14 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
         emit(f"You have told your agents {plural(len(book.again), 'thing')} more than once:")
     shown = found if every else found[:_SHOWN]
     rows = [
-        [rule.id, _times(rule), rule.last, rule.where or "everywhere", _state(rule), rule.text]
+        [
+            rule.id,
+            f"{rule.told}×" if rule.told else "–",
+            rule.last,
+            rule.where or "everywhere",
+            _state(rule),
+            rule.text,
+        ]
         for rule in shown
     ]
     table(rows, ["rule", "told", "last", "where", "state", "in your words"])
@@ -250,10 +257,6 @@ def emit_change(change: Change, what: str, as_json: bool) -> None:
 def _short(text: str) -> str:
     line = first_line(text)
     return line if len(line) <= _CONTEXT else f"{line[: _CONTEXT - 1].rstrip()}…"
-
-
-def _times(rule: Rule) -> str:
-    return f"{rule.told}×" if rule.told else "–"
 
 
 def _state(rule: Rule) -> str:

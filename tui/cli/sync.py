@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from tui.cli.base import Group, emit, emit_json, emit_problems, group, invocation, minute, table
+from tui.cli.base import Group, emit, emit_json, emit_problems, group, invocation, json_option, minute, table
 from tui.render.conflict_words import explained
 from tui.render.figures import plural
 
@@ -64,7 +64,7 @@ class _SyncGroup(Group):
     help="Resolve conflicts in these files with our or their version.",
 )
 @click.option("--rewound", is_flag=True, help="Merge even if the remote lost commits.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 @click.pass_context
 def sync(
     context: click.Context,

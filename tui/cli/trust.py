@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from tui.cli.base import emit, emit_json, invocation, table, verb
 from tui.render.figures import value_text
-
-if TYPE_CHECKING:
-    from engine.settings.trust import Standing
 
 STATES = {
     "nothing": "nothing to trust: the settings send, receive and run nothing",
@@ -52,7 +48,8 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     if as_json:
         emit_json(standing)
         return 0
-    _print(standing)
+    emit(f"{standing.root}: {STATES[standing.state]}")
+    table([[f"  {act.name}", value_text(act.value), act.does] for act in standing.acts])
     if standing.counts or show or revoke:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -64,8 +61,3 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     trusting.trust(workspace.root, config)
     emit("trusted, until one of these settings changes")
     return 0
-
-
-def _print(standing: Standing) -> None:
-    emit(f"{standing.root}: {STATES[standing.state]}")
-    table([[f"  {act.name}", value_text(act.value), act.does] for act in standing.acts])

@@ -248,11 +248,7 @@ def _fit_all(engine: Engine, log: DecisionTable, *, write: bool, as_json: bool) 
 
 
 def _log_with(engine: Engine, topic: str) -> DecisionTable:
-    """The decision log.
-
-    Raises:
-        TopicError: There is neither a logged decision nor a file of the topic.
-    """
+    """The decision log; raises ``TopicError`` if the topic is neither in it nor has a file."""
     log = engine.tuning.table()
     if topic not in log.topics:
         engine.topic(topic)

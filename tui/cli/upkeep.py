@@ -75,11 +75,6 @@ def condense_monthly(
 
 
 def _day(engine: Engine, text: str | None) -> date | None:
-    """The day given with ``--day``.
-
-    Raises:
-        click.BadParameter: It is not a day.
-    """
     if text is None:
         return None
     from engine.store.moments import FORMS, moment  # noqa: PLC0415 — only with --day
