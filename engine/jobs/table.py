@@ -117,7 +117,7 @@ def _digest(parts: Parts) -> str:
         return "it is turned off"
     if not knowledge.digest.regenerate():
         return "it is as it was"
-    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest made anew"))
+    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest regenerated"))
     return "made anew" + (f", committed as {made.revision[:8]}" if made.revision else "")
 
 

@@ -78,7 +78,7 @@ def test_the_states_of_caches_are_listed_and_shown(apo: Command, sent: tuple[Pat
 
 def test_a_cache_is_given_up_switched_off_and_on(apo: Command, sent: tuple[Path, str]) -> None:
     root, session = sent
-    assert "given up by hand" in apo("-C", root, "cache", "invalidate", session).out
+    assert "invalidated by hand" in apo("-C", root, "cache", "invalidate", session).out
     assert apo("-C", root, "cache", "disable", session, "--json").json["enabled"] is False
     assert re.search(rf"{session} +anthropic +off", apo("-C", root, "cache", "list").out)
     assert apo("-C", root, "cache", "enable", session, "--json").json["enabled"] is True

@@ -82,7 +82,7 @@ def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
             facts.write("- The walrus is called Wanda. [from: zoo, 2026-06-12]\n")
         assert said("digest")[1].startswith("made anew, committed as ")
         assert digest.read_bytes() != before
-        assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest made anew"
+        assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest regenerated"
         assert said("digest") == ("done", "it is as it was")
         digest.unlink()
         assert said("digest") == ("done", "it is turned off") and not digest.exists()

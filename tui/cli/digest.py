@@ -34,7 +34,7 @@ def digest_regenerate(engine: Engine) -> None:
     """Rebuild the digest from the category files; this turns it on."""
     knowledge = engine.knowledge
     if knowledge.digest.regenerate(force=True):
-        knowledge.commit(knowledge.digest.paths, commit_message("memory", "regenerate the digest"))
+        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest regenerated"))
     view = engine.digest()
     emit(
         f"{view.size:,} of {view.limit:,} bytes: {knowledge.digest.path}"
@@ -48,7 +48,7 @@ def digest_off(engine: Engine) -> None:
     """Delete the digest: no prompt holds it until you regenerate it."""
     knowledge = engine.knowledge
     if knowledge.digest.turn_off():
-        knowledge.commit(knowledge.digest.paths, commit_message("memory", "turn the digest off"))
+        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))
         emit("off; turn it on with: autopoiesis digest regenerate")
     else:
         emit("already off")
