@@ -99,7 +99,9 @@ def test_the_wheel_says_what_it_is_and_which_commands_it_has(built: Path) -> Non
 def test_the_loop_of_the_library_runs_from_the_wheel(built: Path, indexed_sample: Path) -> None:
     source = (built / "installed/autopoiesis/__init__.py").read_text(encoding="utf-8")
     example = (
-        (ast.get_docstring(ast.parse(source)) or "").split("::\n\n", 1)[1].split("\n\nWhat it offers", 1)[0]
+        (ast.get_docstring(ast.parse(source)) or "")
+        .split("::\n\n", 1)[1]
+        .split("\n\nEverything is loaded", 1)[0]
     )
     loop = "\n".join(line.removeprefix("    ") for line in example.splitlines())
     assert len(loop.splitlines()) <= 20

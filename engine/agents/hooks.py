@@ -175,7 +175,7 @@ class Hooks:
         # No one can answer in the workbench while an agent waits; a model's gate is worth the time.
         trace = engine.pipeline.process(message, record=False, ask=engine.config.gate.provider != "ask")
         can_search = self._catch_up(started)
-        heard = known.told | engine.injections.heard(call.session_id, known.since)
+        heard = known.told | engine.injections.seen(call.session_id, known.since)
 
         def compiled(tokens: int) -> Compiled:
             return engine.prompts.compile(

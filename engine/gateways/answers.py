@@ -1,7 +1,7 @@
-"""What an agent is answered: values with a schema, which say the same in plain lines.
+"""Answers to agents: values with a schema, which can also be rendered as plain text.
 
-Whatever text they are made of, what they hold is without secrets, steers no terminal, forges no part of a
-prompt, and is no longer than agents take at once.
+Their text is redacted, cannot steer a terminal or forge a part of a prompt, and is no longer than agents
+accept at once.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from engine.context.delimiters import one_line, outside
 from engine.knowledge.category_files import HIDDEN
 from engine.redaction.detect import redacted
 
-MOST = 9_500
-"""Characters of an answer's text, and of its rows; agents cut longer ones and say so nowhere."""
+MAX_CHARACTERS = 9_500
+"""Of an answer's text, and of its rows as JSON; agents truncate longer ones silently."""
 
 _LINE = 240
 
 
 def inert(text: str) -> str:
-    """Text that steers no terminal and forges no part of a prompt."""
+    """Text that cannot steer a terminal or forge a part of a prompt."""
     return HIDDEN.sub("\ufffd", outside(text))
 
 
@@ -38,20 +38,18 @@ class Row(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     def plain(self) -> str:
-        """The row for somebody who reads text."""
-        there = ((name, value) for name, value in self if value not in ("", None, False))
-        return f"- {' · '.join(name if value is True else str(value) for name, value in there)}"
+        """The row as text."""
+        present = ((name, value) for name, value in self if value not in ("", None, False))
+        return f"- {' · '.join(name if value is True else str(value) for name, value in present)}"
 
 
 class Answer(BaseModel):
-    """What a tool answers."""
+    """A tool's answer."""
 
-    note: str = Field(
-        default="", description="What was cut or is to be minded, and the call that brings more."
-    )
+    note: str = Field(default="", description="What was cut or needs attention, and how to get more.")
 
     def plain(self) -> str:
-        """The answer for somebody who reads text."""
+        """The answer as text."""
         head: list[str] = []
         lines: list[str] = []
         for name, value in self:
@@ -68,34 +66,34 @@ _Row = TypeVar("_Row", bound=Row)
 
 
 class Rows(Answer, Generic[_Row]):
-    """As many rows as agents take at once."""
+    """As many rows as agents accept at once."""
 
     rows: list[_Row]
 
     @classmethod
     def of(cls, rows: Sequence[_Row], more: str, note: str = "") -> Self:
-        """The first rows; ``more`` says how to get those for which there is no room."""
+        """The rows that fit; ``more`` says how to get the others."""
         sizes = accumulate(len(row.model_dump_json()) for row in rows)
-        kept = sum(size <= MOST for size in sizes)
+        kept = sum(size <= MAX_CHARACTERS for size in sizes)
         return cls(rows=list(rows[:kept]), note=note if kept == len(rows) else f"{len(rows) - kept} {more}")
 
 
 class Hit(Row):
-    """A place that was found."""
+    """A search hit."""
 
-    place: str = Field(description="path:lines, as expand takes it")
+    place: str = Field(description="path:lines, for expand")
     kind: str
     day: Line
-    speaker: Line = Field(description="Who says it; outside sessions the headings above it")
-    score: Score = Field(description="0 to 1, as a share of the best one's")
+    speaker: Line = Field(description="Who said it; outside sessions, the headings above it")
+    score: Score = Field(description="0 to 1, relative to the best hit")
     snippet: Line
-    whose: str = Field(description="Empty, or what to mind because others have written it")
+    whose: str = Field(description="Empty, or a caution because other people wrote it")
 
 
 class Passage(Answer):
     """Lines of a file."""
 
-    place: str = Field(default="", description="path:lines; empty where there is nothing to show")
+    place: str = Field(default="", description="path:lines; empty if there is nothing to show")
     total: int = Field(default=0, description="Lines of the file")
     whose: str = ""
     text: Whole = ""
@@ -106,7 +104,7 @@ class Recalled(Answer):
 
     text: Whole
     tokens: int
-    sources: list[str] = Field(description="Where the excerpts stand, as expand takes it")
+    sources: list[str] = Field(description="Places of the excerpts, for expand")
 
 
 class CatalogEntry(Row):
@@ -119,23 +117,23 @@ class CatalogEntry(Row):
 
 
 class StandingRule(Row):
-    """A rule in the person's words."""
+    """A rule in the user's words."""
 
     text: Line
     state: str
-    project: Line = Field(description="The one project in which it holds; empty for everywhere")
+    project: Line = Field(description="The only project it applies to; empty for all")
 
 
 Outcome = Literal["proposed", "waits already", "known already", "turned down before"]
 
 
 class Remembered(Answer):
-    """What became of a proposal."""
+    """The outcome of a proposal."""
 
     outcome: Outcome
     id: str = ""
-    why: Line = Field(description="Why it waits, or where it stands")
-    text: Whole = Field(description="As it was taken")
+    why: Line = Field(description="Why it is pending, or where it is already known")
+    text: Whole = Field(description="The text as stored")
 
 
 class TopicRow(Row):
@@ -148,7 +146,7 @@ class TopicRow(Row):
 
 
 class Traced(Rows[TopicRow]):
-    """Topics that fire, then the nearest that do not."""
+    """Active topics, then the nearest inactive ones."""
 
     summary: Line
 
@@ -162,13 +160,13 @@ class Prompt(Answer):
 
 
 class Status(Answer):
-    """How the memory stands."""
+    """The state of the memory."""
 
     files: int
     index: Line
     topics: int
     rules: int
-    proposals: int = Field(description="That wait for the person")
+    proposals: int = Field(description="Pending the user's decision")
     branch: Line
     uncommitted: int
     read_only: bool

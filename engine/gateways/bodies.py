@@ -1,4 +1,4 @@
-"""What programs send to the gateway and get from it: checked strictly, and described by ``/openapi.json``."""
+"""Request and response models of the gateway: validated strictly, described by ``/openapi.json``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Body(BaseModel):
 
 
 class TurnBody(_Body):
-    """A message of a session, or with ``tool`` a call of it; with a ``key``, a repeat adds nothing."""
+    """A message, or with ``tool`` a tool call; repeating one with the same ``key`` adds nothing."""
 
     role: Literal["user", "agent", "system"]
     text: _Text
@@ -36,19 +36,19 @@ class TurnBody(_Body):
 
 
 class MessageBody(TurnBody):
-    """The same with the session."""
+    """A turn and its session."""
 
     session_id: _Id
 
 
 class TurnsBody(_Body):
-    """Several of them, written at once."""
+    """Several turns, written at once."""
 
     turns: Annotated[list[TurnBody], Field(min_length=1, max_length=500)]
 
 
 class SessionBody(_Body):
-    """A session that begins; without an id it gets one."""
+    """A new session; an id is generated if missing."""
 
     session_id: _Id | None = None
     title: _Line = ""
@@ -57,7 +57,7 @@ class SessionBody(_Body):
 
 
 class EndBody(_Body):
-    """What a session used."""
+    """Token counts and tags of an ended session."""
 
     tokens_in: _Count = 0
     tokens_out: _Count = 0
@@ -65,7 +65,7 @@ class EndBody(_Body):
 
 
 class TraceBody(_Body):
-    """A message that is only tried: nothing is written down."""
+    """A message to trace; nothing is recorded."""
 
     text: _Text
     direction: Literal["input", "output"] = "input"
@@ -73,7 +73,7 @@ class TraceBody(_Body):
 
 
 class CompileBody(_Body):
-    """A message whose prompt is wanted; with ``record`` that prompt is really used."""
+    """A message to compile a prompt for; ``record`` logs the prompt as used."""
 
     text: _Text
     session_id: _Id | None = None
@@ -82,21 +82,21 @@ class CompileBody(_Body):
 
 
 class TakeBody(_Body):
-    """Who takes an event, and for how long it is theirs alone."""
+    """Who takes an event, and for how long it is reserved."""
 
     by: _Line = "http"
     lease_s: Annotated[float, Field(ge=1, le=86_400)] = 900
 
 
 class DoneBody(_Body):
-    """What came of an event."""
+    """The outcome of an event."""
 
     failed: bool = False
     said: _Text = ""
 
 
 class Payload(RootModel[dict[str, Any]]):
-    """What a webhook brings."""
+    """A webhook's payload."""
 
 
 class _Query(BaseModel):
@@ -104,7 +104,7 @@ class _Query(BaseModel):
 
 
 class SearchQuery(_Query):
-    """What is looked for."""
+    """A search query."""
 
     q: Annotated[str, Field(min_length=1, max_length=2_000)]
     limit: Annotated[int, Field(ge=1, le=100)] = 10
@@ -112,37 +112,38 @@ class SearchQuery(_Query):
 
 
 class LastQuery(_Query):
-    """How many, the newest ones."""
+    """How many of the newest to return."""
 
     limit: Annotated[int, Field(ge=1, le=1_000)] = 50
 
 
 class Answer(BaseModel):
-    """An answer: it holds at least what is listed."""
+    """A response: it has at least the listed fields."""
 
     model_config = ConfigDict(extra="allow")
 
 
-def _answer(name: str, does: str, **fields: Any) -> type[Answer]:
-    listed: dict[str, Any] = {field: (kind, ...) for field, kind in fields.items()}
-    return create_model(name, __base__=Answer, __doc__=does, **listed)
+def _answer(name: str, summary: str, **fields: Any) -> type[Answer]:
+    required: dict[str, Any] = {field: (kind, ...) for field, kind in fields.items()}
+    return create_model(name, __base__=Answer, __doc__=summary, **required)
 
 
-_Things = list[dict[str, Any]]
+_Rows = list[dict[str, Any]]
 
-Refused = _answer("Refused", "Why a request was not carried out.", error=str, hint=str)
+Refused = _answer("Refused", "Why a request failed.", error=str, hint=str)
 Health = _answer(
-    "Health", "How it does.", status=str, version=str, read_only=bool, schedule=str | None, subscribers=int
-)
-Written = _answer("Written", "Of each turn whether it was written.", session_id=str, written=list[bool])
+    "Health", "The server's state.", status=str, version=str, read_only=bool, schedule=str | None,
+    subscribers=int,
+)  # fmt: skip
+Written = _answer("Written", "Whether each turn was written.", session_id=str, written=list[bool])
 Session = _answer("Session", "A session and its transcript.", session_id=str, path=str)
-SessionTurns = _answer("SessionTurns", "Its last turns.", session_id=str, path=str, turns=_Things, of=int)
-Sessions = _answer("Sessions", "Sessions, newest first.", sessions=_Things, of=int)
-Traced = _answer("Traced", "Which topics are active, and why.", active=list[str], why=str, rows=_Things)
-Prompt = _answer("Prompt", "A prompt.", text=str, tokens=int, sections=_Things, left_out=_Things)
-Found = _answer("Found", "What was said and written, best first.", results=_Things)
+SessionTurns = _answer("SessionTurns", "A session's turns.", session_id=str, path=str, turns=_Rows, of=int)
+Sessions = _answer("Sessions", "Sessions, newest first.", sessions=_Rows, of=int)
+Traced = _answer("Traced", "Which topics are active, and why.", active=list[str], why=str, rows=_Rows)
+Prompt = _answer("Prompt", "A prompt.", text=str, tokens=int, sections=_Rows, left_out=_Rows)
+Found = _answer("Found", "Search results, best first.", results=_Rows)
 Event = _answer("Event", "A schedule or a webhook.", id=str, source=str, event=str, state=str)
-Taken = _answer("Taken", "An event and its prompt; null for none.", event=Event | None, prompt=str | None)
-Arrived = _answer("Arrived", "A webhook; known where it came before.", id=str | None, known=bool)
+Taken = _answer("Taken", "An event and its prompt, or null.", event=Event | None, prompt=str | None)
+Arrived = _answer("Arrived", "A webhook; known if it was a repeat.", id=str | None, known=bool)
 CacheState = _answer("CacheState", "The cache of a discussion.", discussion_id=str, cached=bool)
-CacheStates = _answer("CacheStates", "Those of all discussions.", discussions=_Things)
+CacheStates = _answer("CacheStates", "The caches of all discussions.", discussions=_Rows)

@@ -1,8 +1,8 @@
-"""Who may talk to the hook API (robustness H1): the holder of the token, on this machine, in JSON.
+"""Access control of the hook API (robustness H1): holders of the token, on this machine, in JSON.
 
-A web page that a person looks at can make a browser send requests to this machine. What stops it: the name
-the browser was told must be one of ours (``Host``, against rebinding of names), the page must come from
-nowhere else (``Origin``), and the token is in no cookie that a browser would add by itself.
+A web page can make a browser send requests to this machine. Three checks stop that: the ``Host`` header must
+name this server (against DNS rebinding), the ``Origin`` must be this server, and the token is not a cookie,
+which a browser would add by itself.
 """
 
 from __future__ import annotations
@@ -14,26 +14,25 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 """Of a request's body."""
-MOST_HOOK_BYTES = 1024 * 1024
-"""Of a webhook's: GitHub sends whole descriptions, and every commit of a push."""
+MAX_HOOK_BYTES = 1024 * 1024
+"""Of a webhook's body: GitHub sends whole descriptions, and every commit of a push."""
 HOOKS = "/hooks/"
 
 IsSigned = Callable[[bytes, str], bool]
-"""Whether a body has a signature."""
+"""True if a body matches a signature."""
 
 
 class Refusal(Exception):
-    """A request that is not carried out; as the arguments of ``refused``."""
+    """A refused request, with the arguments of ``error_response``."""
 
     def __init__(self, status: int, what: str, hint: str = "") -> None:
         super().__init__(status, what, hint)
         self.status, self.what, self.hint = status, what, hint
 
 
-def refused(status: int, what: str, hint: str = "") -> JSONResponse:
-    """The answer to a request that is not carried out."""
+def error_response(status: int, what: str, hint: str = "") -> JSONResponse:
     headers = {"Cache-Control": "no-store"}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -41,12 +40,12 @@ def refused(status: int, what: str, hint: str = "") -> JSONResponse:
 
 
 class Guard:
-    """Lets requests through that may be answered.
+    """ASGI middleware that lets only permitted requests through.
 
     Args:
-        token: What ``Authorization: Bearer`` has to name.
-        hosts: The names, with port, under which the server may be asked.
-        is_signed: Whether a body has a signature of GitHub's, which stands for the token there.
+        token: The bearer token.
+        hosts: Allowed ``Host`` headers, with port.
+        is_signed: Checks the signature of a GitHub webhook, which replaces the token there.
     """
 
     def __init__(
@@ -63,45 +62,44 @@ class Guard:
         self._is_signed = is_signed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handles a request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
             return
         request = Request(scope)
-        answer = self._refusal(request)
-        if answer is not None:
-            await answer(scope, receive, send)
+        error = self._refusal(request)
+        if error is not None:
+            await error(scope, receive, send)
             return
-        body = await _body(receive, _most(request))
+        body = await _body(receive, _max_bytes(request))
         if body is None:
-            await _too_long(request)(scope, receive, send)
+            await _too_large(request)(scope, receive, send)
             return
         signature = _signature(request)
         if signature is not None and not self._is_signed(body, signature):
-            what, hint = "the signature is missing or wrong", "set the same secret here and at GitHub"
-            await refused(401, what, hint)(scope, receive, send)
+            what, hint = "missing or wrong signature", "set the same secret here and at GitHub"
+            await error_response(401, what, hint)(scope, receive, send)
             return
-        await self._app(scope, _once(body, receive), send)
+        await self._app(scope, _replay(body, receive), send)
 
     def _refusal(self, request: Request) -> JSONResponse | None:
         host = request.headers.get("host", "")
         if host.lower() not in self._hosts:
-            return refused(403, "the Host header names another server", f"ask {min(self._hosts)}")
+            return error_response(403, "the Host header names another server", f"use {min(self._hosts)}")
         origin = request.headers.get("origin")
         if origin is not None and origin.lower() not in {f"http://{name}" for name in self._hosts}:
-            return refused(403, "a page of another origin may not ask")
+            return error_response(403, "requests from another origin are not allowed")
         if _signature(request) is None and not self._has_token(request):
-            return refused(
-                401, "the token is missing or wrong", "send Authorization: Bearer TOKEN; see serve"
-            )
+            hint = "send Authorization: Bearer TOKEN; see: autopoiesis serve --help"
+            return error_response(401, "missing or wrong token", hint)
         length = request.headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > _most(request):
-            return _too_long(request)
+        if not length.isdecimal() or int(length) > _max_bytes(request):
+            return _too_large(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if (length != "0" or "transfer-encoding" in request.headers) and kind != "application/json":
-            return refused(415, "a body has to be JSON", "send Content-Type: application/json")
+            return error_response(415, "the body must be JSON", "send Content-Type: application/json")
         return None
 
     def _has_token(self, request: Request) -> bool:
@@ -110,39 +108,40 @@ class Guard:
 
 
 def _signature(request: Request) -> str | None:
-    """The signature of a webhook of GitHub's; ``None`` where the token counts."""
+    """The signature of a GitHub webhook; None for requests that need the token."""
     is_hook = request.scope["path"].lower().startswith(f"{HOOKS}github/")
     return request.headers.get("x-hub-signature-256") if is_hook else None
 
 
-def _most(request: Request) -> int:
-    return MOST_HOOK_BYTES if request.scope["path"].startswith(HOOKS) else MOST_BYTES
+def _max_bytes(request: Request) -> int:
+    return MAX_HOOK_BYTES if request.scope["path"].startswith(HOOKS) else MAX_BYTES
 
 
-def _too_long(request: Request) -> JSONResponse:
-    return refused(413, f"a body may have {_most(request):,} bytes")
+def _too_large(request: Request) -> JSONResponse:
+    return error_response(413, f"the body is larger than {_max_bytes(request):,} bytes")
 
 
-async def _body(receive: Receive, most: int) -> bytes | None:
-    """The whole body; ``None`` where it is longer than it may be, whatever its header says."""
+async def _body(receive: Receive, limit: int) -> bytes | None:
+    """The whole body; None if it is larger than ``limit``, whatever its header says."""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b""  # the client has gone
+            return b""  # the client has disconnected
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > most:
+        if size > limit:
             return None
         if not message.get("more_body", False):
             return b"".join(parts)
 
 
-def _once(body: bytes, after: Receive) -> Receive:
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def _replay(body: bytes, then: Receive) -> Receive:
+    """Delivers a body that was already read, then reads on."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return waiting.pop() if waiting else await after()
+        return pending.pop() if pending else await then()
 
     return receive

@@ -1,6 +1,6 @@
-"""The gateway by which programs on this machine use the memory; ``routes`` lists what may be asked.
+"""The HTTP gateway for programs on this machine; ``routes`` lists the endpoints.
 
-It answers on this machine alone, to the holder of a token (robustness H1).
+It is reachable from this machine only, with a token (robustness H1).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from engine.errors import (
     TranscriptError,
     WriteFailed,
 )
-from engine.gateways.guard import Guard, Refusal, refused
-from engine.gateways.openapi import description
+from engine.gateways.guard import Guard, Refusal, error_response
+from engine.gateways.openapi import openapi_document
 from engine.gateways.plain import plain
-from engine.gateways.routes import WAYS, Api, Asked, Way
+from engine.gateways.routes import ENDPOINTS, Api, ApiRequest, Endpoint
 from engine.gateways.webhooks import is_signed, secret_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 PORT = 8765
 _GRACE_S = 10
-"""How long requests under way may take when the server ends, seconds."""
+"""Seconds that requests in progress may take when the server shuts down."""
 _STATUS: tuple[tuple[type[AutopoiesisError], int], ...] = (
     (NoSession, 404), (JobError, 404), (TranscriptError, 400), (BudgetError, 400), (ReadOnly, 403),
     (WriteFailed, 503),
@@ -51,60 +51,59 @@ _STATUS: tuple[tuple[type[AutopoiesisError], int], ...] = (
 
 
 def application(engine: Engine, *, token: str, port: int) -> Starlette:
-    """The API as an ASGI application; ``port`` belongs to the name under which it is asked.
+    """The API as an ASGI application; ``port`` is part of the allowed ``Host`` headers.
 
-    Its ``state.events`` are to be closed before it ends.
+    Close its ``state.events`` before it shuts down.
     """
     api = Api(engine)
 
     @contextlib.asynccontextmanager
-    async def listening(_app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         unsubscribe = engine.subscribe(api.events)
         try:
             yield
         finally:
             unsubscribe()
 
-    async def described(_api: object, _asked: Asked) -> object:
-        """This description."""
-        return description(ways)
+    async def openapi(_api: object, _request: ApiRequest) -> object:
+        """This document."""
+        return openapi_document(endpoints)
 
-    async def answer(way: Way, request: Request) -> Response:
-        sent = _checked(way, request, await request.body())
+    async def respond(endpoint: Endpoint, request: Request) -> Response:
+        sent = _validated(endpoint, request, await request.body())
         name = next(iter(request.path_params.values()), "")
-        found = await way.call(api, Asked(name, sent, request))
-        return found if isinstance(found, Response) else _answer(plain(found), way.status)
+        found = await endpoint.call(api, ApiRequest(name, sent, request))
+        return found if isinstance(found, Response) else _answer(plain(found), endpoint.status)
 
-    ways = (*WAYS, Way("GET", "/openapi.json", described, "application/json"))
-    hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+    endpoints = (*ENDPOINTS, Endpoint("GET", "/openapi.json", openapi, "application/json"))
 
     def signed(body: bytes, signature: str) -> bool:
         return is_signed(secret_of(engine.config.events.github_secret), body, signature)
 
     app = Starlette(
-        routes=[Route(way.path, partial(answer, way), methods=[way.method]) for way in ways],
-        middleware=[Middleware(Guard, token=token, hosts=hosts, is_signed=signed)],
+        routes=[Route(each.path, partial(respond, each), methods=[each.method]) for each in endpoints],
+        middleware=[Middleware(Guard, token=token, hosts=allowed_hosts(port), is_signed=signed)],
         exception_handlers={
-            HTTPException: _not_there, AutopoiesisError: _failed, Refusal: _refused, Exception: _failed,
+            HTTPException: http_error, AutopoiesisError: _failed, Refusal: _refused, Exception: _failed,
         },
-        lifespan=listening,
+        lifespan=lifespan,
     )  # fmt: skip
     app.state.events = api.events
     return app
 
 
-def _checked(way: Way, request: Request, body: bytes) -> Any:
-    """Body or query as it has to be.
+def allowed_hosts(port: int) -> set[str]:
+    """The ``Host`` headers under which a server on this machine may be reached."""
+    return {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
-    Raises:
-        Refusal: It is not.
-    """
-    if way.takes is None:
+
+def _validated(endpoint: Endpoint, request: Request, body: bytes) -> Any:
+    if endpoint.takes is None:
         return None
     try:
-        if way.method == "GET":
-            return way.takes.model_validate(dict(request.query_params))
-        return way.takes.model_validate_json(body or b"{}")
+        if endpoint.method == "GET":
+            return endpoint.takes.model_validate(dict(request.query_params))
+        return endpoint.takes.model_validate_json(body or b"{}")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -117,33 +116,34 @@ def _answer(tree: object, status: int = 200) -> Response:
     return JSONResponse(tree, status_code=status, headers={"Cache-Control": "no-store"})
 
 
-async def _not_there(_request: Request, error: Exception) -> Response:
+async def http_error(_request: Request, error: Exception) -> Response:
+    """The response to an unknown path or method."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    said = {404: "there is nothing here", 405: "that is not how to ask"}
-    return refused(status, said.get(status, "refused"))
+    messages = {404: "not found", 405: "method not allowed"}
+    return error_response(status, messages.get(status, "refused"))
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    return refused(error.status, error.what, error.hint)
+    return error_response(error.status, error.what, error.hint)
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
     if not isinstance(error, AutopoiesisError):
-        return refused(500, "failed", "see what the server prints")
+        return error_response(500, "internal error", "see the server's output")
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    return refused(status, error.what, error.hint)
+    return error_response(status, error.what, error.hint)
 
 
 class HookServer:
     """Serves the API until it is stopped.
 
     Args:
-        host: Only this machine's own names.
-        port: 0 for any that is free.
+        host: A loopback address or name.
+        port: 0 for any free port.
 
     Raises:
-        GatewayFailed: The port is taken, or the host is not this machine.
+        GatewayFailed: The port is in use, or the host is not this machine.
     """
 
     def __init__(self, engine: Engine, token: str, *, host: str = HOST, port: int = PORT) -> None:
@@ -152,7 +152,7 @@ class HookServer:
         from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
 
         class Server(uvicorn.Server):
-            """Ends listening clients first, and leaves the rest of the program its own end."""
+            """Closes event streams first, and leaves signals to the rest of the program."""
 
             def handle_exit(self, sig: int, frame: object) -> None:
                 self.force_exit = self.should_exit
@@ -162,7 +162,7 @@ class HookServer:
                 app.state.events.close()
                 await super().shutdown(sockets)
 
-        self._socket = _listening(host, port)
+        self._socket = _listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         app = application(engine, token=token, port=self.port)
         self._server: uvicorn.Server = Server(
@@ -181,32 +181,31 @@ class HookServer:
 
     @property
     def address(self) -> str:
-        """Where it is asked."""
+        """The server's base URL."""
         return f"http://{HOST}:{self.port}"
 
     def serve(self) -> None:
-        """Answers until the program is interrupted or ``stop`` is called."""
+        """Serves until the program is interrupted or ``stop`` is called."""
         self._server.run(sockets=[self._socket])
 
     def stop(self) -> None:
-        """Ends it, from any thread."""
+        """Stops the server, from any thread."""
         self._server.should_exit = True
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens on this machine alone."""
+def _listen(host: str, port: int) -> socket.socket:
     if host not in ("127.0.0.1", "localhost", "::1"):
-        raise GatewayFailed("only this machine may ask", where=f"--host {host}", hint=f"use {HOST}")
+        raise GatewayFailed("not an address of this machine", where=f"--host {host}", hint=f"use {HOST}")
     family = socket.AF_INET6 if host == "::1" else socket.AF_INET
-    # With the protocol named, small answers are sent at once; else each waits 40 ms for more.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # asyncio sets TCP_NODELAY only if the protocol is given; without it, small responses take 40 ms longer.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, port))
-        found.listen(128)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
     except OSError as error:
-        found.close()
+        listener.close()
         raise GatewayFailed(
             f"cannot listen: {error.strerror}", where=f"{host}:{port}", hint="use another --port"
         ) from error
-    return found
+    return listener

@@ -1,4 +1,4 @@
-"""The description of the gateway, made from the table of its routes: OpenAPI 3.1."""
+"""The OpenAPI 3.1 document of the gateway, built from its endpoints."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from engine.gateways.bodies import Refused
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from engine.gateways.routes import Way
+    from engine.gateways.routes import Endpoint
 
 _REFERENCE = "#/components/schemas/{model}"
 
 
-def description(ways: Sequence[Way]) -> dict[str, Any]:
-    """All ways to ask: what each takes, gives, and how it refuses."""
+def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The document for a table of endpoints."""
     models: set[type[BaseModel]] = {
-        each for way in ways for each in (way.takes, way.gives) if isinstance(each, type)
+        each for endpoint in endpoints for each in (endpoint.takes, endpoint.gives) if isinstance(each, type)
     }
     models.add(Refused)
-    wanted = sorted(models, key=lambda model: model.__name__)
-    _, tree = models_json_schema([(model, "validation") for model in wanted], ref_template=_REFERENCE)
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, tree = models_json_schema([(model, "validation") for model in ordered], ref_template=_REFERENCE)
     schemas, paths = tree["$defs"], dict[str, dict[str, Any]]()
-    for way in ways:
-        paths.setdefault(way.path, {})[way.method.lower()] = _operation(way, schemas)
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Autopoiesis", "version": __version__},
@@ -43,27 +43,29 @@ def description(ways: Sequence[Way]) -> dict[str, Any]:
     }
 
 
-def _operation(way: Way, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-        for name in re.findall(r"\{(\w+)\}", way.path)
+        for name in re.findall(r"\{(\w+)\}", endpoint.path)
     ]
-    found: dict[str, Any] = {"summary": way.does or " ".join((inspect.getdoc(way.call) or "").split())}
-    if way.takes is not None and way.method == "GET":
-        query = schemas[way.takes.__name__]
+    operation: dict[str, Any] = {
+        "summary": endpoint.does or " ".join((inspect.getdoc(endpoint.call) or "").split())
+    }
+    if endpoint.takes is not None and endpoint.method == "GET":
+        query = schemas[endpoint.takes.__name__]
         parameters += [
             {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": schema}
             for name, schema in query["properties"].items()
         ]
-    elif way.takes is not None:
-        found["requestBody"] = {"required": True, "content": _json(way.takes)}
-    content = {way.gives: {"schema": {}}} if isinstance(way.gives, str) else _json(way.gives)
+    elif endpoint.takes is not None:
+        operation["requestBody"] = {"required": True, "content": _json(endpoint.takes)}
+    content = {endpoint.gives: {"schema": {}}} if isinstance(endpoint.gives, str) else _json(endpoint.gives)
     refusal = {"description": "refused", "content": _json(Refused)}
     return {
-        **found,
+        **operation,
         "parameters": parameters,
         "responses": {
-            str(way.status): {"description": "done", "content": content}, "4XX": refusal, "503": refusal,
+            str(endpoint.status): {"description": "done", "content": content}, "4XX": refusal, "503": refusal,
         },
     }  # fmt: skip
 

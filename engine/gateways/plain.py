@@ -1,4 +1,4 @@
-"""The engine's values as JSON knows them."""
+"""Converts the engine's values to JSON types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.activation.trace import Trace
 
 
 def plain(value: object) -> Any:
-    """A value as JSON knows it: the fields of dataclasses and named tuples, ISO times, lists.
+    """A value as JSON types: dataclasses and named tuples as objects, times as ISO strings, sets as lists.
 
     A ``Trace`` gains ``active``, the names of its active topics.
     """

@@ -1,7 +1,7 @@
-"""What happens, told to programs that listen: server-sent events from one buffer that all of them share.
+"""Server-sent events from one bounded buffer that all clients share.
 
-The buffer is bounded, so a client needs none of its own: one that falls behind its start is told so and let
-go, and one that comes back within it goes on where it was.
+A client that falls behind the buffer's start is told so and disconnected; one that reconnects within the
+buffer continues where it was.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 KEPT = 4_096
 """Events in the buffer."""
-MOST_CLIENTS = 16
-_ALIVE_S = 15.0
-_AT_ONCE = 64
-_MOST_TEXT = 2_000
-"""Characters of what was said that are told; all of it stands in the session."""
+MAX_CLIENTS = 16
+_KEEPALIVE_S = 15.0
+_BATCH = 64
+_MAX_TEXT = 2_000
+"""Characters of a feed entry's text; the session holds all of it."""
 
 
-class Stream:
-    """Tells clients what an engine publishes. Called on any thread; clients belong to the event loop."""
+class EventStream:
+    """Sends an engine's events to clients. Called on any thread; clients belong to the event loop."""
 
     def __init__(self) -> None:
         self._run = secrets.token_hex(3)
@@ -50,17 +50,17 @@ class Stream:
 
     @property
     def clients(self) -> int:
-        """How many listen."""
+        """How many clients are connected."""
         return len(self._clients)
 
     def __call__(self, event: EngineEvent) -> None:
-        """Takes an event of the engine."""
-        told = _told(event)
-        if told is None:
+        """Adds an event of the engine."""
+        message = _message(event)
+        if message is None:
             return
-        data = json.dumps(told[1], ensure_ascii=True)
+        data = json.dumps(message[1], ensure_ascii=True)
         with self._guard:
-            self._kept.append(f"id: {self._run}-{self._next}\nevent: {told[0]}\ndata: {data}\n\n".encode())
+            self._kept.append(f"id: {self._run}-{self._next}\nevent: {message[0]}\ndata: {data}\n\n".encode())
             self._next += 1
         self._wake()
 
@@ -70,13 +70,13 @@ class Stream:
         self._wake()
 
     def answer(self, request: Request) -> StreamingResponse:
-        """The stream for a client, from ``Last-Event-ID`` on where that is still in the buffer.
+        """The stream for a client, from ``Last-Event-ID`` on if that is still in the buffer.
 
         Raises:
-            Refusal: So many listen already.
+            Refusal: Too many clients.
         """
-        if self.clients >= MOST_CLIENTS:
-            raise Refusal(503, f"{MOST_CLIENTS} programs listen already", "let one of them go")
+        if self.clients >= MAX_CLIENTS:
+            raise Refusal(503, f"too many clients: {MAX_CLIENTS} are connected", "disconnect one of them")
         self._loop = asyncio.get_running_loop()
         events = self._events(request.headers.get("last-event-id", ""))
         return StreamingResponse(
@@ -88,7 +88,9 @@ class Stream:
         self._clients.add(wake)
         try:
             position, is_known = self._position(last)
-            yield b"retry: 2000\n\n" if is_known else _last("missed", "what came before is not kept any more")
+            yield (
+                b"retry: 2000\n\n" if is_known else _last("missed", "earlier events are no longer available")
+            )
             while not self._is_closed:
                 wake.clear()
                 found = self._after(position)
@@ -100,16 +102,16 @@ class Stream:
                     yield b"".join(found)
                     continue
                 try:
-                    async with asyncio.timeout(_ALIVE_S):
+                    async with asyncio.timeout(_KEEPALIVE_S):
                         await wake.wait()
                 except TimeoutError:
-                    yield b": still here\n\n"
-            yield _last("closed", "the server ends")
+                    yield b": keepalive\n\n"
+            yield _last("closed", "the server is shutting down")
         finally:
             self._clients.discard(wake)
 
     def _position(self, last: str) -> tuple[int, bool]:
-        """The number of the next event for a client, and whether none was missed."""
+        """The number of the client's next event, and whether it missed none."""
         run, _, number = last.rpartition("-")
         with self._guard:
             first = self._next - len(self._kept)
@@ -120,11 +122,11 @@ class Stream:
             return first, False
 
     def _after(self, position: int) -> list[bytes] | None:
-        """Some events from a number on; ``None`` where they are not kept any more."""
+        """The next batch of events from a number on; None if they are no longer in the buffer."""
         with self._guard:
             first = self._next - len(self._kept)
             start = position - first
-            return None if start < 0 else list(islice(self._kept, start, start + _AT_ONCE))
+            return None if start < 0 else list(islice(self._kept, start, start + _BATCH))
 
     def _wake(self) -> None:
         loop = self._loop
@@ -132,7 +134,7 @@ class Stream:
             self._is_waking = True
             try:
                 loop.call_soon_threadsafe(self._woken)
-            except RuntimeError:  # the server has ended
+            except RuntimeError:  # the server has stopped
                 self._is_waking = False
 
     def _woken(self) -> None:
@@ -141,22 +143,22 @@ class Stream:
             each.set()
 
 
-def _last(name: str, why: str) -> bytes:
-    return f"event: {name}\ndata: {json.dumps({'why': why})}\n\n".encode()
+def _last(name: str, reason: str) -> bytes:
+    return f"event: {name}\ndata: {json.dumps({'why': reason})}\n\n".encode()
 
 
-def _told(event: EngineEvent) -> tuple[str, Any] | None:
-    """An event as clients get it: its name, and what it says."""
+def _message(event: EngineEvent) -> tuple[str, Any] | None:
+    """The name and data that clients get for an event; None for events that are not sent."""
     match event:
         case TurnTraced(key=key, trace=trace):
-            said = {"key": key, "active": trace.active, "why": trace.why, "corrections": trace.corrections}
-            return "decision", plain(said)
-        case PromptCompiled(key=key, compiled=made):
-            return "prompt", {"key": key, "tokens": made.tokens, "topics": list(made.active_topics)}
+            data = {"key": key, "active": trace.active, "why": trace.why, "corrections": trace.corrections}
+            return "decision", plain(data)
+        case PromptCompiled(key=key, compiled=compiled):
+            return "prompt", {"key": key, "tokens": compiled.tokens, "topics": list(compiled.active_topics)}
         case ErrorReported(at=at, text=text):
             return "error", plain({"at": at, "text": text})
     entry = entry_of(event)
     if entry is None:
         return None
     tree = plain(entry)
-    return "feed", {**tree, "text": entry.text[:_MOST_TEXT], "cut": len(entry.text) > _MOST_TEXT}
+    return "feed", {**tree, "text": entry.text[:_MAX_TEXT], "cut": len(entry.text) > _MAX_TEXT}

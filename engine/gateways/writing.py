@@ -1,4 +1,4 @@
-"""Messages of many clients, written down together: to sync the disk takes longer than all else about them."""
+"""Batched writing of messages from many clients, because syncing the disk takes most of the time."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.transcripts.capture import ConversationCapture, Said
 
-_MANY = 100
-"""Messages a second from which background work is slowed."""
+_BUSY_RATE = 100
+"""Messages per second above which background work is slowed down."""
 _WINDOW_S = 0.5
-_LONGEST_S = 0.1
+_MAX_PAUSE_S = 0.1
 
-_Waiting = tuple["Sequence[Said]", "asyncio.Future[list[bool]]"]
+_Request = tuple["Sequence[Said]", "asyncio.Future[list[bool]]"]
 
 
-class Writing:
-    """While some messages are being written, those that come wait, and are then written at once.
+class MessageWriter:
+    """Writes messages in batches: those that arrive during a write are written together afterwards.
 
-    As many wait as there are connections. A message that cannot be written keeps no other from it.
+    A message that cannot be written does not affect the others.
     """
 
     def __init__(self, files: Files, capture: ConversationCapture) -> None:
         self._files = files
         self._capture = capture
-        self._waiting: dict[str, list[_Waiting]] = {}
+        self._pending: dict[str, list[_Request]] = {}
         self._since, self._count, self._rate = time.monotonic(), 0, 0.0
         self._task: asyncio.Task[None] | None = None
 
-    async def say(self, session_id: str, said: Sequence[Said]) -> list[bool]:
-        """Of each message whether it was written, once all of them are on disk; raises as ``capture.say``."""
-        self._counted(len(said))
+    async def write(self, session_id: str, messages: Sequence[Said]) -> list[bool]:
+        """Whether each message was written, once they are on disk; raises like ``capture.say``."""
+        self._count_messages(len(messages))
         future: asyncio.Future[list[bool]] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(session_id, []).append((said, future))
+        self._pending.setdefault(session_id, []).append((messages, future))
         if self._task is None:
             self._task = asyncio.create_task(self._write())
         return await future
 
     def pace(self, worked_s: float) -> None:
-        """Slows background work while many messages come: they are traced later, and none waits for that."""
-        if self._rate > _MANY and time.monotonic() - self._since < 2 * _WINDOW_S:
-            time.sleep(min(2 * worked_s, _LONGEST_S))
+        """Slows background work down while many messages arrive, so that tracing does not delay them."""
+        if self._rate > _BUSY_RATE and time.monotonic() - self._since < 2 * _WINDOW_S:
+            time.sleep(min(2 * worked_s, _MAX_PAUSE_S))
 
-    def _counted(self, messages: int) -> None:
+    def _count_messages(self, messages: int) -> None:
         self._count += messages
-        past = time.monotonic() - self._since
-        if past >= _WINDOW_S:
-            self._since, self._count, self._rate = time.monotonic(), 0, self._count / past
+        elapsed = time.monotonic() - self._since
+        if elapsed >= _WINDOW_S:
+            self._since, self._count, self._rate = time.monotonic(), 0, self._count / elapsed
 
     async def _write(self) -> None:
-        waiting: dict[str, list[_Waiting]] = {}
+        batch: dict[str, list[_Request]] = {}
         try:
-            while self._waiting:
-                waiting, self._waiting = self._waiting, {}
-                done = await run_in_threadpool(self._all, waiting)
+            while self._pending:
+                batch, self._pending = self._pending, {}
+                done = await run_in_threadpool(self._write_batch, batch)
                 for future, result in (pair for pairs in done for pair in pairs):
-                    if future.done():  # the client has gone
+                    if future.done():  # the client has disconnected
                         continue
                     if isinstance(result, Exception):
                         future.set_exception(result)
@@ -71,23 +71,24 @@ class Writing:
                         future.set_result(result)
         finally:
             self._task = None
-            for _, future in (pair for each in waiting.values() for pair in each):
-                future.cancel()  # nobody waits for ever, whatever has happened
+            for _, future in (request for requests in batch.values() for request in requests):
+                future.cancel()  # so that no client waits forever
 
-    def _all(self, waiting: dict[str, list[_Waiting]]) -> list[list[tuple[Any, Any]]]:
+    def _write_batch(self, batch: dict[str, list[_Request]]) -> list[list[tuple[Any, Any]]]:
         try:
-            with self._files.lock():  # once: taking it anew for each session would be a third of the work
-                return [self._of(*each) for each in waiting.items()]
+            with self._files.lock():  # locking per session would be a third of the work
+                return [self._write_session(*each) for each in batch.items()]
         except AutopoiesisError as error:
-            return [[(future, error) for _, future in each] for each in waiting.values()]
+            return [[(future, error) for _, future in requests] for requests in batch.values()]
 
-    def _of(self, session_id: str, waiting: list[_Waiting]) -> list[tuple[Any, Any]]:
-        """What came of the messages of a session."""
+    def _write_session(self, session_id: str, requests: list[_Request]) -> list[tuple[Any, Any]]:
+        """The future and result, or error, of each request of a session."""
         try:
-            written = iter(self._capture.say(session_id, [each for said, _ in waiting for each in said]))
-            return [(future, [next(written) for _ in said]) for said, future in waiting]
+            every = [message for messages, _ in requests for message in messages]
+            written = iter(self._capture.say(session_id, every))
+            return [(future, [next(written) for _ in messages]) for messages, future in requests]
         except (AutopoiesisError, OSError, ValueError) as error:
-            if len(waiting) == 1:
-                return [(waiting[0][1], error)]
-            # One of them is to blame: each has its own turn.
-            return [pair for each in waiting for pair in self._of(session_id, [each])]
+            if len(requests) == 1:
+                return [(requests[0][1], error)]
+            # One request caused the error: write them one by one.
+            return [pair for each in requests for pair in self._write_session(session_id, [each])]

@@ -1,7 +1,7 @@
-"""The injection log (design 2): prompts that were used, and what their exchanges have shown of them since.
+"""The injection log (design 2): used prompts, and what the replies showed about them.
 
-``logs/injections-YYYY-MM.jsonl``, append-only. A note about an injection is a record of its own that names
-it; reading joins the two.
+``logs/injections-YYYY-MM.jsonl``, append-only. Notes about an injection are separate records with its id, and
+are joined when reading.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 KIND = "injections"
-WAITING_BYTES = 256 * 1024
-"""An injection further from the end of its month's file, or older than the month before, waits no more for a
-reply."""
+RECENT_BYTES = 256 * 1024
+"""Injections further from the end of a month's file, or older than last month, no longer wait for a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """How often a file was in prompts that were used, and of use there."""
+    """How often a file was injected, and useful."""
 
     path: str
-    useful: int  # injections in which it was of use
+    useful: int  # injections in which it was useful
     injected: int  # injections that held it
-    tokens: int  # that it took in all of them
+    tokens: int  # in all of them
     last_useful: str  # ISO 8601, UTC; empty for never
 
 
@@ -59,7 +58,7 @@ class InjectionLog:
         self.months = MonthlyLog(files, KIND, clock)
         self._guard = threading.Lock()
         self._stamp: object = None
-        self._waiting: tuple[Injection, ...] = ()
+        self._unfinished: tuple[Injection, ...] = ()
 
     def record(
         self,
@@ -71,10 +70,12 @@ class InjectionLog:
         rules: RulesShown | None = None,
         by: str = "",
     ) -> Injection:
-        """Records a prompt that is being used.
+        """Records a used prompt.
 
-        ``turn`` is the key that its turn will have, ``rules`` are those it holds, where that is known, ``by``
-        is the agent whose hook was told it.
+        Args:
+            turn: The key that its turn is expected to have.
+            rules: The rules in it, if known.
+            by: The agent whose hook injected it.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -97,33 +98,26 @@ class InjectionLog:
     def note(
         self, injection: Injection, turn: str, was_useful: Iterable[bool | None], *, finished: bool
     ) -> Injection:
-        """Records what an exchange has shown of an injection, unless that is known.
+        """Records what an exchange showed about an injection, unless it is already known.
 
-        Args:
-            injection: As it was read.
-            turn: The key of the message.
-            was_useful: By section.
-            finished: Whether the exchange is over.
+        ``turn`` is the key of the message, ``finished`` whether the exchange is over.
 
         Returns:
-            The injection as it now reads.
+            The updated injection.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
         note = UseNote(injection.id, self._clock().isoformat(), turn, tuple(was_useful), (), finished)
-        return self._noted(injection, note)
+        return self._append(injection, note)
 
     def judge(self, injection: Injection, was_useful: Iterable[bool | None]) -> Injection:
-        """Records what a person says of its sections, ``None`` for those of which they say nothing; otherwise
-        as ``note``.
-        """
+        """Records a person's judgement of the sections, None for those not judged; else like ``note``."""
         at, states = self._clock().isoformat(), tuple(was_useful)
-        return self._noted(
-            injection, UseNote(injection.id, at, injection.turn, states, (), False, by_person=True)
-        )
+        note = UseNote(injection.id, at, injection.turn, states, (), False, by_person=True)
+        return self._append(injection, note)
 
-    def _noted(self, injection: Injection, note: UseNote) -> Injection:
+    def _append(self, injection: Injection, note: UseNote) -> Injection:
         known = noted(injection, note)
         if known == injection:
             return injection
@@ -134,34 +128,32 @@ class InjectionLog:
         self.months.append(record_of_note(replace(note, was_useful=states, paths=new, gone=gone)))
         return known
 
-    def waiting(self) -> tuple[Injection, ...]:
-        """The injections whose exchanges are not over, oldest first; of a log that has not changed, at no
-        cost.
-        """
+    def unfinished(self) -> tuple[Injection, ...]:
+        """The recent injections whose exchanges are not over, oldest first; cached until the log changes."""
         with self._guard:
             stamp = self.months.stamp()
             if stamp != self._stamp:
-                self._waiting = tuple(
-                    injection for injection in self.backwards(WAITING_BYTES, 2) if not injection.finished
+                self._unfinished = tuple(
+                    injection for injection in self.backwards(RECENT_BYTES, 2) if not injection.finished
                 )[::-1]
                 self._stamp = stamp
-            return self._waiting
+            return self._unfinished
 
     def of_session(self, session_id: str, since: str) -> tuple[Injection, ...]:
-        """The injections of a session since a time (ISO 8601), newest first; of the end of the log."""
-        found = self.backwards(WAITING_BYTES, 2)
+        """The recent injections of a session since a time (ISO 8601), newest first."""
+        found = self.backwards(RECENT_BYTES, 2)
         return tuple(each for each in found if each.session_id == session_id and each.at >= since)
 
     def last(self, count: int) -> tuple[Injection, ...]:
-        """The last injections, newest first, with what is known of them."""
+        """The last injections, newest first."""
         return tuple(itertools.islice(self.backwards(), count))
 
     def every(self) -> tuple[Injection, ...]:
-        """Every injection, oldest first, with what is known of it; reads the whole log."""
+        """Every injection, oldest first; reads the whole log."""
         return tuple(self.backwards())[::-1]
 
     def by_file(self) -> tuple[FileUse, ...]:
-        """Every file that was injected, the most useful first; reads the whole log."""
+        """Every file that was injected, most useful first; reads the whole log."""
         injected_in, tokens, useful = Counter[str](), Counter[str](), Counter[str]()
         last: dict[str, str] = defaultdict(str)
         for record in self.months.records():
@@ -181,30 +173,26 @@ class InjectionLog:
         )
         return tuple(sorted(found, key=lambda use: (-use.useful, -use.injected, use.path)))
 
-    def backwards(self, most: int | None = None, months: int | None = None) -> Iterator[Injection]:
-        """Every injection, newest first, with what is known of it, reading no more of the log than is taken.
-
-        ``most`` and ``months`` are as for ``MonthlyLog.backwards``.
-        """
-        # Going backwards, the notes about an injection are met before it.
+    def backwards(self, limit: int | None = None, months: int | None = None) -> Iterator[Injection]:
+        """Every injection, newest first, read lazily; arguments as for ``MonthlyLog.backwards``."""
+        # Backwards, the notes about an injection come before it.
         notes: dict[str, list[UseNote]] = defaultdict(list)
-        met: set[str] = set()
-        for record in self.months.backwards(most, months):
+        seen: set[str] = set()
+        for record in self.months.backwards(limit, months):
             entry = entry_of(record)
             if isinstance(entry, UseNote):
                 notes[entry.injection].append(entry)
-            elif entry is not None and entry.id not in met:
-                met.add(entry.id)
+            elif entry is not None and entry.id not in seen:
+                seen.add(entry.id)
                 for note in reversed(notes.pop(entry.id, [])):
                     entry = noted(entry, note)
                 yield entry
 
 
 def useful_places(injection: Injection) -> tuple[str, ...]:
-    """What was of use of an injection, as ``path:lines``."""
+    """The useful sections of an injection, as ``path:lines``."""
     return tuple(map(place_of, injection.useful))
 
 
 def place_of(section: InjectedSection) -> str:
-    """A section's file and lines."""
     return f"{section.path}:{section.lines}" if section.lines else section.path

@@ -1,4 +1,4 @@
-"""What a prompt that was used held, and whether it was of use, as the log keeps it (spec 6.3)."""
+"""Records of the injection log: what a used prompt held, and what of it was useful (spec 6.3)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from engine.store.monthly import Record
 
 RECORDED_PRIORITIES = (2, 3)
-"""Topics with their subscriptions, and what search found: the parts of a prompt that were chosen for its
-message."""
+"""Topics with their subscriptions, and search results: the sections chosen for a message."""
 
 WHY_CHARACTERS = 120
-"""Of what is recorded of why a section was told."""
+"""Recorded of the reason for a section."""
 
 _HASH_CHARACTERS = 32
 
@@ -33,19 +32,19 @@ class InjectedSection:
     lines: str  # as in ``Section``; empty for the whole file
     priority: int  # 2 or 3
     tokens: int  # of its text
-    score: float | None  # relevance, where it was ranked
-    was_useful: bool | None = None  # whether the reply made use of it; ``None`` while that cannot be told
-    why: str = ""  # why an agent was told it, at most ``WHY_CHARACTERS``; empty where it was not recorded
-    judged: bool = False  # whether ``was_useful`` is a person's word
+    score: float | None  # relevance, if it was ranked
+    was_useful: bool | None = None  # whether the reply used it; None if not known yet
+    why: str = ""  # the reason, at most ``WHY_CHARACTERS``; empty if not recorded
+    judged: bool = False  # whether ``was_useful`` is a person's judgement
 
 
 @dataclass(frozen=True, slots=True)
 class RulesShown:
-    """Which of the person's rules a prompt held."""
+    """The rules in a prompt."""
 
     held: tuple[str, ...]  # ids
-    called: tuple[str, ...]  # of these, those that the message called for
-    tokens: int  # that all of them took
+    called: tuple[str, ...]  # of these, the ones triggered by the message
+    tokens: int  # of all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,45 +53,43 @@ class Injection:
 
     id: str
     at: str  # when it was compiled, ISO 8601, UTC
-    session_id: str  # empty where none was named
-    turn: str  # the key of the turn that it answers; the one expected, until its exchange is known
+    session_id: str  # empty if unknown
+    turn: str  # the key of its message's turn; the expected one until its exchange is known
     message_hash: str  # ``message_hash`` of the message
     tokens: int  # of the whole prompt
     budget: int  # tokens
-    sections: tuple[InjectedSection, ...]  # in the order in which they stood in it
-    finished: bool = False  # whether its exchange is over, so that nothing more will be known
+    sections: tuple[InjectedSection, ...]  # in prompt order
+    finished: bool = False  # whether its exchange is over, so that nothing more will be learned
     is_claimed: bool = False  # whether its exchange is known
-    rules: RulesShown | None = None  # ``None`` where it was not recorded
-    by: str = ""  # the agent whose hook was told it; empty for a prompt of our own
+    rules: RulesShown | None = None  # None if not recorded
+    by: str = ""  # the agent whose hook injected it; empty for our own prompts
 
     @property
     def useful(self) -> tuple[InjectedSection, ...]:
-        """The sections that were of use."""
         return tuple(section for section in self.sections if section.was_useful)
 
 
 @dataclass(frozen=True, slots=True)
 class UseNote:
-    """What an exchange has shown about an injection so far."""
+    """What is known about the use of an injection so far."""
 
     injection: str  # its id
     at: str  # ISO 8601, UTC
     turn: str  # the key of the message
-    was_useful: tuple[bool | None, ...]  # by section, in their order
-    paths: tuple[str, ...]  # files that were not known to have been of use before this note
+    was_useful: tuple[bool | None, ...]  # by section, in prompt order
+    paths: tuple[str, ...]  # files that become useful with this note
     finished: bool  # whether the exchange is over
-    gone: tuple[str, ...] = ()  # files that were, and of which a person says that they were not
-    by_person: bool = False  # whether a person says so; nothing that a reply shows changes that
+    gone: tuple[str, ...] = ()  # files that a person judged not useful after all
+    by_person: bool = False  # a person's judgement, which later replies do not change
 
 
 def message_hash(text: str) -> str:
-    """Names a message by its words: white space does not matter, since shell, agent and transcript change
-    it."""
+    """A hash of the message's words, without white space, which shells, agents and transcripts change."""
     return hash_of(" ".join(text.split()))[:_HASH_CHARACTERS]
 
 
 def injected(sections: Iterable[Section], *, explained: bool = False) -> tuple[InjectedSection, ...]:
-    """Those sections of a prompt that are recorded; ``explained``, with why each is in it."""
+    """The sections of a prompt to record, with their reasons if ``explained``."""
     return tuple(
         InjectedSection(
             section.source,
@@ -108,7 +105,6 @@ def injected(sections: Iterable[Section], *, explained: bool = False) -> tuple[I
 
 
 def record_of_injection(injection: Injection) -> Record:
-    """The record of a new injection."""
     rules = {} if injection.rules is None else {"rules": asdict(injection.rules)}
     return {
         "id": injection.id,
@@ -132,12 +128,11 @@ def record_of_injection(injection: Injection) -> Record:
 
 
 def record_of_note(note: UseNote) -> Record:
-    """The record of a note."""
     return {key: value for key, value in asdict(note).items() if value or key not in ("gone", "by_person")}
 
 
 def entry_of(record: Record) -> Injection | UseNote | None:
-    """What a record holds; ``None`` when it is of another form."""
+    """The injection or note in a record; None if it is malformed."""
     try:
         return _note(record) if "was_useful" in record else _injection(record)
     except (KeyError, TypeError):
@@ -145,15 +140,15 @@ def entry_of(record: Record) -> Injection | UseNote | None:
 
 
 def noted(injection: Injection, note: UseNote) -> Injection:
-    """An injection with what a note says of it; what was of use once stays so, unless a person says not."""
+    """An injection updated by a note; useful sections stay useful unless a person judges otherwise."""
     states = (*note.was_useful, *[None] * len(injection.sections))
 
-    def known(section: InjectedSection, state: bool | None) -> InjectedSection:
+    def updated(section: InjectedSection, state: bool | None) -> InjectedSection:
         if state is None or (not note.by_person and (section.judged or section.was_useful)):
             return section
         return replace(section, was_useful=state, judged=note.by_person)
 
-    sections = tuple(map(known, injection.sections, states))
+    sections = tuple(map(updated, injection.sections, states))
     if note.by_person:
         return replace(injection, sections=sections)
     return replace(
@@ -198,7 +193,7 @@ def _rules(tree: Record) -> RulesShown:
 def _note(record: Record) -> UseNote:
     states = list_in(record["was_useful"])
     if not all(state is None or isinstance(state, bool) for state in states):
-        raise TypeError("a section was of use, was not, or it is not known")
+        raise TypeError("expected true, false or null for each section")
     return UseNote(
         injection=text_in(record["injection"]),
         at=text_in(record["at"]),

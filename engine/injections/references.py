@@ -1,8 +1,7 @@
-"""How often each file was of use (spec 6.3, ``reference_count``), kept so that ranking never reads the log.
+"""How often each file was useful (spec 6.3, ``reference_count``), cached to spare ranking the log.
 
-The counts are kept under ``scratch/`` together with how far each month's file was read. Where the log only
-grew, what was added is read; where a file is another than it was, or is gone, the counts are made anew. Of
-the log only the notes are taken apart.
+The cache under ``scratch/`` holds the counts and how far each month's file was read. If the log has only
+grown, only the added lines are read; if a file was replaced or removed, everything is counted again.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ REFERENCES_PATH = "scratch/references.json"
 _FORM = 2
 _LIMIT = 64 * 1024 * 1024
 _LOCK_WAIT_S = 0.05
-_UNKEPT_LIMIT = 256 * 1024
-"""Bytes read beyond what is kept from which it is kept anew: reading them costs less than a synced write."""
+_UNSAVED_LIMIT = 256 * 1024
+"""Bytes read beyond the cache before it is saved again: reading them is cheaper than a synced write."""
 _MARK = b'"was_useful"'
 
 
 class _Counted(NamedTuple):
-    """In how many prompts each file was of use, and which part of the log says so."""
+    """In how many prompts each file was useful, and how far the log was read for it."""
 
     marks: dict[str, Mark]
     uses: Counter[str]
 
 
 class References:
-    """Counts them. Safe to use from several threads."""
+    """The counts. Safe to use from several threads."""
 
     def __init__(self, files: Files, months: MonthlyLog) -> None:
         self._files = files
@@ -59,9 +58,9 @@ class References:
         self._counts: Mapping[str, int] = MappingProxyType({})
 
     def counts(self) -> Mapping[str, int]:
-        """Useful references by workspace-relative path; the same object until the log changes.
+        """Counts by workspace-relative path; the same object until the log changes.
 
-        Never raises. A month's file that cannot be read counts as if it were not there.
+        Never raises. A month's file that cannot be read is ignored.
         """
         with self._guard:
             stamp = self._log.stamp()
@@ -71,17 +70,17 @@ class References:
             return self._counts
 
     def _update(self, stamp: LogStamp) -> None:
-        known = self._kept() if self._counted is None else self._counted
-        found = self._grown(stamp, known)
+        known = self._load() if self._counted is None else self._counted
+        found = self._read(stamp, known)
         read = sum(mark.end for mark in found.marks.values())
-        kept = sum(mark.end for mark in known.marks.values())
+        saved = sum(mark.end for mark in known.marks.values())
         self._counted = found
         self._counts = MappingProxyType(found.uses)
-        if not 0 <= read - kept < _UNKEPT_LIMIT or known.marks.keys() - found.marks.keys():
-            self._keep(found)
+        if not 0 <= read - saved < _UNSAVED_LIMIT or known.marks.keys() - found.marks.keys():
+            self._save(found)
 
-    def _grown(self, stamp: LogStamp, known: _Counted) -> _Counted:
-        """What the log says now: what is known with what was added, or everything, where that cannot be."""
+    def _read(self, stamp: LogStamp, known: _Counted) -> _Counted:
+        """The current counts: the known ones with what was added, or a full count if files changed."""
         if known.marks.keys() - {month.name for month in stamp}:
             known = _Counted({}, Counter())
         marks, uses = dict(known.marks), known.uses.copy()
@@ -93,29 +92,29 @@ class References:
                 added = Added(self._files, month, mark or Mark())
                 for line in added:
                     if _MARK in line:
-                        _take(uses, line)
+                        _count(uses, line)
                 marks[month.name] = added.mark
             except AnotherFile:
-                return self._grown(stamp, _Counted({}, Counter()))
+                return self._read(stamp, _Counted({}, Counter()))
             except (OSError, AutopoiesisError):
-                # Nothing it said may stay counted, or it would count twice once it can be read again.
+                # Drop its counts, or they would be counted twice once it can be read again.
                 others = tuple(other for other in stamp if other != month)
-                return self._grown(others, known if mark is None else _Counted({}, Counter()))
+                return self._read(others, known if mark is None else _Counted({}, Counter()))
         return _Counted(marks, uses)
 
-    def _kept(self) -> _Counted:
-        """What was kept the last time; nothing when there is nothing, or it is damaged."""
+    def _load(self) -> _Counted:
+        """The cached counts; empty if there are none, or the cache is damaged."""
         try:
             tree = json.loads(self._files.read(REFERENCES_PATH, limit=_LIMIT))
             if tree["form"] == _FORM:
                 uses = {path: number_in(times) for path, times in tree["uses"].items()}
                 return _Counted(marks_in(tree["read"]), Counter(uses))
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            # It is a cache: what cannot be read of it is counted anew.
+            # A damaged cache is rebuilt from the log.
             pass
         return _Counted({}, Counter())
 
-    def _keep(self, counted: _Counted) -> None:
+    def _save(self, counted: _Counted) -> None:
         if self._files.read_only:
             return
         tree = {"form": _FORM, "read": counted.marks, "uses": counted.uses}
@@ -123,11 +122,10 @@ class References:
             with self._files.lock(timeout=_LOCK_WAIT_S):
                 self._files.replace(REFERENCES_PATH, json.dumps(tree, separators=(",", ":")).encode())
         except AutopoiesisError:
-            # The next look reads what this one has read.
-            return
+            return  # the next call reads the same part of the log again
 
 
-def _take(uses: Counter[str], line: bytes) -> None:
+def _count(uses: Counter[str], line: bytes) -> None:
     record = record_of(line)
     entry = None if record is None else entry_of(record)
     if isinstance(entry, UseNote):

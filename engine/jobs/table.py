@@ -117,8 +117,8 @@ def _digest(parts: Parts) -> str:
         return "turned off"
     if not knowledge.digest.regenerate():
         return "unchanged"
-    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest rebuilt"))
-    return "rebuilt" + (f", committed as {made.revision[:8]}" if made.revision else "")
+    made = knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest regenerated"))
+    return "regenerated" + (f", committed as {made.revision[:8]}" if made.revision else "")
 
 
 def _probes(parts: Parts, task: Task) -> str:

@@ -1,1 +1,1 @@
-"""The settings of a workspace: what there is, what stands in its file, and who is trusted with it."""
+"""The settings of a workspace: their definitions, the file, and whether the workspace is trusted."""

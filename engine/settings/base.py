@@ -1,4 +1,4 @@
-"""What settings are made of: groups, limits, and the mark of what acts."""
+"""Building blocks of settings: groups, limits, and the marker for settings that need trust."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ if TYPE_CHECKING:
 
 
 class Limits:
-    """The numbers a setting may have; used in its annotation.
-
-    Args:
-        bounds: ``ge``, ``gt``, ``le``, ``lt`` and ``multiple_of``, as pydantic names them.
-    """
+    """Limits of a number, for annotations: ``ge``, ``gt``, ``le``, ``lt`` and ``multiple_of``, as in
+    pydantic."""
 
     def __init__(self, **bounds: float) -> None:
         self.bounds = bounds
@@ -30,16 +27,16 @@ class Limits:
 
 
 class Cron:
-    """A setting that is a cron expression of five fields, or ``off``; used in its annotation."""
+    """Marks a cron expression of five fields, or ``off``, in annotations."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        from pydantic_core.core_schema import no_info_after_validator_function  # noqa: PLC0415 — slow, as pydantic
+        from pydantic_core.core_schema import no_info_after_validator_function  # noqa: PLC0415 — slow to import
 
         return no_info_after_validator_function(_expression, handler(source))
 
 
 def _expression(text: str) -> str:
-    from pydantic_core import PydanticCustomError  # noqa: PLC0415 — likewise
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415 — slow to import
 
     words = " ".join(text.split())
     if words.lower() == cron.OFF:
@@ -50,14 +47,14 @@ def _expression(text: str) -> str:
 
 
 def acting(default: Any, does: str, *, harmless: tuple[object, ...] = ()) -> Any:
-    """A setting by which something is sent, taken in or run: it counts only where the person trusts the
+    """A setting that makes the workspace send, receive or run something: it applies only in a trusted
     workspace (``engine.settings.trust``).
 
     Args:
-        default: Its default, which does nothing of the kind.
-        does: What it does, as a clause about the workspace: ``sends …``. Empty for one that only says how:
-            with a change of it the person is asked again.
-        harmless: Other values that do nothing of the kind.
+        default: The default, which has no such effect.
+        does: The effect, as a clause about the workspace: ``sends …``. Empty for a setting that only modifies
+            one: a change of it is also asked about.
+        harmless: Other values without such an effect.
     """
     mark = {ACTING: Acting(does, (default, *harmless))}
     if isinstance(default, dict):
@@ -67,20 +64,20 @@ def acting(default: Any, does: str, *, harmless: tuple[object, ...] = ()) -> Any
 
 @dataclass(frozen=True)
 class Acting:
-    """What is marked by ``acting``."""
+    """The metadata set by ``acting``."""
 
     does: str
     harmless: tuple[object, ...]
 
     def is_harmless(self, value: object) -> bool:
-        """Whether a value does nothing of the kind; of a list, where all of it stands in the default."""
+        """True for a value without effect; for a list, if the default has all of its items."""
         default = self.harmless[0]
         within = isinstance(value, tuple) and isinstance(default, tuple) and set(value) <= set(default)
         return within or value in self.harmless
 
 
 ACTING = "acting"
-"""The key of the mark among a field's metadata."""
+"""The key in a field's metadata."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Every setting that there is, as ``engine.settings.model`` defines it: default, meaning, what is allowed."""
+"""All settings defined in ``engine.settings.model``: default, meaning and allowed values."""
 
 from __future__ import annotations
 
@@ -16,26 +16,22 @@ from engine.settings.base import Cron, Limits, Settings
 from engine.settings.model import Config
 
 NONE = "none"
-"""What stands for a threshold that a row of the policy table does not have, where it is given as text."""
+"""The text for a threshold that a row of the policy table does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A setting."""
 
-    name: str
-    """As ``cache.anthropic_ttl``."""
-    default: object
-    """What counts where the file does not name it; that of a threshold of the policy table depends on
-    ``watchers.preset``, and is that of the default preset here."""
-    allowed: str
-    """What it may be, in words: ``5m or 1h``."""
+    name: str  # such as ``cache.anthropic_ttl``
+    default: object  # for a threshold of the policy table, that of the default ``watchers.preset``
+    allowed: str  # allowed values in words: ``5m or 1h``
     doc: str
 
 
 @functools.lru_cache(maxsize=1)
 def catalog() -> Mapping[str, Setting]:
-    """All settings by name, in the order of their definition."""
+    """All settings by name, in definition order."""
     config, docs = Config(), _docs()
     groups = ((type(getattr(config, group.name)), group.name) for group in fields(Config))
     return {
@@ -46,7 +42,7 @@ def catalog() -> Mapping[str, Setting]:
 
 
 def value_of(config: Config, name: str) -> object:
-    """The value of a setting; of a threshold of the policy table the one in force, wherever it comes from."""
+    """The value of a setting; for a threshold of the policy table, the effective one."""
     group, *rest = name.split(".")
     settings = getattr(config, group)
     if len(rest) == 3:
@@ -60,7 +56,7 @@ def is_threshold(name: str) -> bool:
 
 
 def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str, str]]:
-    """The settings of a group: name, what is allowed, what it means."""
+    """The settings of a group: name, allowed values, meaning."""
     hints = get_type_hints(group, include_extras=True)
     for item in fields(group):
         name, hint = f"{above}.{item.name}", hints[item.name]
@@ -76,7 +72,7 @@ def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> It
 
 
 def _words(hint: Any) -> str:
-    """What a value of a type may be."""
+    """The allowed values of a type, in words."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is dict:
         return f"names, each with {_words(parts[1])}"
@@ -100,25 +96,21 @@ def _words(hint: Any) -> str:
 
 def _limits(bounds: Mapping[str, float]) -> str:
     if {"ge", "le"} <= bounds.keys():
-        said = [f"from {_figure(bounds['ge'])} to {_figure(bounds['le'])}"]
+        parts = [f"from {bounds['ge']:,} to {bounds['le']:,}"]
     else:
         words = {"ge": "of at least", "gt": "above", "le": "at most", "lt": "below"}
-        said = [f"{words[each]} {_figure(bounds[each])}" for each in words if each in bounds]
+        parts = [f"{words[each]} {bounds[each]:,}" for each in words if each in bounds]
     if "multiple_of" in bounds:
-        said.append(f"a multiple of {_figure(bounds['multiple_of'])}")
-    return f" {', '.join(said)}"
-
-
-def _figure(value: float) -> str:
-    return f"{value:,}"
+        parts.append(f"a multiple of {bounds['multiple_of']:,}")
+    return f" {', '.join(parts)}"
 
 
 _MODULES = {type(getattr(Config(), group.name)).__module__ for group in fields(Config)}
-"""Where the groups of settings are defined."""
+"""The modules that define the groups of settings."""
 
 
 def _docs() -> dict[tuple[str, str], str]:
-    """The text below each setting, by class and field; nothing where the source is not there."""
+    """The docstring of each setting, by class and field; empty if the source is not available."""
     try:
         trees = [ast.parse(inspect.getsource(sys.modules[name])) for name in sorted(_MODULES)]
     except OSError:

@@ -1,7 +1,6 @@
-"""The settings as a face shows and changes them: one at a time, whatever else stands in the file kept.
+"""Shows settings and changes them one at a time, without touching the rest of the file.
 
-What the file would say is read as any other before it is written, so that no change leaves settings that
-cannot be opened.
+The changed file is validated before it is written, so that no change leaves settings that cannot be read.
 """
 
 from __future__ import annotations
@@ -27,58 +26,44 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 _ZONE = "days.time_zone"
-_SAFE_WHOLE = 1e15
-"""Numbers below which a float that is whole is written without its point."""
+_MAX_WHOLE = 1e15
+"""Whole floats below this are written without a decimal point."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A setting that was changed."""
+    """A changed setting."""
 
-    name: str
-    """As ``cache.anthropic_ttl``."""
+    name: str  # such as ``cache.anthropic_ttl``
     before: object
     after: object
-    path: str
-    """The file, workspace-relative."""
-    line: int
-    """The 1-based line that names it now; 0 where none does."""
-    commit: str
-    """The commit's object name; empty where none was made."""
-    why: str = ""
-    """Why none was made."""
-    ignored: bool = False
-    """Whether the new value does not count, because the workspace is not trusted."""
+    path: str  # of the file, workspace-relative
+    line: int  # the line that sets it now, from 1; 0 for none
+    commit: str  # object name; empty if there is none
+    why: str = ""  # why there is no commit
+    ignored: bool = False  # True if the new value is ignored, because the workspace is not trusted
 
 
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
-    """A setting as it is."""
+    """A setting and its current value."""
 
-    name: str
-    """As ``cache.anthropic_ttl``."""
-    value: object
-    """What counts; ``None`` for what is absent."""
+    name: str  # such as ``cache.anthropic_ttl``
+    value: object  # the effective value; None if absent
     default: object
-    """What would count if the file did not name it."""
-    is_set: bool
-    """Whether the file names it."""
-    line: int
-    """The 1-based line that does; 0 for none."""
+    is_set: bool  # whether the file sets it
+    line: int  # the line that does, from 1; 0 for none
     doc: str
-    allowed: str
-    """What it may be, in words: ``5m or 1h``."""
-    ignored: object = None
-    """What the file says, where that does not count because the workspace is not trusted; ``None`` elsewhere.
-    """
+    allowed: str  # allowed values in words: ``5m or 1h``
+    ignored: object = None  # the file's value, if it is ignored because the workspace is not trusted
 
 
 class Configuration:
     """Shows and changes the settings of a workspace. Safe to use from several threads and processes.
 
     Args:
-        repository: Where changes are committed; asked for when there is something to commit.
-        reload: Takes over what the file says now.
+        repository: Opened when there is something to commit.
+        reload: Makes the engine read the file again.
     """
 
     def __init__(
@@ -94,7 +79,7 @@ class Configuration:
         self._reload = reload
 
     def settings(self) -> tuple[SettingInfo, ...]:
-        """Every setting, in the order in which they are defined."""
+        """All settings, in definition order."""
         config = self._config()
         data = self._data() or b""
         lines = _lines(data)
@@ -117,37 +102,36 @@ class Configuration:
         """One setting.
 
         Raises:
-            ConfigError: There is none of that name.
+            ConfigError: There is no such setting.
         """
         _check_name(name)
         return next(setting for setting in self.settings() if setting.name == name)
 
     def change(self, name: str, value: object | None) -> SettingChange:
-        """Sets a setting, or takes it out of the file; every other byte of the file stays.
+        """Sets a setting or removes it from the file; every other byte of the file stays.
 
-        The file is made where there is none. A threshold of ``watchers.policy`` is written together with the
-        rest of its row as it is in force, since a row that the file names counts as a whole.
+        The file is created if missing. A threshold of ``watchers.policy`` is written with the rest of its
+        effective row, since a row in the file replaces the preset's as a whole.
 
         Args:
-            name: As ``cache.anthropic_ttl``.
-            value: The value, or what a person would write for it in the file; ``none`` for a threshold that
-            there
-                is not to be. ``None``, or an empty text, takes it out, so that the default counts.
+            name: Such as ``cache.anthropic_ttl``.
+            value: The value, or its text as written in the file; ``none`` removes a threshold from its row.
+                ``None`` or an empty text removes the setting, so that the default applies.
 
         Raises:
-            ConfigError: There is no such setting, it cannot have this value, or the file is broken already;
+            ConfigError: There is no such setting, the value is not allowed, or the file is already broken;
                 nothing was written.
-            DocumentError: The file cannot be changed there without touching other lines; likewise.
-            WriteFailed, ReadOnly: The file is as it was.
+            DocumentError: The file cannot be changed without touching other lines; nothing was written.
+            WriteFailed, ReadOnly: Nothing was written.
         """
         _check_name(name)
         wanted = None if value == "" else value
-        done: list[_Changed] = []
+        done: list[_FileChange] = []
         root = self._files.workspace.root
 
         def change(data: bytes | None) -> bytes | None:
             done[:] = [self._changed(data or b"", name, wanted)]
-            # Before the file, so that a kill in between leaves nothing that was set and does not count.
+            # Before the file, so that a crash in between never leaves a new value that is ignored.
             trust.renew(root, done[0].before, done[0].after)
             return done[0].data if data is not None or done[0].data else None
 
@@ -155,13 +139,15 @@ class Configuration:
         changed = done[0]
         self._reload()
         what = f"config {'unset' if wanted is None else 'set'} {name}"
-        is_wanted = changed.after.git.auto_commit
-        # Also where the file says so already: a run before may have been interrupted before its commit.
+        # Even if the file did not change: an earlier run may have been interrupted before its commit.
         commit = commit_change(
-            self._repository, [CONFIG_FILE], commit_message("maintenance", what), wanted=is_wanted
+            self._repository,
+            [CONFIG_FILE],
+            commit_message("maintenance", what),
+            wanted=changed.after.git.auto_commit,
         )
         if changed.data == changed.data_before and not commit.revision:
-            commit = ChangeCommit(why="it was so already")
+            commit = ChangeCommit(why="already set")
         return SettingChange(
             name,
             value_of(changed.before, name),
@@ -174,15 +160,14 @@ class Configuration:
         )
 
     def _ignored(self, data: bytes) -> dict[str, object]:
-        """What the file says and does not count, by setting."""
+        """The file's values that are ignored, by setting."""
         try:
             written, _ = load(data)
         except ConfigError:
             return {}
         return {act.name: act.value for act in trust.ignored(self._files.workspace.root, written)}
 
-    def _changed(self, data: bytes, name: str, value: object | None) -> _Changed:
-        """The file with a setting changed, and what it meant before and means then."""
+    def _changed(self, data: bytes, name: str, value: object | None) -> _FileChange:
         broken: ConfigError | None = None
         try:
             before, _ = load(data)
@@ -193,7 +178,7 @@ class Configuration:
                 new = _without(data, name, before)
             else:
                 first = _edited(data, _entries(name, _listed(name, value), before))
-                # What it is read as is what is written: a number given as a text has no quotes.
+                # Written as it is read back, so that a number given as text gets no quotes.
                 new = _edited(data, _entries(name, _written(value_of(load(first)[0], name)), before))
             after, odd = load(new)
             if value is not None:
@@ -205,12 +190,12 @@ class Configuration:
                 raise
             if name == _ZONE:
                 raise
-            said = shown(value) if isinstance(value, str) else repr(value)
-            hint = f"it is {catalog()[name].allowed}"
-            raise ConfigError(f"{name} cannot be {said}", where=CONFIG_FILE, hint=hint) from error
+            text = shown(value) if isinstance(value, str) else repr(value)
+            hint = f"allowed: {catalog()[name].allowed}"
+            raise ConfigError(f"{name} cannot be {text}", where=CONFIG_FILE, hint=hint) from error
         except DocumentError as error:
             raise (broken or error) from error
-        return _Changed(data, new, before, after)
+        return _FileChange(data, new, before, after)
 
     def _data(self) -> bytes | None:
         try:
@@ -220,8 +205,8 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed:
-    """A file before and after a change, with the settings that it means."""
+class _FileChange:
+    """A file before and after a change, and the settings it holds."""
 
     data_before: bytes
     data: bytes
@@ -230,31 +215,30 @@ class _Changed:
 
 
 def _check_zone(name: str, odd: Iterable[Problem]) -> None:
-    """Raises ``ConfigError`` where a time zone is set that there is not; a file that names one is read."""
+    """Raises ``ConfigError`` for an unknown time zone, which is only a warning when reading a file."""
     for problem in odd:
         if name == _ZONE and problem.what.startswith(f"{_ZONE}:"):
             raise ConfigError(problem.what.partition(", so")[0], where=CONFIG_FILE, hint=problem.hint)
 
 
 def _check_name(name: str) -> None:
-    """Raises ``ConfigError`` where there is no setting of a name."""
+    """Raises ``ConfigError`` for an unknown setting."""
     known = catalog()
     if name in known:
         return
     last = name.rpartition(".")[2]
     if name in MOVED:
-        hint = f"it is {MOVED[name]} now"
+        hint = f"it was renamed to {MOVED[name]}"
     elif inside := [each for each in known if each.startswith(f"{name}.")]:
-        raise ConfigError(f"{name} is a group of settings", hint=f"name one of them, as {inside[0]}")
+        raise ConfigError(f"{name} is a group of settings", hint=f"name one of them, such as {inside[0]}")
     else:
         alike = [each for each in known if each.rpartition(".")[2] == last]
         guess = near(name, known) or (alike[0] if alike else "")
         hint = f"did you mean {guess}?" if guess else "see: autopoiesis config list"
-    raise ConfigError(f"there is no setting {shown(name)[1:-1]}", hint=hint)
+    raise ConfigError(f"no setting named {shown(name)[1:-1]}", hint=hint)
 
 
 def _default(config: Config, name: str) -> object:
-    """What would count if the file did not name a setting."""
     if not is_threshold(name):
         return catalog()[name].default
     _, _, priority, threshold = name.split(".")
@@ -266,7 +250,7 @@ def _priority(name: str) -> Priority:
 
 
 def _entries(name: str, value: object, config: Config) -> dict[str, object | None]:
-    """What is to stand in the file for a setting to have a value, by key."""
+    """The entries of the file, by key, that give a setting a value."""
     if not is_threshold(name):
         return {name: value}
     key, _, threshold = name.rpartition(".")
@@ -276,11 +260,11 @@ def _entries(name: str, value: object, config: Config) -> dict[str, object | Non
 
 
 def _without(data: bytes, name: str, config: Config) -> bytes:
-    """The file without a setting, and without its group where that holds nothing else."""
+    """The file without a setting, and without its group if that would be empty."""
     if not is_threshold(name):
         old = [each for each, place in MOVED.items() if place == name]
         for key in (name, *old):
-            data = _threshold(data, key)
+            data = _without_entry(data, key)
         return data
     key = name.rpartition(".")[0]
     priority = _priority(key.rpartition(".")[2])
@@ -290,19 +274,19 @@ def _without(data: bytes, name: str, config: Config) -> bytes:
     threshold = name.rpartition(".")[2]
     row: PolicyRow = replace(config.watchers.row(priority), **{threshold: getattr(default, threshold)})
     if row == default:
-        return _threshold(data, key)
+        return _without_entry(data, key)
     return _edited(data, _entries(name, getattr(default, threshold), config))
 
 
-def _threshold(data: bytes, key: str) -> bytes:
-    """A file without an entry, and without what would be left empty; comments are never taken out."""
+def _without_entry(data: bytes, key: str) -> bytes:
+    """The file without an entry and the groups that would be empty; comments are never removed."""
     new = _edited(data, {key: None})
     above, here = key.rpartition(".")[0], _tree(data)
     for each in key.split(".")[:-1]:
         inside = here.get(each)
         here = inside if isinstance(inside, yamltext.Mapping) else yamltext.Mapping()
     if above and list(here) == [key.rpartition(".")[2]]:
-        shorter = _threshold(data, above)
+        shorter = _without_entry(data, above)
         if shorter.count(b"#") == data.count(b"#"):
             return shorter
     return new
@@ -313,7 +297,7 @@ def _edited(data: bytes, entries: Mapping[str, object | None]) -> bytes:
 
 
 def _listed(name: str, value: object) -> object:
-    """A list that was given as a text: ``[codex]``, or ``codex, claude-code``; likewise ``{index: off}``."""
+    """Parses a list given as text: ``[codex]`` or ``codex, claude-code``; or a mapping: ``{index: off}``."""
     kind = type(catalog()[name].default)
     if kind not in (tuple, dict) or not isinstance(value, str):
         return value
@@ -327,18 +311,18 @@ def _listed(name: str, value: object) -> object:
 
 
 def _written(value: object) -> object:
-    """A value as a person would write it."""
+    """A value as it is written in the file."""
     if value is None:
         return NONE
     if isinstance(value, tuple):
         return list(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < _SAFE_WHOLE:
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_WHOLE:
         return int(value)
     return value
 
 
 def _tree(data: bytes) -> yamltext.Mapping:
-    """The file as it is written; empty where it cannot be read."""
+    """The parsed file; empty if it cannot be parsed."""
     try:
         return yamltext.parse(data.decode("utf-8-sig"), max_bytes=MAX_BYTES)
     except (UnicodeDecodeError, yamltext.YamlError):
@@ -346,7 +330,7 @@ def _tree(data: bytes) -> yamltext.Mapping:
 
 
 def _lines(data: bytes) -> dict[str, int]:
-    """The line of every setting that a file names."""
+    """The line of every setting in a file."""
     tree = _tree(data)
     moved = {place: old for old, place in MOVED.items()}
     found: dict[str, int] = {}
@@ -358,7 +342,7 @@ def _lines(data: bytes) -> dict[str, int]:
 
 
 def _line(tree: yamltext.Mapping, name: str) -> int:
-    """The line that gives a setting a value; 0 for none, as an empty value is none."""
+    """The line that gives a setting a value; 0 for none or an empty value."""
     line = 0
     here: object = tree
     for part in name.split("."):

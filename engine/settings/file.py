@@ -1,9 +1,9 @@
-"""Reading memory-config.yaml (spec 9.3, design 3 and 5).
+"""Reads memory-config.yaml (spec 9.3, design 3 and 5).
 
-Unknown settings are reported, never fatal, so that a file written for a newer version still opens.
+Unknown settings are warnings, so that a file for a newer version can still be read.
 
-The settings are plain dataclasses, which pydantic fills and checks. Importing it takes longer than tracing a
-message, so ``read`` keeps what it found under ``scratch/`` and asks it only for a file that it has not seen.
+The settings are plain dataclasses, filled and validated by pydantic. Importing pydantic takes longer than
+tracing a message, so ``read`` caches the result under ``scratch/`` and only validates files it has not seen.
 """
 
 from __future__ import annotations
@@ -30,37 +30,33 @@ if TYPE_CHECKING:
 CONFIG_FILE = "memory-config.yaml"
 CACHE_FILE = "scratch/settings.json"
 MAX_BYTES = 256 * 1024
-"""The largest file that is read at all."""
+"""Larger files are not read."""
 
 MOVED = {
     "watchers.gate_model": "gate.model",
     "watchers.gate_max_tokens": "gate.max_tokens",
     "lifecycle.commit_interval_minutes": "git.commit_interval_minutes",
 }
-"""Settings that have moved to another group; the old place is still read."""
+"""Settings that have moved to another group; the old name is still read."""
 
-_RULES = 1
-"""Which way ``load`` reads a file, apart from what the definitions above say. What was kept under another
-number does not count."""
+_VERSION = 1
+"""Of how ``load`` reads a file, apart from the definitions. A cache with another version is ignored."""
 
 _LOCK_WAIT_S = 1.0
 
 
 def read(files: Files) -> tuple[Config, tuple[Problem, ...]]:
-    """The settings of a workspace; see ``load`` for what is given and raised.
-
-    A file that was found in order before is not checked again.
-    """
+    """The settings of a workspace, cached; otherwise like ``load``."""
     try:
         data = files.read(CONFIG_FILE)
     except FileNotFoundError:
         return Config(), ()
     if not data:
         return Config(), ()
-    known = _recall(files, data)
+    known = _load_cache(files, data)
     if known is None:
         known = load(data)
-        _remember(files, data, *known)
+        _save_cache(files, data, *known)
     return known
 
 
@@ -68,20 +64,20 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     """Reads memory-config.yaml.
 
     Args:
-        data: The file's bytes, or ``None`` where there is no file.
-        path: Its name, for messages.
+        data: The file's bytes; None for no file.
+        path: For messages.
 
     Returns:
-        The settings, and what is odd about the file without being wrong (unknown settings).
+        The settings, and warnings such as unknown settings.
 
     Raises:
-        ConfigError: A value cannot be used; the message names file, line, setting and what is allowed.
+        ConfigError: The file is invalid; the message names file, line, setting and allowed values.
     """
     if not data:
         return Config(), ()
-    from pydantic import ValidationError  # noqa: PLC0415 — slow; a known file needs none of it
+    from pydantic import ValidationError  # noqa: PLC0415 — slow; not needed for a cached file
 
-    from engine.store import yamltext  # noqa: PLC0415 — likewise
+    from engine.store import yamltext  # noqa: PLC0415 — as above
 
     try:
         tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=MAX_BYTES)
@@ -90,30 +86,30 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     except yamltext.YamlError as error:
         raise ConfigError(error.what, where=f"{path}:{error.line}", hint=error.hint) from error
     plain = _plain(tree)
-    _take_moved(plain)
+    _rename_moved(plain)
     try:
-        config = _rules().validate_python(plain)
+        config = _adapter().validate_python(plain)
     except ValidationError as error:
         first = error.errors()[0]
         location = [str(part) for part in first["loc"]]
         raise ConfigError(
-            f"{'.'.join(location)}: {first['msg'].lower()} (it is {first.get('input')!r})",
+            f"{'.'.join(location)}: {first['msg'].lower()} (found {first.get('input')!r})",
             where=f"{path}:{_line(tree, location)}",
-            hint="correct the value or remove the line to use the default",
+            hint="correct the value, or remove the line to use the default",
         ) from error
     return config, (*_unknown(config, plain, tree, path, ()), *_odd_zone(config, tree, path))
 
 
 @functools.cache
-def _rules() -> TypeAdapter[Config]:
-    """The definitions as pydantic goes by them; putting them together takes longer than reading ten files."""
+def _adapter() -> TypeAdapter[Config]:
+    """Pydantic's validator; building it takes longer than reading ten files."""
     from pydantic import TypeAdapter  # noqa: PLC0415 — as in load
 
     return TypeAdapter(Config)
 
 
 def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:
-    """The tree as plain containers; an empty value counts as absent, as a person means it."""
+    """The tree as plain containers, without empty values, which count as absent."""
     plain: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, AbcMapping):
@@ -125,8 +121,8 @@ def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:
     return plain
 
 
-def _take_moved(plain: dict[str, Any]) -> None:
-    """Takes settings that stand in their old place to the new one, where that is empty."""
+def _rename_moved(plain: dict[str, Any]) -> None:
+    """Moves settings from their old group to the new one, unless it is set there."""
     for old, new in MOVED.items():
         (before, key), (group, name) = old.split("."), new.split(".")
         source = plain.get(before)
@@ -183,7 +179,7 @@ def _odd_zone(config: Config, tree: object, path: str) -> list[Problem]:
     if not name or is_zone(name):
         return []
     import difflib  # noqa: PLC0415 — as in load
-    from zoneinfo import available_timezones  # noqa: PLC0415 — hardly ever needed
+    from zoneinfo import available_timezones  # noqa: PLC0415 — rarely needed
 
     known = {each.lower(): each for each in available_timezones()}
     last = {each.rpartition("/")[2]: each for each in sorted(known)}
@@ -191,20 +187,20 @@ def _odd_zone(config: Config, tree: object, path: str) -> list[Problem]:
         last[each] for each in difflib.get_close_matches(name.lower().replace(" ", "_"), last, n=1)
     ]
     hint = f"did you mean {known[near[0]]}?" if near else "use a name such as Europe/Brussels, or UTC"
-    what = f"days.time_zone: there is no time zone {name!r}, so the machine's counts"
+    what = f"days.time_zone: unknown time zone {name!r}, so the machine's is used"
     return [Problem(path, _line(tree, ["days", "time_zone"]), what, hint, "warning")]
 
 
-def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | None:
-    """What ``_remember`` kept for these bytes; ``None`` when there is nothing, or it is damaged or forged."""
+def _load_cache(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | None:
+    """The cached result for these bytes; None if there is none, or it is damaged or forged."""
     key = own_key()
     try:
-        stamp, _, kept = files.read(CACHE_FILE, limit=1024 * 1024).partition(b"\n")
+        stamp, _, cached = files.read(CACHE_FILE, limit=1024 * 1024).partition(b"\n")
     except (AutopoiesisError, OSError):
         return None
-    if key is None or stamp != _stamp(key, data, kept):
+    if key is None or stamp != _stamp(key, data, cached):
         return None
-    tree = json.loads(kept)
+    tree = json.loads(cached)
     settings: dict[str, dict[str, Any]] = tree["settings"]
     policy = settings["watchers"]["policy"]
     settings["watchers"]["policy"] = {priority: PolicyRow(**row) for priority, row in policy.items()}
@@ -214,15 +210,15 @@ def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | N
     return config, tuple(Problem(**problem) for problem in tree["odd"])
 
 
-def _remember(files: Files, data: bytes, config: Config, odd: tuple[Problem, ...]) -> None:
-    """Keeps what was found. Where that is not possible, the file is checked again the next time."""
+def _save_cache(files: Files, data: bytes, config: Config, odd: tuple[Problem, ...]) -> None:
+    """Caches the result, if possible."""
     if files.read_only or (key := own_key(make=True)) is None:
         return
     tree = {"settings": asdict(config), "odd": [asdict(problem) for problem in odd]}
-    kept = json.dumps(tree).encode()
+    cached = json.dumps(tree).encode()
     try:
         with files.lock(timeout=_LOCK_WAIT_S):
-            files.replace(CACHE_FILE, _stamp(key, data, kept) + b"\n" + kept)
+            files.replace(CACHE_FILE, _stamp(key, data, cached) + b"\n" + cached)
     except AutopoiesisError:
         return
 
@@ -232,14 +228,14 @@ def _groups() -> dict[str, type[Any]]:
     return {item.name: type(getattr(defaults, item.name)) for item in fields(Config)}
 
 
-def _stamp(key: bytes, data: bytes, kept: bytes) -> bytes:
-    """Ties kept settings to the file's bytes and to the settings that there are: types, limits, defaults.
+def _stamp(key: bytes, data: bytes, cached: bytes) -> bytes:
+    """A signature over the cache, the file's bytes and the definitions of settings (types, limits, defaults).
 
-    Only programs of this person can make it: the file lies in a workspace that may be a stranger's.
+    The key is private to this user, because the workspace with the cache may come from a stranger.
     """
     classes = (*_groups().values(), PolicyRow, Problem)
     known = [(item.name, item.type) for each in classes for item in fields(each)]
-    rules = repr((_RULES, Priority, known, Config(), MOVED)).encode()
-    parts = (rules, data, kept)
+    rules = repr((_VERSION, Priority, known, Config(), MOVED)).encode()
+    parts = (rules, data, cached)
     digests = b"".join(hashlib.sha256(part).digest() for part in parts)
     return hashlib.blake2b(digests, key=key).hexdigest().encode()

@@ -1,9 +1,9 @@
-"""Which workspaces a person trusts to send, take in or run what their settings say (design 3.16).
+"""Which workspaces the user trusts to send, receive or run what their settings say (design 3.16).
 
-A workspace can come from a stranger, and so can the next pull. Settings by which something leaves the
-machine, comes into the workspace, or costs money count only where the person said so. That is kept outside
-the workspace, by its path and by a digest of these settings: whatever changes one of them in the file is
-asked about again, whereas ``config set`` is the person's word itself.
+A workspace may come from a stranger, and so may the next pull. Settings that send data, bring data into the
+workspace or cost money apply only if the user agreed. The agreement is stored outside the workspace, by its
+path and a digest of these settings: a change of one in the file needs a new agreement, except a change by
+``config set``, which is one itself.
 """
 
 from __future__ import annotations
@@ -32,64 +32,57 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 FILE = "trust.json"
-"""In the person's settings folder."""
+"""In the user's settings folder."""
 VARIABLE = "AUTOPOIESIS_TRUST"
-"""Environment variable; ``all`` trusts every workspace, as in a container that holds only one's own."""
+"""Environment variable; ``all`` trusts every workspace, for containers with only your own."""
 
-_KEPT = 8
-"""Trusted states of one workspace that are kept: before and after changes made through the program."""
+_MAX_TRUSTED = 8
+"""Trusted states stored per workspace: before and after changes made by the program."""
 
 State = Literal["nothing", "trusted", "new", "changed", "declined"]
-"""Nothing acts; all that acts is trusted; it was never asked about; something else was trusted; declined."""
+"""nothing: no setting needs trust; new: never asked; changed: an earlier state was trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A setting that acts."""
+    """A setting that needs trust."""
 
-    name: str
-    """As ``gate.provider``."""
-    value: object
-    """What the file says."""
-    does: str
-    """What it does with that value, as a clause: ``sends …``."""
+    name: str  # such as ``gate.provider``
+    value: object  # in the file
+    does: str  # its effect, as a clause: ``sends …``
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a workspace stands."""
+    """Whether a workspace is trusted."""
 
     root: Path
     state: State
-    """Whether what it asks for counts."""
-    acts: tuple[Act, ...]
-    """The settings that act, in the order of their definition."""
+    acts: tuple[Act, ...]  # the settings that need trust, in definition order
 
     @property
     def counts(self) -> bool:
-        """Whether these settings are in force."""
+        """Whether these settings apply."""
         return self.state in ("nothing", "trusted")
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The settings that count."""
+    """The settings that apply."""
 
     config: Config
-    odd: tuple[Problem, ...]
-    """What is odd about the file, as ``engine.settings.file.read`` gives it."""
-    ignored: tuple[Problem, ...]
-    """A line that says which settings of the file do not count, or nothing."""
+    odd: tuple[Problem, ...]  # warnings about the file
+    ignored: tuple[Problem, ...]  # a warning that names the ignored settings, if any
     standing: Standing
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Both."""
+        """All warnings."""
         return (*self.odd, *self.ignored)
 
 
 def read(files: Files) -> Counting:
-    """The settings of a workspace that count; raises as ``config_file.read``."""
+    """The settings that apply in a workspace; raises like ``config_file.read``."""
     written, odd = config_file.read(files)
     found = standing(files.workspace.root, written)
     config, ignored = in_force(found, written)
@@ -97,14 +90,17 @@ def read(files: Files) -> Counting:
 
 
 def in_force(found: Standing, config: Config) -> tuple[Config, tuple[Problem, ...]]:
-    """The settings without those that are not trusted, and a line that says which these are."""
+    """The settings without those that are not trusted, and a warning that names these."""
     if found.counts:
         return config, ()
     named = [act.name for act in found.acts]
     first = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
     verb = "are" if len(named) > 1 else "is"
-    why = "changed since you trusted this workspace, so" if found.state == "changed" else ""
-    what = f"{first} {why} {verb} ignored" if why else f"{first} {verb} ignored: the workspace is not trusted"
+    is_changed = found.state == "changed"
+    reason = (
+        "settings changed since you trusted the workspace" if is_changed else "the workspace is not trusted"
+    )
+    what = f"{first} {verb} ignored: {reason}"
     problem = Problem(CONFIG_FILE, 0, what, "see what it asks for: autopoiesis trust --show", "warning")
     changed: dict[str, dict[str, object]] = {}
     defaults = Config()
@@ -118,7 +114,7 @@ def in_force(found: Standing, config: Config) -> tuple[Config, tuple[Problem, ..
 
 
 def standing(root: Path, config: Config) -> Standing:
-    """How a workspace stands with these settings. Never raises: what cannot be read trusts nothing."""
+    """Whether a workspace with these settings is trusted. Never raises: if unreadable, nothing is trusted."""
     found = acts(config)
     state: State = "nothing"
     if found and os.environ.get(VARIABLE) == "all":
@@ -136,23 +132,23 @@ def standing(root: Path, config: Config) -> Standing:
 
 
 def ignored(root: Path, config: Config) -> tuple[Act, ...]:
-    """The settings that do not count, because the workspace is not trusted."""
+    """The settings that are ignored, because the workspace is not trusted."""
     found = standing(root, config)
     return () if found.counts else found.acts
 
 
 def trust(root: Path, config: Config) -> None:
-    """Lets the settings of a workspace act, until they change.
+    """Trusts a workspace until these settings change.
 
     Raises:
-        WriteFailed: It cannot be kept.
+        WriteFailed: The decision cannot be stored.
     """
     digest = _digest(config)
     _change(lambda workspaces: workspaces.__setitem__(_name(root), {"trusted": [digest]}))
 
 
 def decline(root: Path, config: Config) -> None:
-    """Keeps that these settings are not to act, so that no one is asked again. Raises as ``trust``."""
+    """Stores that the user declined, so that they are not asked again. Raises like ``trust``."""
     digest = _digest(config)
 
     def change(workspaces: dict[str, Any]) -> None:
@@ -162,16 +158,16 @@ def decline(root: Path, config: Config) -> None:
 
 
 def revoke(root: Path) -> bool:
-    """Forgets a workspace; gives whether it was known. Raises as ``trust``."""
+    """Forgets a workspace; returns whether it was known. Raises like ``trust``."""
     known: list[bool] = []
     _change(lambda workspaces: known.append(workspaces.pop(_name(root), None) is not None))
     return known[0]
 
 
 def renew(root: Path, before: Config, after: Config) -> None:
-    """Lets a change act that the person is making through the program, where everything before it did too.
+    """Extends trust to a change that the user makes through the program, if the settings before were trusted.
 
-    What stands in the file until then counts on. Raises as ``trust``.
+    The settings before stay trusted too. Raises like ``trust``.
     """
     old, new = _digest(before), _digest(after)
     if old == new or not standing(root, before).counts:
@@ -179,7 +175,7 @@ def renew(root: Path, before: Config, after: Config) -> None:
 
     def change(workspaces: dict[str, Any]) -> None:
         known = [each for each in _digests(_known(workspaces, root), "trusted") if each not in (old, new)]
-        workspaces[_name(root)] = {"trusted": [*known, old, new][-_KEPT:]}
+        workspaces[_name(root)] = {"trusted": [*known, old, new][-_MAX_TRUSTED:]}
 
     _change(change)
 
@@ -194,7 +190,7 @@ def _marked(config: Config) -> Iterator[tuple[str, Acting, object]]:
 
 
 def acts(config: Config) -> tuple[Act, ...]:
-    """The settings that act, in the order of their definition."""
+    """The settings that need trust, in definition order."""
     return tuple(
         Act(name, value, mark.does)
         for name, mark, value in _marked(config)
@@ -203,8 +199,8 @@ def acts(config: Config) -> tuple[Act, ...]:
 
 
 def _digest(config: Config) -> str:
-    told = {name: value for name, _, value in _marked(config)}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    values = {name: value for name, _, value in _marked(config)}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _name(root: Path) -> str:
@@ -222,7 +218,7 @@ def _known(workspaces: Mapping[str, Any], root: Path) -> Mapping[str, Any]:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    """What was kept; nothing where it cannot be read, or others may write it."""
+    """The stored decisions; empty if the file cannot be read or others may write it."""
     try:
         tree = json.loads(read_own(path) or b"{}")
     except (OSError, ValueError, RecursionError):
@@ -233,7 +229,7 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _change(change: Callable[[dict[str, Any]], object]) -> None:
     path = settings_folder() / FILE
-    with reported(str(path)), _alone(path.with_suffix(".lock")):
+    with reported(str(path)), _exclusive(path.with_suffix(".lock")):
         workspaces = _load(path)
         change(workspaces)
         tree = {"form": 1, "workspaces": workspaces}
@@ -241,7 +237,7 @@ def _change(change: Callable[[dict[str, Any]], object]) -> None:
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _exclusive(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

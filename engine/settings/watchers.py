@@ -1,4 +1,4 @@
-"""Settings of how topics are nominated, and the tables by which their scores decide (spec 5.4)."""
+"""Settings of how topics are nominated, and the policy tables for their scores (spec 5.4)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Priority = Literal["critical", "high", "medium", "low"]
 
 @dataclass(frozen=True)
 class PolicyRow(Settings):
-    """One row of the gate bypass table (spec 5.4): the tier-2 scores that decide about a topic."""
+    """One row of the gate bypass table (spec 5.4): thresholds for a topic's tier-2 score."""
 
     activate: float | None = None
-    """Score from which the topic activates without the gate; absent: never without the gate."""
+    """The topic activates without the gate from this score; absent: never without the gate."""
     gate: float | None = None
-    """Score from which the gate is asked; below it the topic is dropped. Absent: the gate is not asked."""
+    """The gate is asked from this score; below it the topic is dropped. Absent: the gate is not asked."""
     matched: float | None = None
-    """Score from which it activates when one of its triggers matched; absent: as ``activate``."""
+    """The topic activates from this score if one of its triggers matched; absent: as ``activate``."""
 
 
 Preset = Literal["calibrated", "spec"]
@@ -39,8 +39,8 @@ _TABLES: dict[Preset, dict[Priority, PolicyRow]] = {
         "low": PolicyRow(gate=0.3),
     },
 }
-"""The gate bypass table of each preset. With ``spec`` it is about topics with a tier-1 hit only; with
-``calibrated`` a hit is part of the score, and the table is about every topic."""
+"""The gate bypass table of each preset. With ``spec`` it applies to topics with a tier-1 hit only; with
+``calibrated`` a hit is part of the score, and the table applies to all topics."""
 
 _SPEC_THRESHOLD = 0.15
 
@@ -50,33 +50,33 @@ class WatcherSettings(Settings):
     """How topics are nominated."""
 
     preset: Preset = "calibrated"
-    """How tier 2 scores. ``calibrated``: the probability that the topic applies, from all signals and the
-    trigger hits together. ``spec``: TF-IDF cosine over the instructions, beside the trigger hits."""
+    """How tier 2 scores. ``calibrated``: the probability that the topic applies, from all signals and
+    trigger hits combined. ``spec``: TF-IDF cosine over the instructions, separate from trigger hits."""
     embedding: Literal["shipped", "minilm"] = "shipped"
-    """Vectors of the ``calibrated`` preset: those that ship, or these and the transformer of the ``minilm``
-    extra, which is better and takes two seconds to load in every process."""
+    """Vectors of the ``calibrated`` preset: the built-in ones, or with ``minilm`` also the transformer of
+    that extra, which is better but takes two seconds to load in every process."""
     nominate: Literal["either", "pattern"] = "either"
-    """``pattern``: only a tier-1 hit makes a candidate. ``either``: a tier-2 score at or above the topic's
-    threshold does as well; such a candidate goes to the gate, where that is a model or a person."""
+    """``pattern``: only a tier-1 hit nominates a topic. ``either``: so does a tier-2 score at or above the
+    topic's threshold; such candidates go to the gate if that is a model or a person."""
     similarity_alone: Literal["proven", "always"] = "proven"
-    """When a score of the ``calibrated`` preset activates a topic without a trigger hit and without a yes of
-    the gate. ``proven``: once labels of this workspace have proven it right for the topic (eight right ones
-    held out, .8 of them or more for sure); until then the ``local`` gate is not asked either. ``always``:
+    """When a score of the ``calibrated`` preset activates a topic without a trigger hit or a yes from the
+    gate. ``proven``: once this workspace's labels have confirmed it for the topic (eight correct held-out
+    labels, at least 80 % with confidence); until then the ``local`` gate is not asked either. ``always``:
     from the first message on."""
     similarity_threshold: Annotated[float, Limits(ge=0, le=1)] | None = None
-    """Tier-2 score from which a topic reaches the gate, where the topic names none itself. Absent: .15 with
-    the ``spec`` preset, what the policy table says with ``calibrated``."""
+    """Tier-2 score from which a topic reaches the gate, unless the topic sets its own. Absent: .15 with the
+    ``spec`` preset, the policy table's with ``calibrated``."""
     policy: dict[Priority, PolicyRow] = field(default_factory=dict)
     """Rows of the gate bypass table that differ from the preset's."""
     pattern_timeout_ms: Annotated[int, Limits(ge=1, le=1000)] = 20
-    """Longest time one pattern may take on one message before it is stopped and reported."""
+    """Milliseconds that one pattern may take on one message before it is stopped and reported."""
 
     def row(self, priority: Priority) -> PolicyRow:
         """The row of the gate bypass table for a priority."""
         return self.policy.get(priority) or _TABLES[self.preset][priority]
 
     def threshold(self, priority: Priority) -> float:
-        """The tier-2 score from which a topic of this priority is similar, where it names none itself."""
+        """The tier-2 score from which a topic of this priority is similar, unless it sets its own."""
         if self.similarity_threshold is not None:
             return self.similarity_threshold
         if self.preset == "spec":

@@ -1,1 +1,1 @@
-"""A workspace as a whole: made, examined and kept clean."""
+"""A workspace as a whole: creating, checking and cleaning it."""

@@ -1,4 +1,4 @@
-"""What is wrong with a workspace or with this machine, and how to mend it."""
+"""Checks a workspace and this machine, and suggests fixes."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ from engine.workspace.finding import Finding, Level
 from engine.workspace.search_state import search_findings
 from engine.workspace.sharing_state import encrypts, sharing_findings
 
-_MOST_LINKS = 20
-"""Named one by one."""
+_SHOWN_LINKS = 20
 
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
 
 
 def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
-    """Examines a workspace.
+    """Checks a workspace.
 
     Args:
-        staged: Only the files that the next commit would hold, as it would hold them.
+        staged: Check only the staged versions of files.
 
     Returns:
-        Findings in a fixed order; with ``staged`` only what is wrong.
+        Findings in a fixed order; with ``staged``, only problems.
 
     Raises:
         WorkspaceError: The folder is not a workspace.
@@ -99,14 +98,14 @@ def _config(files: Files) -> Iterator[Finding]:
     yield from map(Finding.of, (*odd, *ignored))
     if found.acts and found.counts:
         by_all = os.environ.get(trust.VARIABLE) == "all"
-        why = f"as every workspace, by {trust.VARIABLE}" if by_all else "by you"
+        reason = f"like all workspaces, by {trust.VARIABLE}" if by_all else "by you"
         named = ", ".join(act.name for act in found.acts)
-        yield Finding("ok", f"trusted {why}: {named}", "what it does: autopoiesis trust --show")
+        yield Finding("ok", f"trusted {reason}: {named}", "see what it allows: autopoiesis trust --show")
     if not config.capture.redact:
         yield Finding(
             "warning",
-            "capture.redact is off: transcripts keep keys and passwords that are typed",
-            "set capture.redact: true; for what stands already: autopoiesis secrets scan",
+            "capture.redact is off: transcripts keep keys and passwords that you type",
+            "set capture.redact: true; to find existing ones: autopoiesis secrets scan",
         )
     provider = config.gate.provider
     key = KEYS.get(provider)
@@ -119,29 +118,28 @@ def _config(files: Files) -> Iterator[Finding]:
     if provider == "claude-code" and programs.find("claude") is None:
         yield Finding(
             "error",
-            "gate.provider is claude-code, but there is no claude command",
+            "gate.provider is claude-code, but the claude command was not found",
             "install Claude Code, or set gate.provider: local",
         )
     if config.flush.provider == "none":
         yield Finding(
             "note",
-            "flush.provider is none: no notes are taken of turns that no longer fit the prompt",
-            "to have a model take them: flush.provider; the turns stay in the transcripts",
+            "flush.provider is none: no notes are taken of turns that no longer fit in the prompt",
+            "set flush.provider to have a model take notes; the turns stay in the transcripts",
         )
 
 
 def _git(repository: Repository) -> Iterator[Finding]:
     state = repository.state()
     if state.kind == "ok":
-        yield Finding("ok", f"git: on {state.branch}, {state.dirty} files not committed")
+        yield Finding("ok", f"git: on {state.branch}, {state.dirty} uncommitted files")
     else:
         yield Finding(
-            "warning", f"git: {state.why}", "files are still written; only history and undo are missing"
+            "warning", f"git: {state.why}", "files are still written, but there is no history and no undo"
         )
 
 
 def _hooks(files: Files, repository: Repository) -> Iterator[Finding]:
-    """Whether the hooks are there, are ours, and can run."""
     from engine.workspace.hooks import FOLDER, faults  # noqa: PLC0415 — not needed for --staged
 
     if not (files.workspace.root / ".git").exists() or repository.git.program() is None:
@@ -149,13 +147,13 @@ def _hooks(files: Files, repository: Repository) -> Iterator[Finding]:
     found = [Finding("warning", what, hint) for what, hint in faults(files, repository)]
     yield from found
     if not found:
-        yield Finding("ok", f"hooks: those in {FOLDER}/ check every commit made by hand")
+        yield Finding("ok", f"hooks: {FOLDER}/ checks every commit made by hand")
 
 
 def _index_of_commit(repository: Repository) -> str:
-    """The index of the commit that a hook runs for, which ``git commit -a`` keeps beside the usual one.
+    """The index of the commit that a hook runs for, which ``git commit -a`` keeps in a separate file.
 
-    Only one of the repository's own is taken: nothing else that the variable may name is read.
+    Ignored unless it is in the repository's folder, so that the variable cannot point elsewhere.
     """
     named = os.environ.get("GIT_INDEX_FILE", "")
     path = repository.workspace.root / named
@@ -163,13 +161,13 @@ def _index_of_commit(repository: Repository) -> str:
 
 
 def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator[Finding]:
-    """Transcripts in ``raw/`` that were changed or deleted though their session has ended."""
-    from engine.transcripts.unchanged import fault_of  # noqa: PLC0415 — hardly ever needed
+    """Transcripts in ``raw/`` that were changed or deleted after their session had ended."""
+    from engine.transcripts.unchanged import fault_of  # noqa: PLC0415 — rarely needed
 
     try:
         altered = compared.altered("raw")
     except AutopoiesisError:
-        return  # what is wrong with the repository is said elsewhere
+        return  # reported by _git
     for path in altered:
         if not path.endswith(".md"):
             continue
@@ -177,8 +175,8 @@ def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator
         what = fault_of(repository.show("HEAD", path), after)
         if what:
             restore = f"git restore --source=HEAD --staged --worktree -- {shlex.quote(shown(path))}"
-            meant = "; if it is meant: git commit --no-verify"
-            yield Finding("error", f"{shown(path)} {what}", f"take it back: {restore}{meant}")
+            intended = "; if it is intended: git commit --no-verify"
+            yield Finding("error", f"{shown(path)} {what}", f"restore it: {restore}{intended}")
 
 
 def _bytes(files: Files, path: str) -> bytes | None:
@@ -189,7 +187,7 @@ def _bytes(files: Files, path: str) -> bytes | None:
 
 
 def _settings(files: Files) -> Config | None:
-    """The settings that count; ``None`` where they cannot be read, which is said elsewhere."""
+    """The settings that apply; None if they cannot be read, which ``_config`` reports."""
     try:
         return trust.read(files).config
     except (AutopoiesisError, OSError):
@@ -197,7 +195,7 @@ def _settings(files: Files) -> Config | None:
 
 
 def _prompt(files: Files) -> Iterator[Finding]:
-    """Whether a prompt is possible at all: what stands in every one must fit its budget."""
+    """Whether the fixed parts of a prompt fit its budget."""
     from engine.context.compiler import (  # noqa: PLC0415 — not needed for --staged
         CompileRequest,
         ContextCompiler,
@@ -209,7 +207,7 @@ def _prompt(files: Files) -> Iterator[Finding]:
     try:
         compiled = ContextCompiler(WorkspaceSource(files), config.context_compiler).compile(request)
     except AutopoiesisError as error:
-        yield Finding("error", f"no prompt is possible: {error.where}: {error.what}", error.hint)
+        yield Finding("error", f"no prompt can be compiled: {error.where}: {error.what}", error.hint)
         return
     fixed = sum(section.tokens for section in compiled.sections if section.priority == 0)
     yield Finding("ok", f"prompt: system prompt and identity take {fixed:,} of {compiled.budget:,} tokens")
@@ -244,38 +242,37 @@ def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Ite
             wrong += 1
             yield Finding.of(problem)
     if not wrong and checked:
-        yield Finding("ok", f"{checked} documents, every header in order")
+        yield Finding("ok", f"{checked} documents, all headers valid")
 
 
-def _told(problems: Sequence[Problem], in_order: str) -> Iterator[Finding]:
-    """What is wrong, or else the line that says what is in order, where there is one."""
+def _findings(problems: Sequence[Problem], ok: str) -> Iterator[Finding]:
+    """The problems, or if there are none the text ``ok``, unless it is empty."""
     yield from map(Finding.of, problems)
-    if in_order and not problems:
-        yield Finding("ok", in_order)
+    if ok and not problems:
+        yield Finding("ok", ok)
 
 
 def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
     from engine.topics.check import check_topics  # noqa: PLC0415 — probes every pattern; not needed for --staged
 
-    return _told(check_topics(workspace, files), "topics: every trigger, pattern and subscription in order")
+    return _findings(check_topics(workspace, files), "topics: all triggers, patterns and subscriptions valid")
 
 
 def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.context.preset_check import check_presets  # noqa: PLC0415 — hardly needed for --staged
-    from engine.context.presets import Presets  # noqa: PLC0415 — likewise
+    from engine.context.preset_check import check_presets  # noqa: PLC0415 — rarely needed for --staged
+    from engine.context.presets import Presets  # noqa: PLC0415 — rarely needed for --staged
 
     presets = Presets(files, lambda: repository, Config)
     count = len(presets.names())
-    in_order = f"{_many(count, 'preset')}: every file and line that they list is there" if count else ""
-    return _told(check_presets(presets, files), in_order)
+    ok = f"{_plural(count, 'preset')}: all listed files and lines exist" if count else ""
+    return _findings(check_presets(presets, files), ok)
 
 
-def _many(count: int, what: str) -> str:
+def _plural(count: int, what: str) -> str:
     return f"1 {what}" if count == 1 else f"{count} {what}s"
 
 
 def _staged_topics(workspace: Workspace, versions: Mapping[str, bytes]) -> Iterator[Finding]:
-    """What is wrong with those of ``topics/`` that the commit would hold."""
     if any(path.startswith("topics/") for path in versions):
         from engine.topics.check import check_versions  # noqa: PLC0415 — brings the patterns
 
@@ -283,48 +280,43 @@ def _staged_topics(workspace: Workspace, versions: Mapping[str, bytes]) -> Itera
 
 
 def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:
-    """What looks like a secret in what the commit would add."""
     for path in paths:
         for line, what in refusals(path, compared.show(path) or b"", partial(compared.before, path)):
             yield Finding("error", f"{shown(path)}{f':{line}' if line else ''}: {what}", CURE)
 
 
 def _secrets(files: Files) -> Iterator[Finding]:
-    """What looks like a secret in files: one that stood in a commit already refuses no other."""
-    from engine.workspace.secret_scan import Standing, scan_files  # noqa: PLC0415 — not needed for --staged
+    from engine.workspace.secret_scan import FoundSecret, scan_files  # noqa: PLC0415 — not needed for --staged
 
-    found = [each for each in scan_files(files) if isinstance(each, Standing)]
+    found = [each for each in scan_files(files) if isinstance(each, FoundSecret)]
     if found:
-        first = f"{shown(found[0].path)}:{found[0].line} holds what looks like a {found[0].kind}"
+        first = f"{shown(found[0].path)}:{found[0].line} holds a possible {found[0].kind}"
         more = f", and there are {len(found) - 1} more" if len(found) > 1 else ""
-        yield Finding("warning", f"{first}{more}", "see all: autopoiesis secrets scan --history")
+        yield Finding("warning", f"{first}{more}", "list all: autopoiesis secrets scan --history")
 
 
 def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> Iterator[Finding]:
-    """What is wrong with those of ``presets/`` that are among some files."""
-    from engine.context.preset import FOLDER  # noqa: PLC0415 — hardly needed for --staged
+    from engine.context.preset import FOLDER  # noqa: PLC0415 — rarely needed for --staged
 
     staged = [path for path in paths if path.startswith(f"{FOLDER}/")]
     if not staged:
         return
-    from engine.context.preset_check import check_presets  # noqa: PLC0415 — hardly needed for --staged
-    from engine.context.presets import Presets  # noqa: PLC0415 — likewise
+    from engine.context.preset_check import check_presets  # noqa: PLC0415 — rarely needed for --staged
+    from engine.context.presets import Presets  # noqa: PLC0415 — rarely needed for --staged
 
     presets = Presets(files, lambda: repository, Config)
     yield from map(Finding.of, check_presets(presets, files, only=staged))
 
 
 def _prices() -> Iterator[Finding]:
-    """The person's own prices, where they have written some."""
     from engine.providers import pricing  # noqa: PLC0415 — not needed for --staged
 
     path = pricing.own_file()
-    in_order = f"{path}: prices of your own, every line in order" if path.exists() else ""
-    return _told(pricing.PriceTable.load(path).problems, in_order)
+    ok = f"{path}: your prices, all lines valid" if path.exists() else ""
+    return _findings(pricing.PriceTable.load(path).problems, ok)
 
 
 def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
-    """How many problems entries, skills and references have; each is named by its own command."""
     from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — not needed for --staged
 
     config = _settings(files)
@@ -333,16 +325,16 @@ def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
     problems = entries.problems()
     if problems:
         worst: Level = "error" if any(problem.severity == "error" for problem in problems) else "warning"
-        many = _many(len(problems), "problem")
-        yield Finding(worst, f"knowledge entries and skills: {many}", "autopoiesis knowledge check")
+        count = _plural(len(problems), "problem")
+        yield Finding(worst, f"knowledge entries and skills: {count}", "see: autopoiesis knowledge check")
 
 
 def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.knowledge.harvest.classify import left_in  # noqa: PLC0415 — only an examination looks at all
-    from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — likewise
-    from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — likewise
-    from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — likewise
-    from engine.knowledge.verify import missing  # noqa: PLC0415 — likewise
+    from engine.knowledge.harvest.classify import left_in  # noqa: PLC0415 — not needed for --staged
+    from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — not needed for --staged
+    from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — not needed for --staged
+    from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — not needed for --staged
+    from engine.knowledge.verify import missing  # noqa: PLC0415 — not needed for --staged
 
     try:
         found = Ledger(files, repository).entries()
@@ -354,46 +346,46 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
         places = ", ".join(dict.fromkeys(line.path for line in gone))
         yield Finding(
             "note",
-            f"lines that harvests wrote and that are not there any more: {len(gone)}, in {places}",
-            "if an editor saved an old text over them, take them from git: autopoiesis ledger verify",
+            f"{_plural(len(gone), 'harvested line')} no longer in {places}",
+            "if an editor overwrote them, restore them from git; see: autopoiesis ledger verify",
         )
     for folder, what, command in ((JOURNALS, "a harvest", "harvest --apply"), (UNDOING, "an undo", "commit")):
         if workspace.holds(folder) and any((workspace.root / folder).glob("*.json")):
             yield Finding("warning", f"{what} was interrupted", f"to finish it: autopoiesis {command}")
     waiting = len(ReviewQueue(files, lambda: datetime.now(UTC)).waiting())
     if waiting:
-        yield Finding("note", f"items that wait for you: {waiting}", "see: autopoiesis review list")
+        yield Finding("note", f"{_plural(waiting, 'item')} pending review", "see: autopoiesis review list")
     try:
         left = left_in(files, found, trust.read(files).config.harvest.provider)
     except (AutopoiesisError, OSError):
         left = 0
     if left:
-        hint = "read what they taught: autopoiesis harvest --transcripts"
-        yield Finding("note", f"transcripts that were never harvested: {left}", hint)
+        hint = "harvest them: autopoiesis harvest --transcripts"
+        yield Finding("note", f"{_plural(left, 'transcript')} not harvested", hint)
     if found and not gone:
-        yield Finding("ok", f"ledger: {len(found)} conversations, every line that they gave stands")
+        yield Finding("ok", f"ledger: {len(found)} conversations, all harvested lines present")
 
 
 def _links(workspace: Workspace) -> Iterator[Finding]:
-    """What leads out of the workspace, or stands in the place of a cache."""
+    """Symlinks that lead out of the workspace or replace a cache."""
     from engine.store.strays import strays  # noqa: PLC0415 — not needed for --staged
 
     found = list(strays(workspace))
-    yield from map(Finding.of, found[:_MOST_LINKS])
-    if len(found) > _MOST_LINKS:
-        yield Finding("warning", f"{len(found) - _MOST_LINKS:,} more symlinks of this kind")
+    yield from map(Finding.of, found[:_SHOWN_LINKS])
+    if len(found) > _SHOWN_LINKS:
+        yield Finding("warning", f"{len(found) - _SHOWN_LINKS:,} more symlinks of this kind")
     if not found:
-        yield Finding("ok", "links: none leads out of the workspace")
+        yield Finding("ok", "links: none lead out of the workspace")
 
 
 def _machine(workspace: Workspace) -> Iterator[Finding]:
     if programs.find("rg"):
-        yield Finding("ok", "ripgrep: there, for searching without the index")
+        yield Finding("ok", "ripgrep: installed, for searching without the index")
     else:
-        yield Finding("note", "ripgrep is not installed: without the index, files are scanned instead")
+        yield Finding("note", "ripgrep: not installed; without the index, files are scanned instead")
     if os.access(workspace.root, os.W_OK):
         free = shutil.disk_usage(workspace.root).free
         level: Level = "ok" if free > 256 * 1024 * 1024 else "warning"
         yield Finding(level, f"disk: {free // (1024 * 1024):,} MB free")
     else:
-        yield Finding("warning", "the workspace cannot be written: everything is shown, nothing is kept")
+        yield Finding("warning", "the workspace is read-only: nothing is saved")

@@ -1,4 +1,4 @@
-"""What an examination of a workspace says."""
+"""A result of ``doctor``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Level = Literal["ok", "note", "warning", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the examination: how bad, what, and the hint."""
+    """One line: severity, text and hint."""
 
     level: Level
     text: str
@@ -20,6 +20,6 @@ class Finding:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """A problem of a file."""
+        """A finding from a problem in a file."""
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
         return cls(problem.severity, f"{place}: {problem.what}", problem.hint)

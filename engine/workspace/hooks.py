@@ -1,12 +1,12 @@
-"""The hooks that git runs for commits made by hand: put there, and looked at.
+"""Installs and checks the git hooks for commits made by hand.
 
-They lie in the repository's own folder, ``.git/hooks``, which neither a clone nor a pull brings along: a hook
-in the work tree could be changed by anyone who sends a commit, and run by the next command of git. What a
-work tree has in ``.githooks/`` is never taken into use.
+They are in the repository's ``.git/hooks``, which clones and pulls do not transfer: a hook in the work tree
+could be changed by anyone whose commits are pulled, and run by the next git command. Hooks in ``.githooks/``
+of a work tree are never used.
 
-They are the same in every workspace, so that they can be compared byte for byte. Which interpreter runs them
-stands in the repository's own configuration; without it they use what is on PATH, and where there is neither
-they refuse the commit and say so.
+They are the same in every workspace, so that they can be compared byte for byte. The repository's
+configuration names the interpreter that runs them; without it they use the one on PATH, and without either
+they refuse the commit with a message.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 FOLDER = ".git/hooks"
-"""Where they are, of a work tree that is not a linked one."""
+"""The folder of the hooks, except in a linked work tree."""
 IN_THE_WORK_TREE = ".githooks"
-"""Where earlier versions put them."""
+"""The folder used by earlier versions."""
 NAMES = ("pre-commit", "post-commit")
 INTERPRETER = "autopoiesis.python"
-"""The setting of git that names the interpreter."""
+"""The git setting that names the interpreter."""
 
 _HOOKS_PATH = "core.hooksPath"
 _UNSET = f"git config --unset {_HOOKS_PATH} (with --global where that is set)"
@@ -44,69 +44,71 @@ _EARLIER = frozenset(
         "39b11fa827df009f6b44a62231190018e81d3016ae540dd2e4ad0da222cf0c2e",
         "db50f8ce60ef409bcc92f05188d86b56c18639461439d910ae62138bd25e30a7",
         "bca5801efd0ddda8f8b505123154a6c4ba08d8e35780d0666be608bf875edb92",
+        "bee66ff66a616441eeb3b4f9616e4cc2d092e0b2c6e452c0d5a66ef22e808c20",
+        "d4f179dfc4483c1ae7163b3a4f94d860dd6911e1d94a78d8f9b98f2725a99e07",
     }
 )
-"""sha256 of hooks that earlier versions made, which are replaced."""
-_STRANGE = "was not made by init, so git does not run it"
-_STRANGE_CURE = "read what it does; to have git run all that lies there now and after every pull: "
+"""sha256 of the hooks of earlier versions, which are replaced."""
+_FOREIGN = "was not installed by init, so git does not run it"
+_FOREIGN_HINT = "read what it does; to have git run everything in it, now and after every pull: "
 
 
 def install(files: Files, repository: Repository) -> tuple[list[str], list[Problem]]:
-    """Puts the hooks into the repository's own folder, where git finds them by itself.
+    """Installs the hooks in the repository's folder, where git finds them.
 
-    A hook that init did not make is left as it is; so is a hooks folder set in git's configuration. Nothing
-    that lies in the work tree is taken into use.
+    Hooks that are not ours and a hooks folder set in git's configuration are left alone. Nothing in the work
+    tree is used.
 
     Returns:
-        What was made, in sentences, and what stood in the way.
+        What was done, in sentences, and what prevented it.
     """
-    strange = [
-        Problem(path, 0, _STRANGE, f"{_STRANGE_CURE}git config {_HOOKS_PATH} {IN_THE_WORK_TREE}", "warning")
-        for path in _strange(files)
+    foreign_files = [
+        Problem(path, 0, _FOREIGN, f"{_FOREIGN_HINT}git config {_HOOKS_PATH} {IN_THE_WORK_TREE}", "warning")
+        for path in _foreign_files(files)
     ]
     try:
-        chosen = _chosen(repository)
-        if chosen == IN_THE_WORK_TREE and not strange:
-            repository.forget(_HOOKS_PATH)  # an earlier version chose it
-        elif chosen:
-            what = f"git runs the hooks in {chosen}, so those in {FOLDER}/ do not run"
-            hint = f"run: {_UNSET}, and init --hooks again"
-            return [], [*strange, Problem(FOLDER, 0, what, hint, "warning")]
-        made, foreign = _put(files, repository)
+        configured = _configured_folder(repository)
+        if configured == IN_THE_WORK_TREE and not foreign_files:
+            repository.forget(_HOOKS_PATH)  # set by an earlier version
+        elif configured:
+            what = f"git runs the hooks in {configured}, not those in {FOLDER}/"
+            hint = f"run: {_UNSET}, then init --hooks again"
+            return [], [*foreign_files, Problem(FOLDER, 0, what, hint, "warning")]
+        installed, foreign = _write_hooks(files, repository)
         if foreign:
-            what = "is not the hook that init makes, so it was left alone"
-            hint = "move it away and run init --hooks again"
-            return [], [*strange, *(Problem(path, 0, what, hint, "warning") for path in foreign)]
+            what = "is not our hook, so it was left alone"
+            hint = "move it away, then run init --hooks again"
+            return [], [*foreign_files, *(Problem(path, 0, what, hint, "warning") for path in foreign)]
         if sys.executable:
             repository.set_up(INTERPRETER, sys.executable)
     except AutopoiesisError as error:
         what = f"git does not run the hooks: {error.what}"
-        return [], [*strange, Problem(FOLDER, 0, what, error.hint, "warning")]
-    return [f"git hooks in {FOLDER}/: {' and '.join(made)}"] if made else [], strange
+        return [], [*foreign_files, Problem(FOLDER, 0, what, error.hint, "warning")]
+    return [f"git hooks in {FOLDER}/: {' and '.join(installed)}"] if installed else [], foreign_files
 
 
 def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
-    """What keeps the hooks from doing their work, and what to do about it. Runs nothing that git names."""
+    """What keeps the hooks from working, each with a hint. Runs no configured program."""
     again = f"run: autopoiesis init --hooks {shlex.quote(str(files.workspace.root))}"
     try:
-        chosen, interpreter = _chosen(repository), repository.setting(INTERPRETER)
+        configured, interpreter = _configured_folder(repository), repository.setting(INTERPRETER)
     except AutopoiesisError:
-        return  # that there is no repository is said elsewhere
-    for path in _strange(files):
-        runs = "git runs it" if chosen == IN_THE_WORK_TREE else "git does not run it"
+        return  # a missing repository is reported elsewhere
+    for path in _foreign_files(files):
+        runs = "git runs it" if configured == IN_THE_WORK_TREE else "git does not run it"
         yield (
-            f"hooks: {path} was not made by init; {runs}",
+            f"hooks: {path} was not installed by init; {runs}",
             f"read what it does; delete it, or keep it unused: {path}",
         )
-    if chosen == IN_THE_WORK_TREE:
+    if configured == IN_THE_WORK_TREE:
         yield (
-            f"hooks: git runs those in {chosen}/, which every pull can change",
+            f"hooks: git runs those in {configured}/, which every pull can change",
             f"run: git config --unset {_HOOKS_PATH}; then {again}",
         )
         return
-    if chosen:
+    if configured:
         yield (
-            f"hooks: git runs those in {chosen}, not those in {FOLDER}/",
+            f"hooks: git runs those in {configured}, not those in {FOLDER}/",
             f"run: {_UNSET}; then {again}",
         )
         return
@@ -118,43 +120,35 @@ def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
             yield f"hooks: {path} is missing", again
         elif found != text_of(name):
             old = sha256(found).hexdigest() in _EARLIER
-            hint = again if old else f"look at what it does; to have ours back, delete it and {again}"
-            yield (
-                f"hooks: {path} is {'of an earlier version' if old else 'not the one that init makes'}",
-                hint,
-            )
+            hint = again if old else f"look at what it does; to replace it with ours, delete it and {again}"
+            yield f"hooks: {path} is {'from an earlier version' if old else 'not our hook'}", hint
         elif not os.access(git_folder.hooks(repository.folder) / name, os.X_OK):
-            yield f"hooks: {path} cannot be executed, so git passes it over", f"run: chmod +x {path}"
+            yield f"hooks: {path} is not executable, so git skips it", f"run: chmod +x {path}"
     if not are_ours:
-        return  # what others need is not known
+        return  # the requirements of other hooks are not known
     on_path = programs.find("autopoiesis")
     if interpreter and not os.access(interpreter, os.X_OK):
-        what = f"hooks: {interpreter}, which was to run them, is gone"
-        found_instead = f"; {on_path} is used instead" if on_path else ", and commits by hand are refused"
-        yield what + found_instead, again
+        fallback = f"{on_path} is used instead" if on_path else "commits by hand are refused"
+        yield f"hooks: their interpreter {interpreter} no longer exists; {fallback}", again
     elif not interpreter and not on_path:
-        yield "hooks: autopoiesis is not on PATH, so they refuse every commit made by hand", again
+        yield "hooks: autopoiesis is not on PATH, so commits by hand are refused", again
 
 
 def text_of(name: str) -> bytes:
-    """A hook as it ships."""
     return resources.files("engine").joinpath("starter", "hooks", name).read_bytes()
 
 
-def _chosen(repository: Repository) -> str:
-    """The folder that git was told to take hooks from, by whatever configuration; empty without any."""
-    told = repository.git.run("config", "--show-scope", "--get-all", _HOOKS_PATH, accept=(0, 1)).text
-    # The scope of the command itself is what every command of ours is given.
-    values = [
-        value
-        for scope, _, value in (line.partition("\t") for line in told.splitlines())
-        if scope != "command"
-    ]
+def _configured_folder(repository: Repository) -> str:
+    """The folder of hooks set in git's configuration; empty if none is."""
+    output = repository.git.run("config", "--show-scope", "--get-all", _HOOKS_PATH, accept=(0, 1)).text
+    lines = (line.partition("\t") for line in output.splitlines())
+    # The scope "command" is what we pass to every git command ourselves.
+    values = [value for scope, _, value in lines if scope != "command"]
     return values[-1] if values else ""
 
 
-def _put(files: Files, repository: Repository) -> tuple[list[str], list[str]]:
-    """The names of the hooks that were made, or else the paths of those that are not ours."""
+def _write_hooks(files: Files, repository: Repository) -> tuple[list[str], list[str]]:
+    """The names of the installed hooks, or else the paths of those that are not ours."""
     found = {name: _installed(repository, name) for name in NAMES}
     foreign = [f"{FOLDER}/{name}" for name, data in found.items() if not _is_ours(name, data)]
     if foreign:
@@ -175,12 +169,12 @@ def _put(files: Files, repository: Repository) -> tuple[list[str], list[str]]:
 
 
 def _is_ours(name: str, data: bytes | None) -> bool:
-    """Whether a hook may be replaced: there is none, or one that some version of ours made."""
+    """Whether a hook may be replaced: it is missing, or from some version of ours."""
     return data is None or data == text_of(name) or sha256(data).hexdigest() in _EARLIER
 
 
 def _installed(repository: Repository, name: str) -> bytes | None:
-    """A hook in the repository's own folder; ``None`` without one, nothing where it is not a regular file."""
+    """An installed hook; None if missing, empty if it is not a regular file."""
     place = git_folder.hooks(repository.folder)
     try:
         with descriptors.open_folder(place.parent, (place.name,)) as folder:
@@ -195,8 +189,8 @@ def _installed(repository: Repository, name: str) -> bytes | None:
         return b""
 
 
-def _strange(files: Files) -> list[str]:
-    """What lies in the work tree where earlier versions put hooks, and is none of them."""
+def _foreign_files(files: Files) -> list[str]:
+    """Files in the work tree's folder of hooks that are not from an earlier version of ours."""
     try:
         with (
             descriptors.open_folder(files.workspace.root, (IN_THE_WORK_TREE,)) as folder,
@@ -206,7 +200,7 @@ def _strange(files: Files) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError:
-        return [IN_THE_WORK_TREE]  # a link, or no folder
+        return [IN_THE_WORK_TREE]  # a link, or not a folder
     paths = ((name, f"{IN_THE_WORK_TREE}/{name}") for name in names)
     return [
         shown(path) for name, path in paths if name not in NAMES or not _is_ours(name, _read(files, path))

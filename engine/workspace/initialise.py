@@ -1,4 +1,4 @@
-"""Making a workspace (design 2): folders, settings, git with its hooks, and the sample on request."""
+"""Creates a workspace (design 2): folders, settings, git with its hooks, and optionally the sample."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.workspace.sample_past import Past
 
 SAMPLE_LAST_DAY = date(2026, 6, 12)
-"""The day that the sample's own dates call today."""
+"""The last day in the sample's files."""
 
 FOLDERS = (
     "raw/conversations", "conversations", "knowledge/identity", "knowledge/memory", "knowledge/journal",
@@ -46,7 +46,7 @@ _PATH_DATE = re.compile(r"(?<![0-9])2026/0[5-7]/[0-3][0-9](?![0-9])")
 
 @dataclass
 class InitialiseReport:
-    """What was made, in sentences, and what stood in the way."""
+    """What was created, in sentences, and what went wrong."""
 
     root: Path
     lines: list[str] = field(default_factory=list)
@@ -54,27 +54,26 @@ class InitialiseReport:
 
 
 def initialise(root: Path, *, sample: bool = False, today: date | None = None) -> InitialiseReport:
-    """Makes a workspace; what is already there stays as it is.
+    """Creates a workspace; existing files are kept.
 
     Args:
-        sample: Fill it with the sample workspace, its dates moved so that its last day is ``today``.
-        today: The sample's last day; today when left out, or yesterday where it is so early that the sample
-            would speak of the future.
+        sample: Add the sample workspace, with its dates moved so that its last day is ``today``. today: The
+        sample's last day; by default today, or yesterday if the sample's last hours would be in the future.
 
     Raises:
-        WorkspaceError: A sample was asked for in a folder that already holds a workspace.
-        WriteFailed: The disk refused.
+        WorkspaceError: The folder cannot be created, or a sample was requested in one that is not empty.
+        WriteFailed: A file could not be written.
     """
     root = root.expanduser().absolute()
     is_new = not (root / config_file.CONFIG_FILE).exists()
     if sample and root.exists() and any(root.iterdir()):
         raise WorkspaceError(
-            "the folder is not empty", where=str(root), hint="give the sample a folder of its own"
+            "the folder is not empty", where=str(root), hint="use an empty folder for the sample"
         )
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot be made ({error.strerror})", where=str(root)) from error
+        raise WorkspaceError(f"cannot create the folder ({error.strerror})", where=str(root)) from error
     workspace = Workspace(root.resolve())
     files = Files(workspace)
     report = InitialiseReport(workspace.root)
@@ -88,24 +87,24 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     if state.kind == "none":
         repository.init()
         state = repository.state()
-        report.lines.append("a git repository, so that every change can be seen and undone")
+        report.lines.append("a git repository, so that every change can be inspected and undone")
 
-    # The sample's last day ends at 07:31 UTC; nothing in it may lie in the future.
+    # The sample's last day ends at 07:31 UTC; nothing in it may be in the future.
     shift = (today or (datetime.now(UTC) - timedelta(hours=7, minutes=31)).date()) - SAMPLE_LAST_DAY
     if sample:
-        made = [
+        created = [
             files.create(shift_dates(path, shift), _shifted(source.read_bytes(), shift))
             for path, source in _tree("sample/workspace")
         ]
-        report.lines.append(f"the sample: {sum(made)} files, a month of one agent's work")
-    # The sample has memories of its own; of the starter files it needs only those for git.
-    made = [
+        report.lines.append(f"the sample: {sum(created)} files, a month of an agent's work")
+    # The sample has its own memories; it needs only the starter files for git.
+    created = [
         files.create(path, source.read_bytes())
         for path, source in _tree("starter/workspace")
         if not sample or path.startswith(".")
     ]
-    if any(made):
-        report.lines.append(f"{sum(made)} starter files")
+    if any(created):
+        report.lines.append(f"{sum(created)} starter files")
     if (workspace.root / ".git").exists():
         lines, problems = hooks.install(files, repository)
         report.lines.extend(lines)
@@ -120,37 +119,37 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         )
     if is_new:
         trust.trust(workspace.root, config_file.read(files)[0])
-    report.lines.insert(0, f"{workspace.root} is a workspace now")
+    report.lines.insert(0, f"created a workspace in {workspace.root}")
     report.lines.append(f"next: autopoiesis {root}")
     return report
 
 
 def renew_hooks(root: Path) -> InitialiseReport:
-    """Puts the hooks of a workspace back, to be run by this interpreter; every other file stays as it is.
+    """Reinstalls the hooks of a workspace, to be run by this interpreter; no other file changes.
 
     Raises:
-        WorkspaceError: The folder is not a workspace.
-        WriteFailed: The disk refused.
+        WorkspaceError: The folder is not a workspace, or not a git repository.
+        WriteFailed: A file could not be written.
     """
     workspace = Workspace.open(root)
     report = InitialiseReport(workspace.root)
     if not (workspace.root / ".git").exists():
-        raise WorkspaceError("is no git repository, so there are no hooks", where=str(workspace.root))
+        raise WorkspaceError("not a git repository, so there are no hooks", where=str(workspace.root))
     lines, report.problems = hooks.install(Files(workspace), Repository(workspace))
     if not report.problems:
-        report.lines = lines or [f"git hooks in {hooks.FOLDER}/ are in order"]
+        report.lines = lines or [f"git hooks in {hooks.FOLDER}/ are up to date"]
         report.lines.append(f"commits made by hand are checked by {sys.executable or 'autopoiesis on PATH'}")
     return report
 
 
 def _tree(folder: str) -> Iterator[tuple[str, Traversable]]:
-    """Every file of a folder of package data, with its path below that folder, in a fixed order."""
+    """Every file in a folder of package data, with its relative path, sorted."""
 
     def walk(node: Traversable, above: str) -> Iterator[tuple[str, Traversable]]:
         for child in sorted(node.iterdir(), key=lambda item: item.name):
             if child.name == "__pycache__":
                 continue
-            # Under its real name, a .gitignore would already work where the package lies.
+            # Under its real name, a .gitignore would take effect in the package itself.
             hidden = child.name.startswith("dot-")
             path = f"{above}.{child.name[4:]}" if hidden else f"{above}{child.name}"
             if child.is_dir():
@@ -169,7 +168,7 @@ def _shifted(data: bytes, shift: timedelta) -> bytes:
 
 
 def shift_dates(text: str, shift: timedelta) -> str:
-    """Moves every date of the sample's months, ``YYYY-MM-DD`` and ``YYYY/MM/DD``, by whole days."""
+    """Moves every date of the sample, ``YYYY-MM-DD`` or ``YYYY/MM/DD``, by whole days."""
     if not shift:
         return text
 
@@ -183,12 +182,12 @@ def shift_dates(text: str, shift: timedelta) -> str:
 
 
 def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> None:
-    """Plays the sample's recorded conversation into ``conversations/``, until done or stopped.
+    """Replays the sample's recorded conversation into ``conversations/``, until done or ``stop`` is set.
 
-    A speed of 1 is a human pace. Set ``stop`` to end the replay early.
+    A speed of 1 is a human pace.
     """
     data = resources.files("engine").joinpath("sample", "replay.md").read_bytes()
-    # The conversation speaks of what the workspace holds, so its dates move as far as those did.
+    # Its dates move as far as those of the workspace that it refers to.
     journals = sorted(path.stem for path in files.workspace.journal.glob("????-??-??.md"))
     shift = date.fromisoformat(journals[-1]) - SAMPLE_LAST_DAY if journals else timedelta()
     source = parse(_shifted(data, shift), "replay.md")
@@ -196,26 +195,26 @@ def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> No
 
 
 def _past(files: Files, shift: timedelta) -> Past:
-    """Puts back what the sample's ledger knows."""
-    from engine.workspace.sample_past import put_back  # noqa: PLC0415 — only the sample has a past
+    """Restores the conversations in the sample's ledger."""
+    from engine.workspace.sample_past import restore_past  # noqa: PLC0415 — only for the sample
 
     texts = {
         shift_dates(name, shift): _shifted(source.read_bytes(), shift)
         for name, source in _tree("sample/reclaimed")
     }
-    return put_back(files, _told("past.json", shift), texts)
+    return restore_past(files, _sample_data("past.json", shift), texts)
 
 
-def _told(name: str, shift: timedelta) -> bytes:
-    """What is told of the sample's past."""
+def _sample_data(name: str, shift: timedelta) -> bytes:
     return _shifted(resources.files("engine").joinpath("sample", name).read_bytes(), shift)
 
 
 def _commit(
     files: Files, repository: Repository, past: Past | None, shift: timedelta, report: InitialiseReport
 ) -> None:
-    """Commits all that was made: in one commit or, of the sample, in those of its month. Where that fails its
-    old conversations stay: nothing else has them. What was done, or stood in the way, is added to the report.
+    """Commits everything that was created, in one commit, or for the sample in those of its month.
+
+    If that fails, the sample's old conversations stay, because nothing else holds them.
     """
     workspace = files.workspace
     paths = [
@@ -232,14 +231,14 @@ def _commit(
             if revision:
                 report.lines.append(f"the first commit, {revision[:8]}")
             return
-        from engine.workspace.sample_month import month_of  # noqa: PLC0415 — only the sample has a past
-        from engine.workspace.sample_past import take_out  # noqa: PLC0415
+        from engine.workspace.sample_month import month_of  # noqa: PLC0415 — only for the sample
+        from engine.workspace.sample_past import remove_reclaimed  # noqa: PLC0415 — only for the sample
 
-        month = month_of(files, paths, past, _told("month.json", shift))
+        month = month_of(files, paths, past, _sample_data("month.json", shift))
         revision = repository.begin(month)
-        take_out(files, past)
+        remove_reclaimed(files, past)
         count, since = sum(not commit.branch for commit in month), month[0].at.date()
         report.lines.append(f"its history: {count} commits since {since}, up to {revision[:8]}")
     except RepositoryError as error:
-        hint = error.hint or "nothing else was committed either; mend it and run init again"
+        hint = error.hint or "nothing was committed; fix it and run init again"
         report.problems.append(Problem(error.where, 0, error.what, hint, "warning"))

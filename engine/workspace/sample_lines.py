@@ -1,8 +1,8 @@
-"""When each line of the sample came, found out from what stands in it (spec 3.6).
+"""Dates each line of the sample from its content (spec 3.6).
 
-A line of knowledge names the conversation that taught it, one of MEMORY.md its day, and a journal is of its
-day. Any other line came when what it speaks of was first spoken of: an issue, a version, a gauge, a table. So
-a file of the past is the present one without the lines that came later, and with what a few said before.
+A line of knowledge names its conversation, a line of MEMORY.md its day, and a journal has a date. Any other
+line dates from the first mention of what it is about: an issue, a version, a gauge, a table. An earlier
+version of a file is the current one without the later lines, and with earlier texts of a few lines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 TALK, INTERVAL, HAND, HARVEST, TRASH, ROLL_UP = range(6)
-"""What makes a commit, in the order in which several of one moment are made."""
+"""Kinds of commits, in the order in which those at the same time are made."""
 
 _EVENING = time(16, tzinfo=UTC)
 _SUNDAY_NIGHT = time(23, 15, tzinfo=UTC)
@@ -46,11 +46,11 @@ _LISTED = re.compile(r"\s*(?:[-*] |\d+\. |\|)")
 
 
 class When(NamedTuple):
-    """The commit that brought something."""
+    """Identifies a commit."""
 
     at: datetime
     kind: int = INTERVAL
-    name: str = ""  # tells those of one moment and kind apart
+    name: str = ""  # distinguishes commits with the same time and kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Words of a file that were other ones before."""
+    """A text in a file, and what it was before a commit."""
 
     when: When
     was: str
@@ -73,18 +73,18 @@ class _Change:
 
 
 class Calendar:
-    """The sample's month: who spoke when, and of what first.
+    """When things in the sample's month were said, and first mentioned.
 
     Args:
-        told: What no file tells: ``sample/month.json``.
-        known: What the ledger says of conversations.
+        data: ``sample/month.json``.
+        known: The ledger's entries.
     """
 
-    def __init__(self, files: Files, told: Mapping[str, Any], known: Iterable[LedgerEntry]) -> None:
+    def __init__(self, files: Files, data: Mapping[str, Any], known: Iterable[LedgerEntry]) -> None:
         self._files = files
         self._sessions = sorted(_sessions(files), key=lambda talk: talk.ended)
         self.ends = {talk.path: talk.ended for talk in self._sessions}
-        """When sessions ended, by transcript."""
+        """End times of sessions, by transcript."""
         self.last = self._sessions[-1].ended
         self._last_of_day = {ended.date(): ended for ended in self.ends.values()}
         self._named = {_name_of(talk): talk for talk in self._sessions}
@@ -96,20 +96,20 @@ class Calendar:
                 self._harvests[safe_name(each.path)] = When(at, HARVEST, each.path)
                 if safe_name(each.path) not in self._named:
                     others.append(_talk(files, each.path, at - _UNTIL_HARVEST, at - _UNTIL_HARVEST))
-        self._begins = {path: each for each in told["begins"] for path in each["paths"]}
+        self._begins = {path: each for each in data["begins"] for path in each["paths"]}
         self._changes: dict[str, list[_Change]] = {}
-        for each in told["changes"]:
+        for each in data["changes"]:
             change = _Change(self._when(each, each["path"]), each["was"], each["is"])
             self._changes.setdefault(each["path"], []).append(change)
         self._followed: dict[When, list[str]] = {}
-        self._names = re.compile("|".join((_NAMED, *sorted(map(re.escape, told["words"]), reverse=True))))
+        self._names = re.compile("|".join((_NAMED, *sorted(map(re.escape, data["words"]), reverse=True))))
         self._first: dict[str, When] = {}
-        for when, text in sorted(self._said(others), key=lambda said: said[0]):
+        for when, text in sorted(self._texts(others), key=lambda dated: dated[0]):
             for name in self._names.findall(text):
                 self._first.setdefault(name, when)
 
-    def _said(self, others: Sequence[Talk]) -> Iterator[tuple[When, str]]:
-        """What was said and noted, and the commit after which it is known."""
+    def _texts(self, others: Sequence[Talk]) -> Iterator[tuple[When, str]]:
+        """The texts of conversations and journals, with the commit that follows them."""
         for talk in (*self._sessions, *others):
             evening = self.evening(talk.ended.date())
             for when in {self.after(talk.ended), max(self.after(talk.ended), evening)}:
@@ -120,35 +120,33 @@ class Calendar:
 
     @property
     def last_harvest(self) -> datetime:
-        """When the last harvest was done with."""
+        """The end of the last harvest."""
         return max(self._harvests.values()).at + _UNTIL_RECLAIMED
 
     def followed(self, when: When) -> Sequence[str]:
-        """The conversations that a commit of knowledge follows, by path."""
+        """The paths of the conversations that precede a commit of knowledge."""
         return self._followed.get(when, ())
 
     def after(self, at: datetime, path: str = "") -> When:
-        """The commit of knowledge that follows a moment, of files of the kind of ``path``."""
+        """The next commit of knowledge after a time, for files of the kind of ``path``."""
         ends = datetime.fromtimestamp((at.timestamp() // _INTERVAL_S + 1) * _INTERVAL_S, UTC)
         return When(min(ends, self.last), name=_apart(path))
 
     def evening(self, day: date, path: str = "") -> When:
-        """The commit of a day's journal, when everything of the day has been said."""
+        """The commit of a day's journal, after the day's last session."""
         evening = datetime.combine(day, _EVENING) - timedelta(seconds=1)
         return self.after(max(evening, self._last_of_day.get(day, evening)), path)
 
-    def _when(self, told: Mapping[str, Any], path: str) -> When:
-        """When something came that is told with its moment or its day."""
-        if "says" in told:
-            return When(datetime.fromisoformat(told["at"]), HAND, told["says"])
-        if _DAY.fullmatch(told["at"]):
-            return self.evening(date.fromisoformat(told["at"]), path)
-        return self._follows(datetime.fromisoformat(told["at"]), path)
-
-    # What a file was.
+    def _when(self, data: Mapping[str, Any], path: str) -> When:
+        """The commit for an item of ``sample/month.json``, which has a time or a day."""
+        if "says" in data:
+            return When(datetime.fromisoformat(data["at"]), HAND, data["says"])
+        if _DAY.fullmatch(data["at"]):
+            return self.evening(date.fromisoformat(data["at"]), path)
+        return self._follows(datetime.fromisoformat(data["at"]), path)
 
     def versions(self, path: str, data: bytes) -> Iterator[tuple[When, bytes]]:
-        """What a file was, from one commit to the next, the last time what it is now."""
+        """The versions of a file and their commits; the last one is the current file."""
         if not path.endswith(".md"):
             yield self._begin(path), data
             return
@@ -170,7 +168,7 @@ class Calendar:
                     before = known
 
     def earlier(self, path: str, text: str, when: When) -> str:
-        """A piece of a file as it was after a commit."""
+        """A text in a file as of a commit."""
         for change in self._changes.get(path, ()):
             if when < change.when and change.now in text:
                 text = text.replace(change.now, change.was)
@@ -181,13 +179,9 @@ class Calendar:
         return self._when(self._begins[name], path)
 
     def came(self, path: str, section: str, line: str) -> When:
-        """When a line came that leads to no other ones.
-
-        Args:
-            section: The heading above it.
-        """
-        if (said := provenance_of(line)) is not None:
-            name, harvested = said
+        """The commit of a line below the heading ``section``."""
+        if (provenance := provenance_of(line)) is not None:
+            name, harvested = provenance
             if name in self._harvests:
                 return self._harvests[name]
             talk, on = self._named[name], date.fromisoformat(harvested)
@@ -211,22 +205,20 @@ class Calendar:
         return max([begin, *(When(each.at, name=_apart(path)) for each in found)])
 
     def updated(self, path: str, at: datetime) -> When:
-        """The commit after which a file says that it was brought up to date at a moment."""
+        """The first commit with a file's ``updated`` time."""
         changed = (change.when for change in self._changes.get(path, ()))
         by_hand = (when for when in changed if when.at == at and when.kind == HAND)
         return next(by_hand, self._follows(at, path))
 
     def _follows(self, at: datetime, path: str) -> When:
-        """The commit of knowledge that follows what was done at a moment: if a session ran, its end."""
+        """The commit of knowledge after a time, or after the session running at that time."""
         ends = (talk.ended for talk in self._sessions if talk.started <= at <= talk.ended)
         return self.after(next(ends, at), path)
 
 
 @lru_cache
 def _apart(path: str) -> str:
-    """The kind of commit that a file is in at intervals, where that is not the common one: what a person
-    changes beside knowledge is committed by itself.
-    """
+    """The kind of the commit of a file, if it is not committed together with knowledge."""
     kind = kind_of([FileChange(path, None, b"")])
     return "" if kind in ("memory", "conversation") else kind
 
@@ -242,12 +234,12 @@ def _talk(files: Files, path: str, started: datetime, ended: datetime) -> Talk:
 
 
 def _name_of(session: Talk) -> str:
-    """What provenance calls a session: its day and its slug."""
+    """A session's name in provenance: its day and slug."""
     return f"{session.started.date()}-{PurePosixPath(session.path).stem.split('-', 2)[2]}"
 
 
 class _Lines:
-    """The lines of a file and when each came."""
+    """The lines of a file and the commit of each."""
 
     def __init__(self, calendar: Calendar, path: str, text: str, *, is_last: bool) -> None:
         self._text = text
@@ -263,11 +255,11 @@ class _Lines:
 
     @property
     def came(self) -> set[When]:
-        """When lines came."""
+        """The commits of the lines."""
         return set(self._came.values())
 
     def _found(self) -> dict[int, When]:
-        """When the lines of the body that are not blank came, by number."""
+        """The commits of the body's non-blank lines, by number."""
         came: dict[int, When] = {}
         sections = list(self._sections())
         for number in range(len(self._lines) - 1, self._body - 1, -1):
@@ -285,7 +277,7 @@ class _Lines:
             yield title
 
     def _led(self, number: int) -> Iterator[int]:
-        """The lines that a heading, the head of a table, or a line right above a list stands for."""
+        """The lines introduced by a heading, a table head, or a line right above a list."""
         heading = _HEADING.fullmatch(self._lines[number])
         for below in range(number + 1, len(self._lines)):
             line = self._lines[below]
@@ -298,13 +290,13 @@ class _Lines:
             yield below
 
     def _leads(self, number: int) -> bool:
-        """Whether a line that is no heading stands for those right below it."""
+        """Whether a line that is not a heading introduces those below it."""
         line, below = self._lines[number], self._lines[number + 1]
         return line.startswith("|--") or below.startswith("|--") or not _LISTED.match(line)
 
     def _settle(self, when: When) -> None:
-        """Has the lines of the day of the last update come with that; if there are none, the last that was
-        there by then.
+        """Moves the lines of the day of the last update to that commit; if there are none, the last line
+        before it.
         """
         same = [
             number for number, each in self._came.items() if each.at.date() == when.at.date() and each < when
@@ -314,7 +306,7 @@ class _Lines:
         self._came.update(dict.fromkeys(same, when))
 
     def until(self, when: When) -> str:
-        """The text as it was after a commit; empty where there was none."""
+        """The text as of a commit; empty if the file did not exist."""
         kept = [number for number, each in self._came.items() if each <= when]
         if not kept:
             return ""
@@ -324,7 +316,7 @@ class _Lines:
         return _LENGTH.sub(str(text.count("\n")), text, count=1)
 
     def _with_blanks(self, kept: set[int]) -> Iterator[str]:
-        """Header, the lines, and the blank ones between them, one after the other at most."""
+        """The header, the kept lines, and at most one blank line between them."""
         yield from self._lines[: self._body]
         was_blank = False
         for number in range(self._body, len(self._lines)):

@@ -1,7 +1,6 @@
-"""The sample's month on git: everything in a commit of the day that it tells of (spec 3.2 to 3.4).
+"""The sample's git history: a month of commits, each on the day that its content is about (spec 3.2 to 3.4).
 
-What commits say, what digest and ledger hold, and what snapshots are called comes from the code that does it
-in every workspace.
+Commit messages, digest, ledger and snapshot names come from the same code as in any workspace.
 """
 
 from __future__ import annotations
@@ -34,50 +33,47 @@ if TYPE_CHECKING:
     from engine.workspace.sample_past import Past
 
 _RECLAIMING = time(21, 45, tzinfo=UTC)
-"""On Sundays, after the harvest."""
+"""On Sundays, after the harvest; UTC."""
 _MORNING = time(8, tzinfo=UTC)
 _CATEGORIES = {file.path for file in CATEGORY_FILES}
 
 
-def month_of(files: Files, paths: Sequence[str], past: Past, told: bytes) -> list[PastCommit]:
+def month_of(files: Files, paths: Sequence[str], past: Past, data: bytes) -> list[PastCommit]:
     """The commits of the sample's month, oldest first.
 
     Args:
-        paths: The files that they are made of, every conversation that has gone meanwhile among them.
-        told: What no file tells, ``sample/month.json``: in ``begins`` the moment or day with which files, or
-            those below a folder, begin, and what a commit of their own says; in ``words`` further names that
-            nobody used before somebody had said them; in ``changes`` what files said before a moment; and
-            ``snapshots`` and ``branches`` that people have made.
+        paths: The files to commit, including conversations that are removed later. data:
+        ``sample/month.json``, which holds what the files do not: ``begins``, when files or folders start to
+        exist, with the message of a separate commit; ``words``, more names to date lines by; ``changes``,
+        earlier texts of files; and ``snapshots`` and ``branches`` made by hand.
     """
-    month = _Month(files, past, json.loads(told))
+    month = _Month(files, past, json.loads(data))
     month.gather(paths)
     return month.commits()
 
 
 class _Month:
-    def __init__(self, files: Files, past: Past, told: Mapping[str, Any]) -> None:
+    def __init__(self, files: Files, past: Past, data: Mapping[str, Any]) -> None:
         self._files = files
         self._past = past
-        self._told = told
-        self._calendar = Calendar(files, told, past.entries.values())
+        self._snapshot_data = data["snapshots"]
+        self._calendar = Calendar(files, data, past.entries.values())
         self._trees = {name: tree_of(entry) for name, entry in past.entries.items()}
         self._changes: dict[When, dict[str, bytes | None]] = {}
-        self._said: dict[When, str] = {}
+        self._messages: dict[When, str] = {}
         self._branches = {
-            When(datetime.fromisoformat(each["at"]), HAND, each["name"]): each for each in told["branches"]
+            When(datetime.fromisoformat(each["at"]), HAND, each["name"]): each for each in data["branches"]
         }
 
-    # What came and went, and when.
-
     def gather(self, paths: Sequence[str]) -> None:
-        """Finds the commits to which files belong."""
+        """Assigns files to commits."""
         known = {entry.path: entry for entry in self._past.entries.values()}
-        waiting = [path for path in paths if path.startswith(f"{WORKING}/")]
+        pending = [path for path in paths if path.startswith(f"{WORKING}/")]
         for path, entry in known.items():
             if path in (*self._past.reclaimed, *self._past.removed):
                 self._conversation(path, entry)
-                waiting.remove(path)
-        self._waiting(waiting)
+                pending.remove(path)
+        self._pending(pending)
         for path in paths:
             if path.startswith(f"{WORKING}/") or path in (LEDGER, DIGEST, STATE):
                 continue
@@ -88,19 +84,18 @@ class _Month:
             for when, version in self._calendar.versions(path, data):
                 self._add(when, path, version)
 
-    def _add(self, when: When, path: str, data: bytes | None, said: str = "") -> None:
+    def _add(self, when: When, path: str, data: bytes | None, message: str = "") -> None:
         self._changes.setdefault(when, {})[path] = data
-        if said:
-            self._said[when] = said
+        if message:
+            self._messages[when] = message
 
     def _conversation(self, path: str, entry: LedgerEntry) -> None:
-        """A conversation comes with its harvest and is reclaimed on the next Sunday; one that is given up or
-        was too large is in the history first.
-        """
+        """A conversation is committed with its harvest and reclaimed on the next Sunday; one that is
+        discarded or too large is committed first."""
         at = datetime.fromisoformat(entry.at)
         is_harvested = entry.status == "harvested"
-        said = settle.message_of(path, entry) if is_harvested else reclaim.kept_message(path)
-        self._add(When(at, HARVEST, path), path, self._files.read(path), said)
+        message = settle.message_of(path, entry) if is_harvested else reclaim.kept_message(path)
+        self._add(When(at, HARVEST, path), path, self._files.read(path), message)
         if is_harvested:
             sunday = at.date() + timedelta(days=7 - at.isoweekday())
             night = min(datetime.combine(sunday, _RECLAIMING), self._calendar.last_harvest)
@@ -108,32 +103,30 @@ class _Month:
         elif entry.status == "deleted-unharvested":
             self._add(When(at + timedelta(seconds=1), TRASH), path, None)
         else:
-            said = f"{path} is moved away by hand, it is too large for a harvest"
+            what = f"{path} is moved away by hand, it is too large for a harvest"
             morning = datetime.combine(at.date() + timedelta(days=1), _MORNING)
-            self._add(When(morning, HAND, path), path, None, commit_message("memory", said))
+            self._add(When(morning, HAND, path), path, None, commit_message("memory", what))
 
-    def _waiting(self, paths: Sequence[str]) -> None:
-        """Conversations that wait for a harvest are committed by hand on the last evening."""
+    def _pending(self, paths: Sequence[str]) -> None:
+        """Conversations not harvested yet are committed by hand on the last evening."""
         evening = datetime.combine(self._calendar.last.date() - timedelta(days=1), _RECLAIMING)
-        said = commit_message("conversation", f"{len(paths)} that wait for a harvest", sessions=paths)
+        message = commit_message("conversation", f"{len(paths)} waiting for a harvest", sessions=paths)
         for path in paths:
-            self._add(When(evening, HAND, WORKING), path, self._files.read(path), said)
-
-    # What that makes.
+            self._add(When(evening, HAND, WORKING), path, self._files.read(path), message)
 
     def commits(self) -> list[PastCommit]:
-        """The commits of all that was gathered, with what follows from it and the snapshots."""
-        made = list(self._made())
-        for name, last in self._snapshots(made).items():
-            made[last] = replace(made[last], tags=(*made[last].tags, name))
-        return made
+        """The commits of the gathered files, with digest, ledger and snapshots."""
+        commits = list(self._commits())
+        for name, last in self._snapshots(commits).items():
+            commits[last] = replace(commits[last], tags=(*commits[last].tags, name))
+        return commits
 
-    def _made(self) -> Iterator[PastCommit]:
+    def _commits(self) -> Iterator[PastCommit]:
         tree: dict[str, bytes] = {}
         parsed: dict[str, tuple[Entry, ...]] = {}
         for when in sorted((*self._changes, *self._branches)):
-            if (tried := self._branches.get(when)) is not None:
-                yield _beside(when, tried, tree)
+            if (branch := self._branches.get(when)) is not None:
+                yield _branch_commit(when, branch, tree)
                 continue
             contents = dict(self._changes[when])
             after = {path: data for path, data in {**tree, **contents}.items() if data is not None}
@@ -151,12 +144,12 @@ class _Month:
                     tree[path] = data
 
     def _ledger(self, when: When, tree: Mapping[str, bytes]) -> bytes:
-        """The ledger as a commit holds it."""
+        """The ledger at a commit."""
         found = {}
         for name, entry in self._past.entries.items():
             is_gone = entry.path in self._past.reclaimed and entry.path not in tree
-            is_given_up = entry.status == "deleted-unharvested"
-            if datetime.fromisoformat(entry.at) > when.at or (is_given_up and not is_gone):
+            is_discarded = entry.status == "deleted-unharvested"
+            if datetime.fromisoformat(entry.at) > when.at or (is_discarded and not is_gone):
                 continue
             found[name] = {**self._trees[name], "deleted": is_gone}
             if entry.lines:
@@ -167,8 +160,8 @@ class _Month:
         return bytes_of(found)
 
     def _message(self, when: When, tree: Mapping[str, bytes], contents: Mapping[str, bytes | None]) -> str:
-        if when in self._said:
-            return self._said[when]
+        if when in self._messages:
+            return self._messages[when]
         if when.kind == TRASH:
             return reclaim.gone_message([path for path, data in contents.items() if data is None])
         if when.kind == ROLL_UP:
@@ -179,13 +172,11 @@ class _Month:
         sessions = self._calendar.followed(when)
         return commit_message(kind, what or summary_of(changes, kind), body_of(changes), sessions=sessions)
 
-    def _snapshots(self, made: Sequence[PastCommit]) -> dict[str, int]:
-        """The number of a commit by the tag that names it: of every day and week that is over by the last
-        commit, and those that a person has made.
-        """
+    def _snapshots(self, commits: Sequence[PastCommit]) -> dict[str, int]:
+        """The index of a commit by tag: of every past day and week, and those made by hand."""
         found: dict[str, int] = {}
-        today = local_day(made[-1].at)
-        for number, commit in enumerate(made):
+        today = local_day(commits[-1].at)
+        for number, commit in enumerate(commits):
             if commit.branch:
                 continue
             day = local_day(commit.at)
@@ -193,15 +184,14 @@ class _Month:
                 found[daily_tag(day)] = number
             if day.isocalendar()[:2] < today.isocalendar()[:2]:
                 found[weekly_tag(day)] = number
-        for each in self._told["snapshots"]:
+        for each in self._snapshot_data:
             until = datetime.fromisoformat(each["at"])
-            numbers = (n for n, commit in enumerate(made) if commit.at <= until and not commit.branch)
+            numbers = (n for n, commit in enumerate(commits) if commit.at <= until and not commit.branch)
             found[named_tag(each["kind"], each["name"])] = max(numbers)
         return found
 
 
-def _beside(when: When, tried: Mapping[str, str], tree: Mapping[str, bytes]) -> PastCommit:
-    """The commit of a branch on which something is tried."""
-    path, now, then = tried["path"], tried["was"].encode(), tried["is"].encode()
-    said = commit_message("explore", tried["says"])
-    return PastCommit(when.at, said, {path: tree[path].replace(now, then)}, branch=when.name)
+def _branch_commit(when: When, branch: Mapping[str, str], tree: Mapping[str, bytes]) -> PastCommit:
+    path, before, after = branch["path"], branch["was"].encode(), branch["is"].encode()
+    message = commit_message("explore", branch["says"])
+    return PastCommit(when.at, message, {path: tree[path].replace(before, after)}, branch=when.name)

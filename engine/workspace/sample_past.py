@@ -1,9 +1,8 @@
-"""The sample's past: its conversations stood in ``conversations/``, gave their knowledge, and went
-(``knowledge-curation.md`` 4).
+"""The sample's past: conversations that were harvested and reclaimed (``knowledge-curation.md`` 4).
 
-A ledger is proven by hashes, by lines that stand in files, and by the history. The sample's dates are moved
-when it is made, and with them every byte that is hashed, so none of that can be shipped. What is shipped is
-what became of each conversation; the rest is computed from what stands in the workspace that is made.
+A ledger is verified by hashes, by lines in files, and by the history. The sample's dates are moved when it is
+created, which changes every hash, so only the outcome of each conversation is shipped; the rest is computed
+from the created workspace.
 """
 
 from __future__ import annotations
@@ -42,26 +41,26 @@ class Past:
     """The conversations that the sample's ledger knows."""
 
     entries: Mapping[str, LedgerEntry]
-    """What the ledger says of them, by sha256, while all of them still stand there."""
-    reclaimed: tuple[str, ...]  # paths of those that a harvest has reclaimed
-    removed: tuple[str, ...]  # paths of those that were too large for one; a person has moved them away
+    """By sha256, before any of them is reclaimed."""
+    reclaimed: tuple[str, ...]  # paths of those reclaimed by a harvest
+    removed: tuple[str, ...]  # paths of those too large for one, moved away by hand
 
 
-def put_back(files: Files, told: bytes, texts: Mapping[str, bytes]) -> Past:
-    """Puts every conversation where it stood, with its ledger, as it was before any of them was reclaimed.
+def restore_past(files: Files, outcomes: bytes, texts: Mapping[str, bytes]) -> Past:
+    """Restores all conversations and their ledger, as before the first was reclaimed.
 
     Args:
-        told: What became of each: ``sample/past.json``.
-        texts: By file name the conversations of which there is no transcript. The text of one that was too
-            large is one piece of it, which is repeated until it is.
+        outcomes: ``sample/past.json``, with the outcome of each.
+        texts: Conversations without a transcript, by file name. The text of one that is too large is repeated
+            until it is.
 
     Raises:
-        WorkspaceError: There is neither a text nor a transcript of a conversation.
-        WriteFailed: The disk refused.
+        WorkspaceError: A conversation has neither a text nor a transcript.
+        WriteFailed: A file could not be written.
     """
     lines = _lines_by_name(files)
     found: dict[str, LedgerEntry] = {}
-    for tree in json.loads(told)["conversations"]:
+    for tree in json.loads(outcomes)["conversations"]:
         entry = entry_of(tree)
         data = _content(files, entry, texts)
         files.create(entry.path, data)
@@ -82,11 +81,11 @@ def put_back(files: Files, told: bytes, texts: Mapping[str, bytes]) -> Past:
     return Past(found, tuple(each.path for each in gone), tuple(each.path for each in large))
 
 
-def take_out(files: Files, past: Past) -> None:
-    """Takes out what went, once the history holds it.
+def remove_reclaimed(files: Files, past: Past) -> None:
+    """Removes reclaimed conversations, once they are in the history.
 
     Raises:
-        WriteFailed: The disk refused.
+        WriteFailed: A file could not be written.
     """
     _write(
         files,
@@ -101,9 +100,9 @@ def _write(files: Files, found: Mapping[str, LedgerEntry]) -> None:
 
 
 def _content(files: Files, entry: LedgerEntry, texts: Mapping[str, bytes]) -> bytes:
-    """The bytes of a conversation: a text of its own, its transcript, or the file that still waits."""
+    """The bytes of a conversation: its text, its transcript, or the file not harvested yet."""
     if (text := texts.get(entry.name)) is not None:
-        # A quarter more: headings are no text that is shown.
+        # A quarter more, because headings do not count as text.
         return text * (5 * MOST_TEXT_BYTES // 4 // len(text) + 1) if entry.status == "too-large" else text
     day, slug = entry.name[:10], entry.name[11:]
     folder = files.workspace.root / TRANSCRIPTS / day.replace("-", "/")
@@ -113,15 +112,15 @@ def _content(files: Files, entry: LedgerEntry, texts: Mapping[str, bytes]) -> by
         return files.read(path)
     except FileNotFoundError as error:
         raise WorkspaceError(
-            "the sample has no conversation of this name", where=entry.path, hint="install autopoiesis anew"
+            "the sample has no such conversation", where=entry.path, hint="reinstall autopoiesis"
         ) from error
 
 
 def _lines_by_name(files: Files) -> dict[str, list[tuple[Category, LedgerLine]]]:
     """The lines of knowledge and their categories, by the conversation that they name.
 
-    Each has the id that a harvest gives to what it says. Only of notes that is not certain: there it is made
-    of the path as the notes name it, which a conversation may have named otherwise.
+    Their ids are those that a harvest would give, except possibly for notes, whose path a conversation may
+    have written differently.
     """
     found: dict[str, list[tuple[Category, LedgerLine]]] = {}
     for category, key, entry in _entries(files):
@@ -132,7 +131,7 @@ def _lines_by_name(files: Files) -> dict[str, list[tuple[Category, LedgerLine]]]
 
 
 def _entries(files: Files) -> Iterator[tuple[Category, str, Entry]]:
-    """Every entry of knowledge with its category and, of a note, the path of what it is about."""
+    """Every entry of knowledge with its category and, for a note, the path of its file."""
     categories: dict[tuple[CategoryFile, str], Category] = {
         place_of(name): name for name in CATEGORIES if name != "files"
     }
@@ -148,8 +147,8 @@ def _entries(files: Files) -> Iterator[tuple[Category, str, Entry]]:
 
 
 def _date(files: Files, found: Iterable[LedgerEntry]) -> None:
-    """Dates the conversations: an hour before they were harvested, else the evening of the day they name.
-    Otherwise all of them would be live, because they were written a moment ago.
+    """Sets the modification times of conversations, to an hour before their harvest or the evening of their
+    day. Otherwise all of them would count as live.
     """
     harvested = {entry.path: datetime.fromisoformat(entry.at) - _UNTIL_HARVEST for entry in found}
     for path in paths_in(files, WORKING):

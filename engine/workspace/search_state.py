@@ -1,4 +1,4 @@
-"""What an examination says about searching."""
+"""The findings of ``doctor`` about search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.workspace.finding import Finding
 
 
 def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
-    """Whether the search index is there and what it holds, and which embedding model is used."""
+    """The state of the search index, and the embedding model in use."""
     from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — not needed for --staged
 
     try:
@@ -30,16 +30,17 @@ def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
         size = status.size // 1024
         yield Finding("ok", f"search index: {status.files} files, {status.chunks} chunks, {size:,} KiB")
         if status.vectors_coming:
-            yield Finding("note", f"search index: {status.vectors_coming}", "autopoiesis index")
+            yield Finding("note", f"search index: {status.vectors_coming}", "run: autopoiesis index")
     elif status.state == "missing":
-        yield Finding("note", "search index: not made yet; files are searched instead", "autopoiesis index")
+        what = "search index: not built yet; files are searched instead"
+        yield Finding("note", what, "run: autopoiesis index")
     else:
-        yield Finding("warning", f"search index: {status.why}", "autopoiesis index --rebuild")
+        yield Finding("warning", f"search index: {status.why}", "run: autopoiesis index --rebuild")
     yield from _embedding(config.search)
 
 
 def _embedding(settings: SearchSettings) -> Iterator[Finding]:
-    """Which embedding model is used, and whether it is there; only ``openai`` is asked over the network."""
+    """The embedding model in use, and whether it works; only ``openai`` is called over the network."""
     from engine.pipeline.assembly import embedder_for  # noqa: PLC0415 — not for --staged
     from engine.search.embeddings import EMBEDDING_FAULTS, slow_one, vector_of  # noqa: PLC0415 — not for --staged
 
@@ -47,13 +48,13 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
     try:
         embedder = embedder_for(settings)
         described = {
-            "local": f"local, the vectors that ship ({embedder.dimensions} numbers)",
-            "minilm": f"minilm, which is installed ({embedder.dimensions} numbers)",
-            "openai": f"openai, {settings.embedding_model} ({embedder.dimensions} numbers)",
+            "local": f"local, the built-in vectors ({embedder.dimensions} dimensions)",
+            "minilm": f"minilm, installed ({embedder.dimensions} dimensions)",
+            "openai": f"openai, {settings.embedding_model} ({embedder.dimensions} dimensions)",
         }[name]
         try:
             started = time.monotonic()
-            # Reads the vectors that ship, or asks; the transformer takes seconds to load.
+            # Reads the built-in vectors or calls the service; loading the transformer would take seconds.
             known = embedder.id if name != "openai" else vector_of(embedder, "hello")
             took = time.monotonic() - started
         finally:
@@ -62,7 +63,7 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
     except EMBEDDING_FAULTS as error:
         problem = error if isinstance(error, AutopoiesisError) else AutopoiesisError(str(error))
         place = f"{problem.where}: " if problem.where else ""
-        what = f"search.embedding is {name}, and search goes by words alone: {place}{problem.what}"
+        what = f"search.embedding is {name}, but search uses words only: {place}{problem.what}"
         yield Finding("error", what, problem.hint)
         return
     answered = f", answered in {1000 * took:,.0f} ms" if name == "openai" and len(known) else ""

@@ -1,4 +1,4 @@
-"""Where secrets stand in a workspace: in its files, and in every version of them that git keeps."""
+"""Finds secrets in the files of a workspace, and in all their versions in git."""
 
 from __future__ import annotations
 
@@ -16,52 +16,53 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
-_NOT_LOOKED_AT = ("scratch", ".git", ".venv")
-_LARGEST = 64 * 1024 * 1024
+_SKIPPED_FOLDERS = ("scratch", ".git", ".venv")
+_MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A secret that stands somewhere; never the secret itself."""
+class FoundSecret:
+    """The place of a secret, without the secret."""
 
     path: str
     line: int  # from 1
-    kind: str  # what it looks like
-    revision: str = ""
-    """The newest commit that brought or took this version of the file; empty for the file on disk."""
+    kind: str
+    revision: str = ""  # the latest commit that added or removed this version; empty for the file on disk
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
-    """A file that was not looked at."""
+class Skipped:
+    """A file that was not scanned."""
 
     path: str
-    why: str  # one clause
+    why: str
 
 
-def scan_files(files: Files) -> Iterator[Standing | Passed]:
-    """The secrets in the files of a workspace, without caches and the repository's own folder."""
+def scan_files(files: Files) -> Iterator[FoundSecret | Skipped]:
+    """The secrets in the files of a workspace, except caches and ``.git``."""
     root = files.workspace.root
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in _NOT_LOOKED_AT)
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
             whole = Path(folder) / name
             if whole.is_symlink() or (Path(folder) == root and name.startswith("memory.db")):
                 continue
             path = whole.relative_to(root).as_posix()
             try:
-                data = files.read(path, limit=_LARGEST)
+                data = files.read(path, limit=_MAX_BYTES)
             except FileNotFoundError:
                 continue
             except (AutopoiesisError, OSError) as error:
-                yield Passed(path, error.what if isinstance(error, AutopoiesisError) else str(error.strerror))
+                yield Skipped(
+                    path, error.what if isinstance(error, AutopoiesisError) else str(error.strerror)
+                )
                 continue
             for secret in secrets_of(data):
-                yield Standing(path, secret.line, secret.kind)
+                yield FoundSecret(path, secret.line, secret.kind)
 
 
-def scan_history(repository: Repository) -> Iterator[Standing | Passed]:
-    """The secrets in every version of every file that the history holds, each version once.
+def scan_history(repository: Repository) -> Iterator[FoundSecret | Skipped]:
+    """The secrets in every version of every file in the history, each version once.
 
     Raises:
         RepositoryError: There is no repository, or git failed.
@@ -74,15 +75,15 @@ def scan_history(repository: Repository) -> Iterator[Standing | Passed]:
             paths.setdefault(name, path)
     if not paths:
         return
-    asked = os.fsencode("".join(f"{name}\n" for name in paths))
-    told = git.run("cat-file", "--batch-check", stdin=asked).text
+    names = os.fsencode("".join(f"{name}\n" for name in paths))
+    output = git.run("cat-file", "--batch-check", stdin=names).text
     small: list[TreeEntry] = []
-    for line in told.split("\n"):
+    for line in output.split("\n"):
         name, kind, size = (*line.split(" "), "", "")[:3]
         if kind != "blob":
             continue
-        if int(size) > _LARGEST:
-            yield Passed(paths[name], "a version in the history is too large")
+        if int(size) > _MAX_BYTES:
+            yield Skipped(paths[name], "a version in the history is too large")
         else:
             small.append(TreeEntry(paths[name], "file", name, int(size)))
     for entry, data in contents(git, small):
@@ -91,4 +92,4 @@ def scan_history(repository: Repository) -> Iterator[Standing | Passed]:
             options = ("--all", "-1", "--format=%h", f"--find-object={entry.name}")
             revision = git.run("log", *options).text
             for secret in found:
-                yield Standing(entry.path, secret.line, secret.kind, revision or "unreachable")
+                yield FoundSecret(entry.path, secret.line, secret.kind, revision or "unreachable")

@@ -1,4 +1,4 @@
-"""How knowledge of others and private files are, and what a work tree does not show."""
+"""The findings of ``doctor`` about shared knowledge, private files and sparse checkouts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.workspace.finding import Finding
 
 
 def encrypts(files: Files) -> bool:
-    """Whether git-crypt may be run here."""
+    """Whether git-crypt may be run in a workspace."""
     try:
         return trust.read(files).config.git.private == PROGRAM
     except (AutopoiesisError, OSError):
@@ -23,9 +23,9 @@ def encrypts(files: Files) -> bool:
 
 
 def sharing_findings(files: Files, repository: Repository) -> Iterator[Finding]:
-    """What is shared, what is encrypted, what is not checked out; nothing where there is none of it."""
+    """Shared knowledge, private files and files that are not checked out, if there are any."""
     from engine.sharing.private import Private  # noqa: PLC0415 — not needed for --staged
-    from engine.sharing.shared import Sharing  # noqa: PLC0415 — likewise
+    from engine.sharing.shared import Sharing  # noqa: PLC0415 — not needed for --staged
 
     if repository.state(count=False).kind in ("none", "no-git", "broken"):
         return
@@ -42,15 +42,15 @@ def sharing_findings(files: Files, repository: Repository) -> Iterator[Finding]:
             is_absent = not each.here and each.recorded and each.address
             yield Finding("note" if is_absent else "warning", f"{each.path}: {each.problem}", each.hint)
     if shared and not any(each.problem for each in shared):
-        yield Finding("ok", f"shared knowledge: {len(shared)}, as the memory records it")
+        yield Finding("ok", f"shared knowledge: {len(shared)} folders at the recorded commits")
     if private.problem:
         is_locked = "locked" in private.files.values()
         yield Finding("note" if is_locked else "warning", f"private files: {private.problem}", private.hint)
     elif private.files and private.counts:
         yield Finding("ok", f"private files: {len(private.files)}, encrypted in every commit")
     if unseen:
-        yield Finding("note", f"sparse checkout: {unseen:,} files of the memory are not checked out here")
+        yield Finding("note", f"sparse checkout: {unseen:,} files are not checked out here")
 
 
 def _unchanged(*_new: object) -> NoReturn:
-    raise AssertionError("an examination changes no setting")
+    raise AssertionError("doctor must not change settings")

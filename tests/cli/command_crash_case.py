@@ -28,22 +28,22 @@ from engine.store import change, commits
 from engine.workspace import initialise
 from tests.crash_sweep import Case
 from tests.store.write_steps import strays
-from tui.cli import cli, importing, review
+from tui.cli import cli, import_sessions, review
 from tui.cli import config as config_commands
-from tui.cli import history_back as history_commands
-from tui.cli import tuning as tune_commands
+from tui.cli import history_actions as history_commands
+from tui.cli import tune as tune_commands
 from tui.cli.base import run
 
 LOADED = (
     configuration, imports, initialise, tuning, DecisionLog, tokens, digest, similarity, plan,
-    reviewing, change, commits, config_commands, importing, review, undo, history_commands,
+    reviewing, change, commits, config_commands, import_sessions, review, undo, history_commands,
     tune_commands,
 )  # fmt: skip
-"""Here once, and not in each of hundreds of children."""
+"""Imported once here, not in each of hundreds of child processes."""
 
 AT = datetime(2026, 6, 12, 18, 45, tzinfo=UTC)
 LOOKED_AT = (".", ":!scratch", ":!logs/tuning")
-"""What has to be committed in the end; the record of tuning never is."""
+"""Must be committed in the end; the tuning record never is."""
 SHA256 = "a" * 64
 TOPIC = "code-review"
 FACTS = (

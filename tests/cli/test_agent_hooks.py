@@ -1,4 +1,4 @@
-"""``hook``: its log, its switch, and what an agent runs."""
+"""``hook``: the log, turning hooks off and on, and running one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.cli.conftest import Command
 from tests.transcripts.logs import SESSION
 
 
-def test_the_log_says_what_agents_were_told_and_why_not(apo: Command, sample: Path, tmp_path: Path) -> None:
+def test_the_log_shows_what_was_injected_and_why_not(apo: Command, sample: Path, tmp_path: Path) -> None:
     assert apo("-C", sample, "hook", "log").out == (
-        "no hook has run yet: `autopoiesis install` sets them up\n"
+        "no hook has run yet; set hooks up with: autopoiesis install\n"
     )
     with Engine.open(sample) as engine:
         hooks = Hooks(engine)
@@ -47,7 +47,7 @@ def test_hooks_are_turned_off_and_on(apo: Command, tmp_path: Path, monkeypatch: 
     assert apo("hook", "on", "--project", tmp_path).out == "on everywhere\n"
 
 
-def test_the_long_form_answers_as_the_short_one_does(sample: Path) -> None:
+def test_the_long_form_works_like_the_short_one(sample: Path) -> None:
     with Engine.open(sample) as engine:
         engine.configuration.change("hooks.linger_minutes", "0")
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "Can you review the PR that just came in?"}

@@ -37,12 +37,12 @@ def test_a_prompt_of_a_date_and_of_a_revision(apo: Command, past: Path) -> None:
     assert "ask for changes" in later and "Today is 2026-06-14." in later
 
 
-def test_now_is_what_it_is_without(apo: Command, past: Path) -> None:
+def test_as_of_now_equals_no_option(apo: Command, past: Path) -> None:
     plain = apo("-C", past, "compile", MESSAGE)
     assert apo("-C", past, "compile", MESSAGE, "--as-of", "now").out == plain.out
 
 
-def test_the_json_is_that_of_a_prompt_with_the_revision(apo: Command, past: Path) -> None:
+def test_the_json_holds_the_prompt_and_the_revision(apo: Command, past: Path) -> None:
     now = apo("-C", past, "compile", MESSAGE, "--json").json
     then = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1", "--budget", "2048", "--json").json
     assert set(then) == {*now, "revision"}
@@ -58,7 +58,7 @@ def test_the_outline_of_the_past(apo: Command, past: Path) -> None:
     assert "knowledge/identity/TOOLS.md" in ran.out and "budget by slot" in ran.out
 
 
-def test_a_session_of_then(apo: Command, past: Path) -> None:
+def test_a_session_at_that_time(apo: Command, past: Path) -> None:
     session = apo("-C", past, "session", "list", "--json").json[0]["session_id"]
     ran = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD", "--session", session, "--json")
     assert any(section["layer"] == 11 for section in ran.json["sections"])
@@ -67,7 +67,7 @@ def test_a_session_of_then(apo: Command, past: Path) -> None:
     assert "there is no session nobody" in ran.err
 
 
-def test_a_difference_in_words(apo: Command, past: Path) -> None:
+def test_a_difference_as_text(apo: Command, past: Path) -> None:
     ran = apo("-C", past, "compile", MESSAGE, "--diff", "2026-06-13", "now")
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -116,7 +116,7 @@ def test_no_difference(apo: Command, past: Path) -> None:
         (("--diff", "now", "\x1b[31m"), "there is no revision or date “\\x1b[31m”"),
     ],
 )
-def test_what_is_no_state_is_one_clear_line(
+def test_an_unknown_state_is_a_one_line_error(
     apo: Command, past: Path, options: tuple[str, ...], said: str
 ) -> None:
     ran = apo("-C", past, "compile", MESSAGE, *options)
@@ -136,19 +136,19 @@ def test_without_a_repository(apo: Command, past: Path) -> None:
 def test_both_at_once_is_wrong_usage(apo: Command, past: Path) -> None:
     ran = apo("-C", past, "compile", MESSAGE, "--as-of", "now", "--diff", "HEAD", "now")
     assert ran.code == 2
-    assert "cannot go together" in ran.err
+    assert "--as-of cannot be used with --diff" in ran.err
 
 
-def test_a_subject_is_no_terminal_sequence(apo: Command, past: Path) -> None:
+def test_a_subject_cannot_hold_terminal_sequences(apo: Command, past: Path) -> None:
     commit(past, "evil \x1b]52;c;aGk=\x07", "2026-06-15T08:00:00Z")
     ran = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD")
     assert "\x1b" not in ran.err and "evil" in ran.err
 
 
-def test_a_terminal_shows_how_far_it_is(start: Start, past: Path) -> None:
+def test_a_terminal_shows_progress(start: Start, past: Path) -> None:
     terminal = start("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1", "--explain")
     terminal.until(lambda text: "left out: " in text, "the outline")
-    assert b"laying out the past" in terminal.raw
+    assert b"checking out the past" in terminal.raw
     again = start("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1", "--explain")
     again.until(lambda text: "left out: " in text, "the outline")
-    assert b"laying out the past" not in again.raw
+    assert b"checking out the past" not in again.raw

@@ -1,4 +1,4 @@
-"""memory.db is only a cache: where it cannot be used, the files are searched, and that is said once."""
+"""memory.db is only a cache: if it cannot be used, the files are searched, with one warning."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_command_that_reads_works_from_the_files(
     assert "Traceback" not in ran.err
 
 
-def test_the_command_that_makes_it_fails_with_what_to_do(apo: Command, broken: Path) -> None:
+def test_building_the_index_fails_with_a_hint(apo: Command, broken: Path) -> None:
     ran = apo("-C", broken, "index")
     assert ran.code == 1 and ran.err.startswith("autopoiesis: memory.db: ") and "; " in ran.err
     assert len(ran.err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""``cache check``: the prefix twice, the turns that were recorded, and what broke them."""
+"""``cache check``: the prefix in two processes, recorded turns, and what broke them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SESSION = "ses_check001"
 
 
 def edit(sample: Path, path: str, before: str, after: str) -> int:
-    """Changes the first line that holds a text; gives its number."""
+    """Changes the first line with a text and returns its number."""
     file = sample / path
     text = file.read_text()
     file.write_text(text.replace(before, after, 1))
@@ -31,7 +31,7 @@ def edit(sample: Path, path: str, before: str, after: str) -> int:
 
 @pytest.fixture
 def turns(sample: Path) -> int:
-    """Three turns of a session, an edit before the last of them; gives the line that was edited."""
+    """Three turns of a session with an edit before the last; the number of the edited line."""
     with Engine.open(sample) as engine:
         agent = ConversationCapture(engine.files, clock=engine.clock)
         agent.start(SESSION, title="Odile")
@@ -50,33 +50,35 @@ def test_a_fresh_workspace_is_stable(apo: Command, sample: Path) -> None:
     assert ran.code == 0 and ran.err == ""
     lines = ran.out.splitlines()
     assert lines[0].startswith("twice    the same ") and "in a fresh process" in lines[0]
-    assert lines[1].startswith("prefix   ") and "a cache may end after " in lines[1]
-    assert lines[2] == "turns    none recorded yet: `autopoiesis compile --record TEXT` does"
+    assert lines[1].startswith("prefix   ") and "cache boundaries after " in lines[1]
+    assert lines[2] == "turns    none recorded yet; record one with: autopoiesis compile --record TEXT"
 
 
 def test_the_turns_of_a_session_are_compared(apo: Command, sample: Path, turns: int) -> None:
     ran = apo("-C", sample, "cache", "check", "And now?", "--session", SESSION)
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[2].startswith("since    ") and lines[2].endswith(": the same, to the byte")
-    at = lines.index(f"the last 3 of {SESSION}")
+    assert lines[2].startswith("since    ") and lines[2].endswith(": identical")
+    at = lines.index(f"last 3 of {SESSION}")
     first, second, third, was, is_now = lines[at + 1 : at + 6]
-    assert first.endswith("  the first") and second.endswith(": the same")
+    assert first.endswith("  first") and second.endswith(": same")
     assert f"layer 6 (project context), {MEMORY}:{turns} changed, byte " in third
-    assert third.endswith(" are sent again")
+    assert third.endswith(" sent again")
     assert was.lstrip().startswith("- ") and "Vestrand" in was and "VESTRAND" in is_now
     tally = ran.out.partition("broken prefixes")[2].splitlines()
-    assert tally[1].startswith("  a cache of 5 min: 2 came in time, 1 kept the prefix, 1 did not: ")
+    assert tally[1].startswith("  5 min cache: 2 in time, 1 with the prefix intact, 1 broken: ")
     assert tally[2].split()[:2] == ["1", "×"] and tally[2].endswith(f"layer 6 (project context)  {MEMORY}")
 
 
-def test_an_edit_since_the_last_turn_is_reported_and_no_error(apo: Command, sample: Path, turns: int) -> None:
+def test_an_edit_since_the_last_turn_is_reported_but_not_an_error(
+    apo: Command, sample: Path, turns: int
+) -> None:
     line = edit(sample, USER, "Marit", "Berit")
     ran = apo("-C", sample, "cache", "check", "--last", "1")
     assert ran.code == 0
     since = next(line for line in ran.out.splitlines() if line.startswith("since"))
-    assert f"layer 5 (persona), {USER}:{line} changed" in since and " 0 tokens can be served" in since
-    assert "the last 1 of prompts without a session" in ran.out
+    assert f"layer 5 (persona), {USER}:{line} changed" in since and " 0 tokens still cached" in since
+    assert "last 1 of prompts without a session" in ran.out
 
 
 def test_json_has_everything(apo: Command, sample: Path, turns: int) -> None:
@@ -99,17 +101,17 @@ def test_the_message_may_come_from_standard_input(apo: Command, sample: Path) ->
     assert apo("-C", sample, "cache", "check", "-", stdin="What did Odile ask for?").code == 0
 
 
-def test_nothing_is_recorded_and_nobody_asked(apo: Command, sample: Path) -> None:
+def test_nothing_is_recorded_and_the_gate_is_not_asked(apo: Command, sample: Path) -> None:
     edit(sample, "memory-config.yaml", "provider: local ", "provider: ask ")
     before = sorted((sample / "logs").iterdir())
     assert apo("-C", sample, "cache", "check", "Can you look at the PR?").code == 0
     assert sorted((sample / "logs").iterdir()) == before
 
 
-def test_two_prompts_that_differ_are_a_defect(
+def test_two_prompts_that_differ_are_a_bug(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = cache_check._compiled
+    real = cache_check._compiled_from
 
     def other(tree: dict[str, object]) -> Compiled:
         compiled = real(tree)
@@ -124,7 +126,7 @@ def test_two_prompts_that_differ_are_a_defect(
             stable_prefix_length=compiled.stable_prefix_length + len(changed) - len(soul.text),
         )
 
-    monkeypatch.setattr(cache_check, "_compiled", other)
+    monkeypatch.setattr(cache_check, "_compiled_from", other)
     ran = apo("-C", sample, "cache", "check")
     assert ran.code == 1
     lines = ran.out.splitlines()
@@ -134,7 +136,7 @@ def test_two_prompts_that_differ_are_a_defect(
     assert apo("-C", sample, "cache", "check", "--json").code == 1
 
 
-def test_a_second_compile_that_fails_is_one_line(
+def test_a_failed_second_compile_is_a_one_line_error(
     apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache_check, "_START", "raise SystemExit('no memory left')")

@@ -62,7 +62,7 @@ def test_the_overview_says_what_the_screen_shows(apo: Command, used: Path) -> No
     assert re.search(r"anthropic +1 +6,912 +5,113 +74% +1,799 +\$\d\.\d+ +\$\d\.\d+ +2 +\d+:\d\d\n", ran.out)
     assert re.search(r"gemini +0 +0 +0 +– ", ran.out)
     assert "2 of 2 discussions cached" in ran.out and f"it had expired, in {GONE}" in ran.out
-    assert "of 1 that came in time for a cache of 5 min, 1 had their prefix broken" in ran.out
+    assert "of 1 sent in time for a 5 min cache, 1 had a broken prefix" in ran.out
     assert re.search(rf"1 × +[\d,]+ tokens .*layer 6 \(project context\) +{MEMORY}", ran.out)
     assert re.search(r"cache\.anthropic_ttl +5m", ran.out) and re.search(r"cache\.gemini_long +off", ran.out)
 
@@ -82,14 +82,14 @@ def test_json_has_everything(apo: Command, used: Path) -> None:
     assert found["settings"]["anthropic_ttl"] == "5m"
 
 
-def test_where_nothing_was_sent_there_is_nothing_to_tell(apo: Command, sample: Path) -> None:
+def test_an_unused_workspace_has_an_empty_overview(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "cache", "overview")
     assert ran.code == 0 and "0 of 0 discussions cached" in ran.out and "0 prompts" in ran.out
     assert apo("-C", sample, "cache", "overview", "--json").json["last_miss"] is None
 
 
 @pytest.mark.parametrize("days", ["0", "366", "many"])
-def test_a_period_has_its_limits(apo: Command, sample: Path, days: str) -> None:
+def test_the_period_is_limited(apo: Command, sample: Path, days: str) -> None:
     assert apo("-C", sample, "cache", "overview", "--days", days).code == 2
 
 

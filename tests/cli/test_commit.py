@@ -1,4 +1,4 @@
-"""``commit``: what has changed, committed now, shown first, as text and as JSON."""
+"""``commit``: dry run, text and JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cli.conftest import Command
 SECRET = "AWS " + "AKIA" + "Z7QX4M2N9P6R3T5V"
 
 
-def test_commit_says_what_it_does_and_leaves_out_what_may_not_go(apo: Command, sample: Path) -> None:
+def test_commit_reports_what_it_does_and_leaves_secrets_out(apo: Command, sample: Path) -> None:
     def head() -> str:
         done = subprocess.run(["git", "log", "-1", "--format=%B"], cwd=sample, capture_output=True, text=True)
         return done.stdout.strip()
@@ -39,7 +39,7 @@ def test_commit_says_what_it_does_and_leaves_out_what_may_not_go(apo: Command, s
         and head().startswith("maintenance: topic new\n")
     )
     missing = apo("-C", sample, "commit", "knowledge/none.md")
-    assert missing.code == 1 and "there is no such file or folder" in missing.err
+    assert missing.code == 1 and "no such file or folder" in missing.err
     subprocess.run(["git", "checkout", "-q", "--detach"], cwd=sample, check=True)
     refused = apo("-C", sample, "commit")
     assert refused.code == 1 and "HEAD is on no branch; run: git switch main" in refused.err

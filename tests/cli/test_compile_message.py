@@ -1,4 +1,4 @@
-"""``compile --message``: the prompt of a message that was said already, and how it differs from the last."""
+"""``compile --message``: the prompt of a recorded message, and its difference from the one before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def talk(sample: Path) -> str:
     pytest.fail("the sample has no such conversation")
 
 
-def test_it_is_the_prompt_that_the_workbench_shows(apo: Command, sample: Path, talk: str) -> None:
+def test_the_prompt_equals_that_of_the_workbench(apo: Command, sample: Path, talk: str) -> None:
     with Engine.open(sample) as engine:
         engine.refresh_index()
         message = find_message(engine, talk)
@@ -89,13 +89,13 @@ def test_the_first_message_has_none_before_it(apo: Command, sample: Path, talk: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "Give TEXT, or --message"),
-        (("Hello", "--message", "last"), "Give TEXT, or --message"),
-        (("--message", "last", "--as-of", "now"), "none of --as-of, --diff, --record"),
-        (("--message", "last", "--diff", "HEAD", "now"), "none of --as-of, --diff, --record"),
-        (("--message", "last", "--record"), "none of --as-of, --diff, --record"),
+        ((), "give either TEXT or --message"),
+        (("Hello", "--message", "last"), "give either TEXT or --message"),
+        (("--message", "last", "--as-of", "now"), "cannot be used with --as-of, --diff or --record"),
+        (("--message", "last", "--diff", "HEAD", "now"), "cannot be used with --as-of, --diff or --record"),
+        (("--message", "last", "--record"), "cannot be used with --as-of, --diff or --record"),
         (("Hello", "--diff-before"), "--diff-before needs --message"),
-        (("--message", "ses_1", "--session", "ses_2"), "--session goes with --message last"),
+        (("--message", "ses_1", "--session", "ses_2"), "--session can only be used with --message last"),
     ],
 )
 def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...], said: str) -> None:
@@ -103,7 +103,7 @@ def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...], said: s
     assert ran.code == 2 and said in " ".join(ran.err.split())
 
 
-def test_what_was_said_is_no_terminal_sequence(apo: Command, sample: Path) -> None:
+def test_messages_cannot_hold_terminal_sequences(apo: Command, sample: Path) -> None:
     path = "conversations/2026-06-20-odd.md"
     (sample / path).write_text("# Odd\n\n## 10:00 — user\n\x1b]52;c;aGk=\x07 hello\n", encoding="utf-8")
     ran = apo("-C", sample, "compile", "--message", path)

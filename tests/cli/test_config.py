@@ -19,10 +19,10 @@ def test_a_setting_from_its_default_and_back(apo: Command, sample: Path) -> None
     shown = apo("-C", sample, "config", "show", "cache.anthropic_ttl")
     assert f"set in   memory-config.yaml:{line}\n" in shown.out
     assert "default  5m\n" in shown.out and "allowed  5m or 1h\n" in shown.out
-    assert "How long it is asked to stay after its last use; writing it for `1h` costs" in shown.out
+    assert "How long the cache lives after its last use; writing it for `1h` costs" in shown.out
 
     again = apo("-C", sample, "config", "set", "cache.anthropic_ttl", "1h")
-    assert "1h, as before (not committed: it was so already)" in again.out
+    assert "1h, unchanged (not committed: already set)" in again.out
     ran = apo("-C", sample, "config", "unset", "cache.anthropic_ttl")
     assert ran.out.startswith("memory-config.yaml: cache.anthropic_ttl: 1h → 5m (committed as ")
     assert file.read_bytes() == before
@@ -56,11 +56,11 @@ def test_every_command_prints_json(apo: Command, sample: Path) -> None:
 def test_refusals_are_one_line_and_write_nothing(apo: Command, sample: Path) -> None:
     before = (sample / "memory-config.yaml").read_bytes()
     for words, said in {
-        ("set", "cache.anthropic_ttl", "2h"): "cache.anthropic_ttl cannot be '2h'; it is 5m or 1h",
-        ("set", "costs.daily_usd", "-5"): "costs.daily_usd cannot be '-5'; it is a number of at least 0",
+        ("set", "cache.anthropic_ttl", "2h"): "cache.anthropic_ttl cannot be '2h'; allowed: 5m or 1h",
+        ("set", "costs.daily_usd", "-5"): "costs.daily_usd cannot be '-5'; allowed: a number of at least 0",
         ("set", "cache.antropic_ttl", "1h"): "did you mean cache.anthropic_ttl?",
-        ("unset", "cache"): "cache is a group of settings; name one of them, as cache.anthropic",
-        ("show", "nope"): "there is no setting nope; see: autopoiesis config list",
+        ("unset", "cache"): "cache is a group of settings; name one of them, such as cache.anthropic",
+        ("show", "nope"): "no setting named nope; see: autopoiesis config list",
     }.items():
         ran = apo("-C", sample, "config", *words)
         assert ran.code == 1 and said in ran.err and len(ran.err.splitlines()) == 1
@@ -70,7 +70,7 @@ def test_refusals_are_one_line_and_write_nothing(apo: Command, sample: Path) -> 
 def test_wrong_usage_exits_with_2(apo: Command, sample: Path) -> None:
     assert apo("-C", sample, "config", "set", "cache.anthropic_ttl").code == 2
     ran = apo("-C", sample, "config", "list", "nope")
-    assert ran.code == 2 and "there is no group nope; there are context_compiler, search" in ran.err
+    assert ran.code == 2 and "no setting group 'nope'; groups: context_compiler, search" in ran.err
 
 
 def test_a_file_that_is_broken_already_names_its_line(apo: Command, sample: Path) -> None:

@@ -24,7 +24,7 @@ class Clock:
 
 @pytest.fixture
 def spent(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The sample workspace after three calls on two days, one of a model that nobody knows."""
+    """The sample workspace after three calls on two days, one of them of an unknown model."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     clock = Clock()
     with Engine.open(sample, clock=clock) as engine:
@@ -37,24 +37,24 @@ def spent(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return sample
 
 
-def test_without_a_log_it_says_so(apo: Command, sample: Path) -> None:
+def test_an_empty_log_is_reported(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "costs")
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        "no calls yet: what a model is asked, and what that cost, is logged from the first call on",
+        "no model calls yet",
         "today $0 (no limit) · this month $0 (no limit)",
     ]
     assert apo("-C", sample, "costs", "--json").json["rows"] == []
 
 
-def test_days_with_their_total_and_what_is_not_in_it(apo: Command, spent: Path) -> None:
+def test_days_with_total_and_unpriced_calls(apo: Command, spent: Path) -> None:
     lines = apo("-C", spent, "costs").out.splitlines()
     assert lines[0].split() == ["day", "calls", "input", "cached", "output", "cost", "saved"]
     # 2,000 at $2, 8,000 at $.10, 500 at $10; saved 8,000 times $1.90.
     assert lines[1].split() == ["2026-11-21", "1", "10,000", "80%", "500", "$0.0098", "$0.0152"]
     assert lines[2].split() == ["2026-11-22", "2", "800", "0%", "2", "<$0.0001", "+?", "$0"]
     assert lines[3].split() == ["total", "3", "10,800", "74%", "502", "$0.0098", "+?", "$0.0152"]
-    assert lines[4] == "not in these sums: 1 call of nobodys␛[31m, whose price is not known"
+    assert lines[4] == "not included: 1 call to nobodys␛[31m, whose price is unknown"
     assert lines[5].endswith("autopoiesis/prices.yaml, as models: {MODEL: {input: 1.00, output: 5.00}}")
 
 
@@ -82,14 +82,14 @@ def test_every_key_in_text_and_json(apo: Command, spent: Path, by: str, names: l
     assert out.splitlines()[0].startswith(by) and "\x1b" not in out
 
 
-def test_what_was_counted_here_is_marked(apo: Command, spent: Path) -> None:
+def test_locally_counted_tokens_are_marked(apo: Command, spent: Path) -> None:
     with Engine.open(spent) as engine:
         usage = Usage(input_tokens=100_000)
         engine.costs.log.record("chat", "openai", "gpt-6-luna", usage, estimated=True, discussion="ses_cut")
     by = apo("-C", spent, "costs", "--by", "discussion").out
     rows = {line.split()[0]: line for line in by.splitlines()}
     assert "~$0.01" in rows["ses_cut"] and "~" in rows["total"] and "~" not in rows["ses_1"]
-    assert "~: 1 call that broke off, whose tokens were counted here" in by
+    assert "~: includes 1 call that broke off, with tokens counted locally" in by
     tree = apo("-C", spent, "costs", "--by", "discussion", "--json").json
     assert tree["total"]["estimated"] == 1
 
@@ -102,7 +102,7 @@ def test_since_leaves_earlier_days_out(apo: Command, spent: Path) -> None:
     assert wrong.code == 2 and "does not match the format '%Y-%m-%d'" in wrong.err
 
 
-def test_budgets_are_said_with_their_warning(apo: Command, sample: Path) -> None:
+def test_budgets_are_shown_with_their_warning(apo: Command, sample: Path) -> None:
     (sample / "memory-config.yaml").write_text("costs:\n  daily_usd: 1\n")
     with Engine.open(sample) as engine:
         engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=0.9)
@@ -111,7 +111,7 @@ def test_budgets_are_said_with_their_warning(apo: Command, sample: Path) -> None
     assert warning == "! $0.9 of $1.00 are spent today"
 
 
-def test_prices_of_ones_own_that_are_broken_are_told(apo: Command, spent: Path, tmp_path: Path) -> None:
+def test_broken_price_files_are_reported(apo: Command, spent: Path, tmp_path: Path) -> None:
     path = tmp_path / "config/autopoiesis/prices.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("models:\n  gpt-6-luna: {input: free}\n")
@@ -121,13 +121,13 @@ def test_prices_of_ones_own_that_are_broken_are_told(apo: Command, spent: Path, 
         assert ran.err == f"{path}:2: gpt-6-luna: input is 'free'; write a number such as 0.25, 0 or more\n"
 
 
-def test_the_estimate_says_what_a_memory_costs_and_what_this_one_used(apo: Command, sample: Path) -> None:
+def test_the_estimate_shows_costs_and_actual_use(apo: Command, sample: Path) -> None:
     out = apo("-C", sample, "costs", "--estimate").out
-    assert "Of this workspace no call is in the log yet." in out
+    assert "No calls logged for this workspace yet." in out
     with Engine.open(sample) as engine:
         engine.costs.log.record("gate", "openai", "gpt-6-luna", Usage(400, output_tokens=2), cost_usd=0.5)
     out = apo("-C", sample, "costs", "--estimate").out
-    assert "this workspace, a day (of the last 1 day)" in out
+    assert "this workspace, per day (over the last 1 day)" in out
     assert [line.split() for line in out.splitlines()][-1] == ["gate", "1.0", "400", "2", "$0.50"]
     assert ["●", "flush", "claude-sonnet-5-5", "2,000", "500", "$0.0090", "every", "2–4", "hours"] in [
         line.split() for line in out.splitlines()
@@ -138,7 +138,7 @@ def test_the_estimate_says_what_a_memory_costs_and_what_this_one_used(apo: Comma
     assert tree["jobs"][0].keys() == {"job", "model", "cost_usd"} and tree["used"]["days"] == 1
 
 
-def test_the_estimate_knows_the_models_that_are_set(apo: Command, sample: Path) -> None:
+def test_the_estimate_uses_the_configured_models(apo: Command, sample: Path) -> None:
     (sample / "memory-config.yaml").write_text(
         "gate:\n  provider: openai\nchat:\n  provider: gemini\n  model: gemini-3.8-flash\n"
     )

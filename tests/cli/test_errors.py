@@ -1,4 +1,4 @@
-"""Whatever goes wrong is one line that says what, where, and what to do."""
+"""Errors are one line: what, where, and a hint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.cli.conftest import Command
 
 
-def test_a_folder_that_is_no_workspace(apo: Command, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_workspace(apo: Command, tmp_path: Path) -> None:
     ran = apo("-C", tmp_path, "trace", "hello")
     assert ran.code == 1
     assert "not a workspace" in ran.err and "autopoiesis init" in ran.err
@@ -28,7 +28,7 @@ def test_a_setting_that_cannot_be_used_names_file_line_and_setting(apo: Command,
     assert "memory-config.yaml:2" in ran.err and "token_budget" in ran.err
 
 
-def test_an_unknown_setting_is_reported_and_does_no_harm(apo: Command, sample: Path) -> None:
+def test_an_unknown_setting_is_only_a_warning(apo: Command, sample: Path) -> None:
     with (sample / "memory-config.yaml").open("a") as config:
         config.write("\nwatcher_s:\n  preset: spec\n")
     ran = apo("-C", sample, "trace", "hello")

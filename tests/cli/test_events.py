@@ -18,10 +18,10 @@ from tests.gateways.conftest import workspace
 def test_an_event_is_taken_and_ended(apo: Command, tmp_path: Path) -> None:
     root = workspace(tmp_path / "memory")
     assert apo("-C", root, "events", "next").code == 1
-    assert "nothing has arrived yet" in apo("-C", root, "events", "list").out
+    assert "no events yet" in apo("-C", root, "events", "list").out
     assert apo("-C", root, "jobs", "run", "topic:evening").code == 0
     taken = apo("-C", root, "events", "next", "--wait", "--by", "me")
-    assert "The steps for evening." in taken.out and "nothing runs the schedule now" in taken.err
+    assert "The steps for evening." in taken.out and "the schedule is not running" in taken.err
     (listed,) = apo("-C", root, "events", "list", "--json").json
     assert (listed["state"], listed["by"], listed["id"] in taken.err) == ("taken", "me", True)
     assert apo("-C", root, "events", "next", "--json").json is None
@@ -31,14 +31,14 @@ def test_an_event_is_taken_and_ended(apo: Command, tmp_path: Path) -> None:
     assert "evening" in apo("-C", root, "events", "list").out
 
 
-def test_a_unit_names_the_workspace_whatever_it_is_called(apo: Command, tmp_path: Path) -> None:
+def test_a_unit_quotes_any_workspace_path(apo: Command, tmp_path: Path) -> None:
     made = apo("-C", tmp_path / 'a "b" 100% $HOME', "serve", "--unit", "--port", "9000").out
     unit = configparser.RawConfigParser()
     unit.read_string(made)
     assert unit["Service"]["ExecStart"].endswith('/a \\"b\\" 100%% $$HOME" serve --port 9000')
 
 
-def test_a_service_manager_ends_it_in_good_order(tmp_path: Path) -> None:
+def test_a_service_manager_stops_it_cleanly(tmp_path: Path) -> None:
     root = workspace(tmp_path / "memory")
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "tui.cli", "-C", str(root), "serve", "--port", "0", "--show-token"]

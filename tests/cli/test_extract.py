@@ -1,4 +1,4 @@
-"""``extract`` as it is typed."""
+"""``extract`` on the command line."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def root(tmp_path: Path, apo: Command) -> Path:
     return root
 
 
-def test_a_dry_run_says_what_would_be_written_and_apply_writes_it_once(root: Path, apo: Command) -> None:
+def test_a_dry_run_shows_what_apply_writes_once(root: Path, apo: Command) -> None:
     def knowledge() -> list[Path]:
         return sorted(path for path in (root / "knowledge").rglob("*") if path.is_file())
 
     before = knowledge()
     dry = apo("-C", root, "extract")
     assert dry.code == 0 and knowledge() == before
-    assert dry.out.startswith("1 session to read, 6 readings; 0 done before\nno model used, $0\n")
+    assert dry.out.startswith("1 session to read, 6 readings; 0 already done\nno model used, $0\n")
     assert f"  knowledge/projects/tidemark/context.md, Key Decisions\n    {DECIDED}\n" in dry.out
     assert "  for review  knowledge/people/priya-raman.md: Priya Raman is our chart lead.\n" in dry.out
     assert dry.out.endswith("dry run; pass --apply to extract\n")
@@ -61,7 +61,7 @@ def test_a_dry_run_says_what_would_be_written_and_apply_writes_it_once(root: Pat
     assert named["previews"][0]["plan"]["known"][0]["line"] == DECIDED
 
 
-def test_with_a_provider_it_says_what_that_would_cost_and_sends_nothing(root: Path, apo: Command) -> None:
+def test_with_a_provider_it_shows_the_cost_and_sends_nothing(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text(
         "extraction:\n  provider: anthropic\n  model: claude-haiku-4-5\n"
     )
@@ -72,7 +72,7 @@ def test_with_a_provider_it_says_what_that_would_cost_and_sends_nothing(root: Pa
     assert tree["questions"] == 6 and tree["usd"] > 0 and tree["previews"] == []
 
 
-def test_what_is_wrong_is_one_line(root: Path, apo: Command) -> None:
+def test_errors_are_one_line(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "extract", "ses_none")
     assert (ran.code, ran.err) == (
         1, "autopoiesis: no session 'ses_none'; list them: autopoiesis session list\n"
@@ -87,7 +87,7 @@ def test_what_is_wrong_is_one_line(root: Path, apo: Command) -> None:
     assert ran.code == 1 and "knowledge/facts.md:1: a code block is never closed" in ran.err
 
 
-def test_the_end_of_a_session_extracts_it_where_the_settings_say_so(root: Path, apo: Command) -> None:
+def test_the_end_of_a_session_extracts_it_if_configured(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("lifecycle:\n  extraction_trigger: on_session_end\n")
     name = apo("-C", root, "session", "start").out.split()[0]
     apo("-C", root, "session", "message", name, "user", "Decision: The print is made on Fridays at noon.")

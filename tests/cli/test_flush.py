@@ -1,4 +1,4 @@
-"""``session flush``: what is due, what came of it, and how it fails."""
+"""``session flush``: plan, result and failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asking(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> N
     monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: provider)
 
 
-def test_without_a_provider_turns_are_recorded_and_it_says_so(apo: Command, root: Path) -> None:
+def test_without_a_provider_turns_are_recorded_as_unflushed(apo: Command, root: Path) -> None:
     before = files(root)
     ran = apo("-C", root, "session", "flush", SESSION)
     assert ran.code == 0
@@ -41,7 +41,7 @@ def test_without_a_provider_turns_are_recorded_and_it_says_so(apo: Command, root
     assert "nothing is due" in apo("-C", root, "session", "flush", SESSION).out
 
 
-def test_a_dry_run_asks_nobody_and_writes_nothing(
+def test_a_dry_run_asks_no_model_and_writes_nothing(
     apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = Provider("FLUSH_OK")
@@ -70,7 +70,7 @@ def test_notes_are_written_and_shown_with_their_places(
     assert compiled["unflushed_turns"] < compiled["dropped_turns"]
 
 
-def test_it_says_what_was_committed_and_how_many_secrets_were_not_sent(
+def test_commits_and_removed_secrets_are_reported(
     apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = Provider(reply(NOTES[2]))
@@ -81,7 +81,7 @@ def test_it_says_what_was_committed_and_how_many_secrets_were_not_sent(
     desk.capture.message(SESSION, "agent", "Noted.")
     ran = apo("-C", root, "session", "flush", SESSION, "--all")
     assert ran.code == 0
-    assert "looks like a secret was taken out in 2 places before the turns were sent" in ran.out
+    assert "2 possible secrets removed before the turns were sent" in ran.out
     assert f"committed as {desk.repository.revision()[:8]}" in ran.out  # type: ignore[index]
     assert "hunter2" not in "".join(provider.prompts)
     assert desk.repository.log(1)[0].subject == f"memory: notes of {SESSION}, turns 1–18"
@@ -92,7 +92,7 @@ def test_it_says_what_was_committed_and_how_many_secrets_were_not_sent(
     assert "not committed: git.auto_commit is off" in ran.out
 
 
-def test_json_has_the_record_as_it_is_kept(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_has_the_stored_record(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking(root, monkeypatch, Provider(reply(NOTES[2])))
     (record,) = apo("-C", root, "session", "flush", SESSION, "--json").json["records"]
     assert record["status"] == "flushed" and record["cost_usd"] == 0.0042
@@ -119,7 +119,7 @@ def test_a_failure_is_one_line_and_an_exit_code(
     assert again.code == 1, "a person who asks again is taken at their word"
 
 
-def test_a_key_that_is_missing_names_the_flush(apo: Command, root: Path) -> None:
+def test_a_missing_key_names_the_flush(apo: Command, root: Path) -> None:
     with (root / "memory-config.yaml").open("a") as config:
         config.write("flush:\n  provider: anthropic\n")
     ran = apo("-C", root, "session", "flush", SESSION)
@@ -127,7 +127,7 @@ def test_a_key_that_is_missing_names_the_flush(apo: Command, root: Path) -> None
     assert "ANTHROPIC_API_KEY" in ran.err and "flush.provider: none" in ran.err and "gate." not in ran.err
 
 
-def test_a_session_that_is_not_there(apo: Command, root: Path) -> None:
+def test_an_unknown_session(apo: Command, root: Path) -> None:
     ran = apo("-C", root, "session", "flush", "ses_nowhere")
     assert ran.code == 1 and "there is no session ses_nowhere" in ran.err
     ran = apo("-C", root, "session", "flush", "../../etc/passwd")
@@ -187,16 +187,16 @@ def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
     assert accepted.code == 0 and f"{JOURNAL}:10  {line}" in accepted.out
     assert (root / JOURNAL).read_text().endswith(f"## 2026-06-12\n\n### Notes from sessions\n\n{line}\n")
     assert not (root / "knowledge/facts.md").exists()
-    assert "nothing waits" in apo("-C", root, "review", "list").out
+    assert "no pending items" in apo("-C", root, "review", "list").out
 
 
 def test_a_rejected_note_never_comes_back(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking(root, monkeypatch, Provider(reply(NOTES[3])))
     ran = apo("-C", root, "session", "flush", SESSION)
-    assert "1 note waits for you: autopoiesis review list" in ran.out
+    assert "1 note for review: autopoiesis review list" in ran.out
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     assert apo("-C", root, "review", "reject", waiting["id"]).code == 0
     Desk(root).talk(4, words=31)
     assert apo("-C", root, "session", "flush", SESSION, "--all").code == 0
-    assert "nothing waits" in apo("-C", root, "review", "list").out
+    assert "no pending items" in apo("-C", root, "review", "list").out
     assert not (root / "knowledge").joinpath("journal").exists()

@@ -36,4 +36,4 @@ def test_a_full_output_is_one_line_and_a_failure(tmp_path: Path, words: tuple[st
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == "autopoiesis: the output cannot be written (No space left on device)\n"
+    assert done.stderr == "autopoiesis: cannot write the output (No space left on device)\n"

@@ -1,4 +1,4 @@
-"""``harvest``, ``review``, ``ledger`` and ``digest`` as they are typed; nobody is asked but the markers."""
+"""``harvest``, ``review``, ``ledger`` and ``digest`` on the command line, without a model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def put(root: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> None:
+def test_without_apply_it_shows_what_it_would_do(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "harvest")
     assert ran.code == 0
     assert ran.out.startswith("1 to harvest (205 B)\nno model used, $0\n")
@@ -56,10 +56,10 @@ def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> Non
     assert (tree["provider"], tree["tokens"], tree["usd"]) == ("markers", 0, 0.0)
 
 
-def test_with_a_provider_it_says_what_that_would_cost(root: Path, apo: Command) -> None:
+def test_with_a_provider_it_shows_the_cost(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest")
-    assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ and the replies", ran.out), ran.out
+    assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ plus the replies", ran.out), ran.out
 
 
 def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
@@ -83,7 +83,7 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
     assert not (root / "conversations/2026-06-12-call.md").exists()
 
 
-def test_what_stood_there_already_is_shown_with_its_place(root: Path, apo: Command) -> None:
+def test_known_items_are_shown_with_their_place(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     put(root, "again.md", "## 10:00 — user\nOpen: Does Vestrand need SMS?\n")
     out = apo("-C", root, "harvest", "--apply", "--keep").out
@@ -91,7 +91,7 @@ def test_what_stood_there_already_is_shown_with_its_place(root: Path, apo: Comma
     assert "  known  knowledge/questions.md:3  - Does Vestrand need SMS? [from: 2026-06-12-call," in out
 
 
-def test_it_comes_back_and_the_ledger_can_be_asked(root: Path, apo: Command) -> None:
+def test_a_conversation_is_restored_and_the_ledger_verified(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--reclaim-partial", "--reclaim", "1")
     (entry,) = apo("-C", root, "ledger", "list", "--json").json
     assert (entry["status"], entry["deleted"], entry["items"]["decisions"]) == ("harvested", True, 1)
@@ -101,13 +101,13 @@ def test_it_comes_back_and_the_ledger_can_be_asked(root: Path, apo: Command) -> 
     assert (ran.code, ran.out.splitlines()[0]) == (0, "1 entry: 1 in trash")
     assert (
         apo("-C", root, "ledger", "restore", entry["sha256"][:8]).out
-        == "conversations/2026-06-12-call.md is back\n"
+        == "restored conversations/2026-06-12-call.md\n"
     )
     assert (root / "conversations/2026-06-12-call.md").read_text() == TALK
     assert apo("-C", root, "ledger", "restore", "nothing").code == 1
 
 
-def test_a_lost_conversation_is_told(root: Path, apo: Command) -> None:
+def test_a_lost_conversation_is_reported(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     tree = json.loads((root / "knowledge/ledger.json").read_text())
     (entry,) = tree["entries"].values()
@@ -115,7 +115,7 @@ def test_a_lost_conversation_is_told(root: Path, apo: Command) -> None:
         json.dumps({"entries": {"0" * 64: entry | {"path": "conversations/x.md"}}})
     )
     ran = apo("-C", root, "ledger", "verify")
-    assert ran.code == 1 and "conversations/x.md: its bytes are neither" in ran.err
+    assert ran.code == 1 and "conversations/x.md: content lost" in ran.err
 
 
 def test_a_damaged_ledger_stops_and_is_rebuilt(root: Path, apo: Command) -> None:
@@ -128,17 +128,17 @@ def test_a_damaged_ledger_stops_and_is_rebuilt(root: Path, apo: Command) -> None
     assert apo("-C", root, "ledger", "verify").code == 0
 
 
-def test_a_person_settles_what_waits(root: Path, apo: Command) -> None:
+def test_a_person_settles_pending_items(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     ran = apo("-C", root, "review", "list")
-    assert "why: " in ran.out and "conversations/2026-06-12-call.md:11" in ran.out
+    assert "reason: " in ran.out and "conversations/2026-06-12-call.md:11" in ran.out
     ran = apo("-C", root, "review", "accept", waiting["id"], "--text", "The report is mailed on Fridays.")
     assert ran.out.startswith(
         "knowledge/facts.md:3  - The report is mailed on Fridays. [from: 2026-06-12-call,"
     )
     assert "committed as" in ran.out
-    assert apo("-C", root, "review", "list").out == "nothing waits\n"
+    assert apo("-C", root, "review", "list").out == "no pending items\n"
     assert "[accepted]" in apo("-C", root, "review", "list", "--all").out
     assert apo("-C", root, "review", "reject", waiting["id"]).code == 1
 
@@ -146,7 +146,7 @@ def test_a_person_settles_what_waits(root: Path, apo: Command) -> None:
 def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     assert "box of its own" in apo("-C", root, "digest", "show").out
-    assert "off; autopoiesis digest regenerate turns it on" in apo("-C", root, "digest", "off").out
+    assert "off; turn it on with: autopoiesis digest regenerate" in apo("-C", root, "digest", "off").out
     assert not (root / "knowledge/digest.md").exists()
     put(root, "later.md", "## 10:00 — user\nFact: The tide at Nordersiel turns at noon.\n")
     apo("-C", root, "harvest", "--apply", "--keep")
@@ -158,30 +158,30 @@ def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
     assert b"knowledge" not in status.stdout
 
 
-def test_where_nothing_is_marked_it_says_what_would_read_more(root: Path, apo: Command) -> None:
+def test_without_marked_lines_a_model_is_suggested(root: Path, apo: Command) -> None:
     put(root, "2026-06-12-call.md", "## 10:00 — user\nhello\n")
     ran = apo("-C", root, "harvest", "--apply")
-    assert "1 conversation harvested: nothing to write down" in ran.out
+    assert "1 conversation harvested: no items found" in ran.out
     assert "autopoiesis config set harvest.provider anthropic" in ran.out
 
 
-def test_doctor_misses_lines_and_finds_what_waits_and_what_was_interrupted(root: Path, apo: Command) -> None:
+def test_doctor_finds_missing_lines_pending_items_and_interruptions(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--keep")
     out = apo("-C", root, "doctor").out
-    assert "ledger: 1 conversations, every line that they gave stands" in out
-    assert "items that wait for you: 1" in out
+    assert "ledger: 1 conversations, all harvested lines present" in out
+    assert "1 item pending review" in out
     (root / "knowledge/decisions.md").write_text("# Decisions\n")
     (root / "scratch/harvest").mkdir(exist_ok=True)
     (root / "scratch/harvest/0123456789abcdef.json").write_text("{}")
     out = apo("-C", root, "doctor").out
-    assert "not there any more: 1, in knowledge/decisions.md" in out
+    assert "1 harvested line no longer in knowledge/decisions.md" in out
     assert "a harvest was interrupted" in out
     (root / "knowledge/ledger.json").write_text("{")
     ran = apo("-C", root, "doctor")
     assert ran.code == 1 and "autopoiesis ledger rebuild" in ran.out
 
 
-def test_wrong_use_is_told_apart_from_refusal(root: Path, apo: Command) -> None:
+def test_wrong_usage_differs_from_refusal(root: Path, apo: Command) -> None:
     assert apo("-C", root, "harvest", "--reclaim", "many").code == 2
     ran = apo("-C", root, "harvest", "nothing.md", "--apply")
     assert (ran.code, "no conversation that waits" in ran.err) == (1, True)
@@ -200,7 +200,7 @@ TALKS = {
 
 
 def transcripts(root: Path, apo: Command) -> Path:
-    """A workspace in which only transcripts are, as after an import."""
+    """A workspace with transcripts only, as after an import."""
     assert apo("init", root).code == 0
     for name, text in TALKS.items():
         path = root / f"raw/conversations/2026/06/12/1000-ses_{name}-talk.md"
@@ -210,9 +210,7 @@ def transcripts(root: Path, apo: Command) -> Path:
     return root
 
 
-def test_where_only_transcripts_are_they_are_harvested_without_being_asked_for(
-    tmp_path: Path, apo: Command
-) -> None:
+def test_transcripts_are_harvested_by_default_if_there_is_nothing_else(tmp_path: Path, apo: Command) -> None:
     root = transcripts(tmp_path / "memory", apo)
     out = apo("-C", root, "harvest").out
     assert out.startswith("2 to harvest (") and "dry run; pass --apply to harvest\n" in out
@@ -233,7 +231,7 @@ def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
     assert "corrections and rules of yours: 1" in out
     assert "decisions: Always run the linter before you push  (2 times in 2 conversations)" in out
     assert "playbooks: **Run the tests**: make test  (3 times in 2 conversations)" in out
-    assert "all of these: autopoiesis review accept --group command" in out
+    assert "to accept all: autopoiesis review accept --group command" in out
     assert "1000-ses_a-talk.md:8  please always run the linter" in out
     assert apo("-C", root, "review", "accept", "--group", "command").code == 0
     assert "- **Run the tests**: make test [from: " in (root / "knowledge/playbooks.md").read_text()
@@ -243,7 +241,7 @@ def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
     ]
     assert apo("-C", root, "harvest", "--apply").out == "2 skipped\nnothing to harvest\n"
     assert apo("-C", root, "review", "accept").code == 2
-    assert apo("-C", root, "review", "list", "--from", "nobody").out == "nothing waits\n"
+    assert apo("-C", root, "review", "list", "--from", "nobody").out == "no pending items\n"
     assert apo("-C", root, "review", "reject", "abc", "--group", "plan").code == 2
 
 
@@ -256,7 +254,7 @@ def test_a_missing_key_is_said_once(root: Path, apo: Command, monkeypatch: pytes
     assert not (root / "knowledge/ledger.json").exists()
 
 
-def test_text_in_which_nothing_tells_who_speaks_is_kept_and_named(root: Path, apo: Command) -> None:
+def test_text_without_speakers_is_kept_and_reported(root: Path, apo: Command) -> None:
     put(root, "note.txt", "The key is under the mat.\n")
     ran = apo("-C", root, "harvest", "--apply", "--keep")
     assert ran.code == 0
@@ -281,10 +279,10 @@ def test_what_was_said_after_a_page_was_read_waits_and_is_accepted_by_its_conver
     assert apo("-C", root, "harvest", "--apply", "--keep").code == 0
     out = apo("-C", root, "review", "list").out
     assert out.index("because they could do harm: 1") < out.index("had read text from outside: 2")
-    assert out.count("after reading: WebFetch https://acmepay.example/terms") == 2
+    assert out.count("after the agent read: WebFetch https://acmepay.example/terms") == 2
     assert not (root / "knowledge/facts.md").exists()
     done = apo("-C", root, "review", "accept", "--from", "2026-06-12-acme")
-    assert done.code == 0 and "1 item that could do harm will wait on" in done.out
+    assert done.code == 0 and "1 risky item skipped" in done.out
     assert "three per cent" in (root / "knowledge/facts.md").read_text()
     (risky,) = apo("-C", root, "review", "list", "--group", "risky", "--json").json
     assert apo("-C", root, "review", "accept", "--group", "risky", "--sure").code == 0

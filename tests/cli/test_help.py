@@ -1,4 +1,4 @@
-"""Every command explains itself, with an example that is a command."""
+"""Every command has help with an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``history``: the past as text and as JSON, safe to show, and nothing changed before ``--apply``."""
+"""``history``: text and JSON, safe on a terminal, and no changes without ``--apply``."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_when_and_blame(apo: Command, past: Path) -> None:
     told = apo("-C", past, "history", "when", "port 1883")
     assert told.code == 0
     assert f"    {FACTS}:4\n" in told.out and f"    from {SESSION}\n" in told.out
-    assert f"stands now in {FACTS}:4" in told.out
+    assert f"now in {FACTS}:4" in told.out
     gone = apo("-C", past, "history", "when", "has a modem")
-    assert "gone since 2026-06-10 10:00" in gone.out
+    assert "removed 2026-06-10 10:00" in gone.out
     tree = apo("-C", past, "history", "when", "has a modem", "--json").json
     assert (tree["hits"][0]["entry"]["kind"], tree["went"]["line"]) == ("memory", 5)
     assert apo("-C", past, "history", "when", "never").code == 1
@@ -51,7 +51,7 @@ def test_when_and_blame(apo: Command, past: Path) -> None:
     assert len(apo("-C", past, "history", "blame", FACTS).out.splitlines()) == 5
     assert len(apo("-C", past, "history", "blame", FACTS, "--json").json["lines"]) == 5
     missing = apo("-C", past, "history", "blame", "knowledge/no.md")
-    assert missing.code == 1 and "there is no such file" in missing.err
+    assert missing.code == 1 and "no such file" in missing.err
     assert apo("-C", past, "history", "blame", HOSTILE).out.startswith("odd\nwritten  ")
 
 
@@ -60,7 +60,7 @@ def test_changed_and_recall(apo: Command, past: Path) -> None:
     told = apo("-C", past, "history", "changed", "--since", "2026-06-10")
     assert told.out.startswith("2 files changed since ") and "    -- Kvalnes has a modem." in told.out
     assert "R  knowledge/people/odile.md → archive/odile.md: 0 lines added, 0 removed" in told.out
-    assert told.err == "not in this, because it is in no commit yet: knowledge/new.md\n"
+    assert told.err == "not included, because it is not committed: knowledge/new.md\n"
     tree = apo("-C", past, "history", "changed", "--since", "2026-06-10", "--stat", "--json").json
     assert (tree["added"], tree["removed"]) == (1, 1) and not any("text" in each for each in tree["files"])
     recalled = apo("-C", past, "history", "recall", "2026-06-02", FACTS)
@@ -69,11 +69,11 @@ def test_changed_and_recall(apo: Command, past: Path) -> None:
     assert apo("-C", past, "history", "recall", "HEAD", "knowledge/no.md").code == 1
 
 
-def test_undo_changes_nothing_before_it_is_told_to(apo: Command, past: Path) -> None:
+def test_undo_changes_nothing_without_apply(apo: Command, past: Path) -> None:
     head = git(past, "rev-parse", "HEAD")
     told = apo("-C", past, "history", "undo")
     assert told.code == 0 and "+- Kvalnes has a modem." in told.out
-    assert f"nothing was changed; do it with: autopoiesis history undo {head[:8]} --apply" in told.out
+    assert f"nothing was changed; to do it: autopoiesis history undo {head[:8]} --apply" in told.out
     assert git(past, "rev-parse", "HEAD") == head and git(past, "status", "--porcelain") == ""
     done = apo("-C", past, "history", "undo", head[:8], "--apply")
     assert done.code == 0 and "undone, committed as " in done.out
@@ -92,16 +92,16 @@ def test_snapshots_and_branches(apo: Command, past: Path) -> None:
     assert tags == ["memory/milestone/one", "memory/daily/2026-06-02"]
     git(past, "branch", "explore/a")
     assert apo("-C", past, "history", "branches").out.startswith("explore/a  ")
-    assert apo("-C", past, "history", "branches", "--prune").out == "no branch is due to be removed\n"
+    assert apo("-C", past, "history", "branches", "--prune").out == "no branches to remove\n"
     assert apo("-C", past, "history", "branches", "--apply").code == 2
 
 
-def test_something_is_tried_on_a_branch_outside_and_taken_over_or_dropped(
+def test_an_exploration_is_merged_or_deleted(
     apo: Command, past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     explore = ("-C", past, "history", "explore")
-    assert "there is none yet" in apo(*explore).out
+    assert "no explore branches yet" in apo(*explore).out
     made = apo(*explore, "tone", "--json").json
     folder = Path(made["folder"])
     assert made["branch"] == "explore/tone" and folder.is_relative_to(tmp_path / "data")
@@ -121,7 +121,7 @@ def test_something_is_tried_on_a_branch_outside_and_taken_over_or_dropped(
     (past / "knowledge/facts.md").write_text(text.replace("The house is red", "The house is green"))
     git(past, "commit", "-q", "-a", "--no-verify", "-m", "memory: green")
     torn = apo(*explore, "tone", "--merge", "--apply")
-    assert torn.code == 1 and "1 file for you to decide; nothing was merged" in torn.out
+    assert torn.code == 1 and "conflicts in 1 file; nothing was merged" in torn.out
     assert f"git -C {folder} merge main" in torn.out and "\x1b" not in torn.out
     assert "theirs | - ␛[2JThe house is blue." in torn.out.replace("  ", " ") and folder.exists()
     assert "1 commit ahead" in apo(*explore, "tone", "--delete").out

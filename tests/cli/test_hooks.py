@@ -1,4 +1,4 @@
-"""Hooks for commits made by hand: they run anywhere, refuse what must not be, and are looked at by doctor."""
+"""Git hooks for commits made by hand: they run everywhere, refuse bad commits, and are checked by doctor."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def git(root: Path, *words: str, **environment: str) -> subprocess.CompletedProc
 
 
 def found(root: Path, *, staged: bool = False) -> list[Finding]:
-    """What is wrong, without what a bare workspace lacks."""
+    """Findings that are not about a bare workspace."""
     wanted = ("raw/", "hooks", "no prompt")
     return [
         each
@@ -139,7 +139,7 @@ def test_changes_and_deletions_of_what_has_ended_are_seen(root: Path, staged: bo
         git(root, "add", "-A")
     (wrong,) = found(root, staged=staged)
     assert (wrong.level, wrong.text) == ("error", f"{ENDED} was deleted, though its session has ended")
-    command = wrong.hint.partition("; ")[0].removeprefix("take it back: git ")
+    command = wrong.hint.partition("; ")[0].removeprefix("restore it: git ")
     git(root, *shlex.split(command))
     git(root, "restore", "--source=HEAD", "--staged", "--worktree", "--", OPEN)
     assert found(root, staged=staged) == []
@@ -172,21 +172,19 @@ def test_an_import_may_go_on_where_it_ended(root: Path) -> None:
 
 
 def test_doctor_looks_at_the_hooks(root: Path) -> None:
-    assert any(each.text.startswith("hooks: those in .git/hooks/") for each in examine(root))
+    assert any(each.text.startswith("hooks: .git/hooks/ checks") for each in examine(root))
     hook = root / ".git" / "hooks" / "pre-commit"
     hook.chmod(0o644)
     assert [each.hint for each in found(root)] == ["run: chmod +x .git/hooks/pre-commit"]
     hook.chmod(0o755)
     hook.write_text("#!/bin/sh\nexit 0\n")
-    assert [each.text for each in found(root)] == [
-        "hooks: .git/hooks/pre-commit is not the one that init makes"
-    ]
+    assert [each.text for each in found(root)] == ["hooks: .git/hooks/pre-commit is not our hook"]
     hook.unlink()
     assert [each.text for each in found(root)] == ["hooks: .git/hooks/pre-commit is missing"]
     renew_hooks(root)
     assert hook.read_bytes() == text_of("pre-commit") and found(root) == []
     git(root, "config", "autopoiesis.python", "/nowhere/python")
-    assert "hooks: /nowhere/python, which was to run them, is gone" in found(root)[0].text
+    assert "hooks: their interpreter /nowhere/python no longer exists" in found(root)[0].text
     git(root, "config", "core.hooksPath", "elsewhere")
     assert [each.text for each in found(root)] == [
         "hooks: git runs those in elsewhere, not those in .git/hooks/"
@@ -216,13 +214,13 @@ def test_init_takes_no_hook_into_use_that_it_did_not_write(apo: Command, root: P
     hook = root / ".git" / "hooks" / "post-commit"
     hook.write_text("#!/bin/sh\necho taken\n")
     ran = apo("init", root)
-    assert ".git/hooks/post-commit: is not the hook that init makes" in ran.out + ran.err
+    assert ".git/hooks/post-commit: is not our hook" in ran.out + ran.err
     assert hook.read_text() == "#!/bin/sh\necho taken\n"
     hook.unlink()
     (root / "elsewhere").write_text("#!/bin/sh\necho taken\n")
     hook.symlink_to(root / "elsewhere")
     ran = apo("init", "--hooks", root)
-    assert ".git/hooks/post-commit: is not the hook that init makes" in ran.out + ran.err
+    assert ".git/hooks/post-commit: is not our hook" in ran.out + ran.err
     assert (root / "elsewhere").read_text() == "#!/bin/sh\necho taken\n"
 
 
@@ -260,9 +258,9 @@ def test_init_on_a_clone_runs_no_hook_that_came_with_it_and_names_it(
     clone, mark = shipped(root, tmp_path, *names)
     ran = apo("init", *words, clone)
     for name in names:
-        assert f".githooks/{name}: was not made by init, so git does not run it" in ran.out + ran.err
+        assert f".githooks/{name}: was not installed by init, so git does not run it" in ran.out + ran.err
     assert sorted(each.text for each in found(clone)) == [
-        f"hooks: .githooks/{name} was not made by init; git does not run it" for name in names
+        f"hooks: .githooks/{name} was not installed by init; git does not run it" for name in names
     ]
     used(clone)
     assert not mark.exists(), mark.read_text()
@@ -298,7 +296,7 @@ def test_foreign_hooks_that_an_earlier_version_armed_are_named(root: Path) -> No
     (root / ".githooks" / "post-merge").write_text("#!/bin/sh\n")
     git(root, "config", "core.hooksPath", ".githooks")
     assert [each.text for each in found(root)] == [
-        "hooks: .githooks/post-merge was not made by init; git runs it",
+        "hooks: .githooks/post-merge was not installed by init; git runs it",
         "hooks: git runs those in .githooks/, which every pull can change",
     ]
     told = renew_hooks(root).problems
@@ -333,7 +331,7 @@ def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
         'autopoiesis -C "$(git rev-parse --show-toplevel)" index >/dev/null 2>&1 &\n'
     )
     (root / ".git" / "hooks" / "post-commit").write_text(old)
-    assert [each.text for each in found(root)] == ["hooks: .git/hooks/post-commit is of an earlier version"]
+    assert [each.text for each in found(root)] == ["hooks: .git/hooks/post-commit is from an earlier version"]
     renew_hooks(root)
     assert all((root / ".git" / "hooks" / name).read_bytes() == text_of(name) for name in NAMES)
 
@@ -343,7 +341,7 @@ def test_doctor_sees_that_no_prompt_is_possible(root: Path) -> None:
     (root / "knowledge" / "identity" / "SOUL.md").write_text("# Soul\n\n" + "I remember everything.\n" * 3000)
     (wrong,) = found(root)
     assert wrong.level == "error"
-    assert wrong.text.startswith("no prompt is possible: context_compiler.token_budget: ")
+    assert wrong.text.startswith("no prompt can be compiled: context_compiler.token_budget: ")
     assert "knowledge/identity/SOUL.md" in wrong.text and wrong.hint.startswith("raise the budget")
 
 

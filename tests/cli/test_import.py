@@ -73,7 +73,7 @@ def test_alone_it_shows_what_is_there_and_how_to_go_on(apo: Command, sample: Pat
     assert "2026-02-16" in rows["codex"] and "1 new" in rows["codex"]
     assert "/home/robin/shop" in rows["gemini"] and "2026-02-17" in rows["gemini"]
     assert "~/work" in rows["specstory"] and "2026-02-18" in rows["specstory"]
-    assert "go on with: autopoiesis import --yes" in shown.out
+    assert "to do it: autopoiesis import --yes" in shown.out
     assert not git(sample, "status", "--short")
 
 
@@ -89,7 +89,7 @@ def test_agreed_to_it_takes_everything_in_one_commit(apo: Command, sample: Path,
     for said in ("Why does the build fail?", "archived words", "gemini words", "specstory words"):
         assert said in words
     again = apo("-C", sample, "import", "--yes")
-    assert "everything was imported already" in again.out
+    assert "everything is already imported" in again.out
     assert git(sample, "log", "-1", "--format=%B", "--", "raw") == message
 
 
@@ -97,7 +97,7 @@ def test_agreed_to_it_takes_everything_in_one_commit(apo: Command, sample: Path,
 def test_on_a_terminal_it_asks(
     apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, imported: bool
 ) -> None:
-    monkeypatch.setattr("tui.cli.importing._is_terminal", lambda: True)
+    monkeypatch.setattr("tui.cli.import_sessions._is_terminal", lambda: True)
     ran = apo("-C", sample, "import", stdin=answer)
     assert "Import 4 sessions? [Y/n]" in ran.out
     assert ("4 new" in ran.out) is imported
@@ -233,10 +233,10 @@ def test_the_last_import_is_taken_back(apo: Command, sample: Path, tmp_path: Pat
     chat.write_text(CHAT + "\n**Assistant:** more\n")
     apo("-C", sample, "import", chat)
     asked = apo("-C", sample, "import", "--undo")
-    assert "as before" in asked.out and "--undo --yes" in asked.out
-    assert "taken back, committed as" in apo("-C", sample, "import", "--undo", "--yes").out
+    assert "restored" in asked.out and "--undo --yes" in asked.out
+    assert "undone, committed as" in apo("-C", sample, "import", "--undo", "--yes").out
     assert (sample / result["target"]).read_bytes() == once
-    assert "goes" in apo("-C", sample, "import", "--undo", "--yes").out
+    assert "deleted" in apo("-C", sample, "import", "--undo", "--yes").out
     assert not (sample / result["target"]).exists()
     assert git(sample, "rev-parse", "HEAD:raw") == before
     gone = apo("-C", sample, "import", "--undo", "--yes")
@@ -264,5 +264,5 @@ def test_without_automatic_commits_nothing_is_committed(apo: Command, sample: Pa
 
 def test_odd_uses_are_refused(apo: Command, sample: Path, tmp_path: Path) -> None:
     missing = apo("-C", sample, "import", tmp_path / "missing.md")
-    assert missing.code == 2 and "does not exist" in missing.err
+    assert missing.code == 2 and "is neither a path nor an agent" in missing.err
     assert apo("-C", sample, "import", "--undo", tmp_path).code == 2

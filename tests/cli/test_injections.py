@@ -36,13 +36,15 @@ def used(sample: Path) -> Path:
 def test_without_a_log_it_says_how_to_begin(apo: Command, sample: Path) -> None:
     for command in ("list", "top"):
         ran = apo("-C", sample, "injections", command)
-        assert ran.code == 0 and ran.out.startswith("no injections yet: `autopoiesis compile --record TEXT`")
+        assert ran.code == 0 and ran.out.startswith(
+            "no injections yet: record a prompt with `autopoiesis compile --record TEXT`"
+        )
         assert apo("-C", sample, "injections", command, "--json").json == []
 
 
 def test_prompts_are_listed_newest_first(apo: Command, used: Path) -> None:
     lines = apo("-C", used, "injections", "list").out.splitlines()
-    assert " ".join(lines[0].split()) == "id when agent session tokens sections useful of use"
+    assert " ".join(lines[0].split()) == "id when agent session tokens sections useful useful files"
     assert lines[1].endswith("not known yet") and SESSION in lines[2]
     assert f"{ODILE}:" in lines[2]
     assert len(apo("-C", used, "injections", "list", "--limit", "1").out.splitlines()) == 2
@@ -101,7 +103,7 @@ def test_what_an_agent_was_told_is_shown_judged_and_summed_up(apo: Command, told
     for option, value in (("agent", "claude-code"), ("project", "tidemark"), ("session", "0f0e0d0c")):
         assert len(apo("-C", told, "injections", "list", f"--{option}", value, "--json").json) == 1
         nothing = apo("-C", told, "injections", "list", f"--{option}", "other")
-        assert nothing.out == "no prompt is like that\n"
+        assert nothing.out == "no matching injections\n"
     (prompt,) = apo("-C", told, "injections", "list", "--json").json
     name = prompt["id"][:8]
     shown = apo("-C", told, "injections", "show", name, "--text").out
@@ -113,8 +115,8 @@ def test_what_an_agent_was_told_is_shown_judged_and_summed_up(apo: Command, told
 
     ran = apo("-C", told, "injections", "noise", name, "1", "2")
     assert ran.out.splitlines() == [
-        "noted as noise: section 1, 2",
-        "labelled as noise: topic github-pr-review; see autopoiesis tune github-pr-review",
+        "marked as noise: section 1, 2",
+        "labelled as noise: topic github-pr-review; see: autopoiesis tune github-pr-review",
     ]
     assert apo("-C", told, "injections", "show", name).out.count("rated noise") == 2
     assert apo("-C", told, "injections", "useful", name, "99").code == 1

@@ -32,26 +32,30 @@ def test_the_change_is_shown_and_made_with_yes(apo: Command, sample: Path, home:
     settings = home / ".claude/settings.json"
     before = settings.read_bytes()
     asked = apo("-C", sample, "install", "claude-code")
-    assert asked.code == 1 and '+    "SessionStart": [' in asked.out and "write it with --yes" in asked.out
+    assert (
+        asked.code == 1
+        and '+    "SessionStart": [' in asked.out
+        and "nothing was written; to do it, pass --yes" in asked.out
+    )
     only = apo("-C", sample, "install", "claude-code", "--dry-run")
-    assert only.code == 0 and only.out + "write it with --yes\n" == asked.out
+    assert only.code == 0 and only.out + "nothing was written; to do it, pass --yes\n" == asked.out
     assert settings.read_bytes() == before
     done = apo("-C", sample, "install", "claude-code", "--yes")
     assert done.code == 0, done.err
-    assert f"as it was: {settings}.before-autopoiesis" in done.out
+    assert f"backup: {settings}.before-autopoiesis" in done.out
     assert f"autopoiesis-hook claude-code -C {sample}" in settings.read_text()
     server = json.loads((home / ".claude.json").read_text())["mcpServers"]["autopoiesis"]
     assert server["args"] == ["mcp", "-C", str(sample)]
-    assert "installed already" in apo("-C", sample, "install", "claude-code", "--yes").out
+    assert "already installed" in apo("-C", sample, "install", "claude-code", "--yes").out
     rows = {row["agent"]: row for row in apo("-C", sample, "install", "--json").json}
     assert rows["claude-code"]["is_here"] and rows["claude-code"]["hooks"]["state"] == "installed"
     assert not rows["codex"]["is_here"] and rows["opencode"]["hooks"]["state"] == "no"
-    assert f"✓ Claude Code has this memory by {settings}" in apo("-C", sample, "doctor").out
+    assert f"✓ Claude Code is connected through {settings}" in apo("-C", sample, "doctor").out
     (home.parent / "bin/autopoiesis-hook").unlink()
     gone = f"! Claude Code: {settings}: {home.parent}/bin/autopoiesis-hook is gone"
     assert gone in apo("-C", sample, "doctor").out
     out = apo("install", "claude-code", "--uninstall", "--yes").out
-    assert settings.read_bytes() == before and "which is as it was" in out and "is gone again" in out
+    assert settings.read_bytes() == before and "which is as it was before" in out and "deleted " in out
     assert not (home / ".claude.json").exists() and list(settings.parent.iterdir()) == [settings]
 
 
@@ -60,14 +64,14 @@ def test_hooks_that_codex_was_not_told_to_trust_are_named(apo: Command, sample: 
     hint = "start codex, which asks, or run /hooks in it"
     apo("-C", sample, "install", "claude-code", "--yes")
     assert apo("-C", sample, "hook", "log").out == (
-        "no hook has run yet; agents take up new ones when they are started again\n"
+        "no hook has run yet; restart the agent to load new hooks\n"
     )
     apo("-C", sample, "install", "codex", "--yes")
     assert f"! Codex: {said}\n    {hint}\n" in apo("-C", sample, "doctor").out
     assert apo("-C", sample, "hook", "log").out.endswith(f"\nCodex: {said}: {hint}\n")
     listed = apo("-C", sample, "install").out
     assert "not trusted yet" in listed and listed.endswith(f"{said}: {hint}\n")
-    assert apo("-C", sample, "install", "codex", "--yes").out.endswith(f"already\n{said}: {hint}\n")
+    assert apo("-C", sample, "install", "codex", "--yes").out.endswith(f"already installed\n{said}: {hint}\n")
     with Engine.open(sample) as engine:
         Hooks(engine).answer("claude-code", b"{")
     log = apo("-C", sample, "hook", "log").out
@@ -88,7 +92,7 @@ def test_a_project_has_settings_of_its_own(apo: Command, sample: Path, home: Pat
     project = home / "work"
     project.mkdir()
     out = apo("-C", sample, "install", "claude-code", "--project", project, "--no-mcp", "--yes").out
-    assert "keep them out of the project's commits" in out
+    assert "do not commit them to the project" in out
     assert [path.name for path in project.rglob("*") if path.is_file()] == ["settings.local.json"]
     assert "not installed" in apo("-C", sample, "install").out.splitlines()[1]
     assert "not installed" not in apo("-C", sample, "install", "--project", project).out.splitlines()[1][:40]
@@ -97,7 +101,7 @@ def test_a_project_has_settings_of_its_own(apo: Command, sample: Path, home: Pat
 def test_an_import_says_how_the_agent_gets_its_memory(apo: Command, sample: Path, home: Path) -> None:
     log, spoken = home / f".claude/projects/-home-robin-shop/{SESSION}.jsonl", ClaudeCode()
     write(log, spoken.user("fix it"), spoken.says("Fixed."))
-    hint = "Claude Code itself gets this memory with: autopoiesis install claude-code"
+    hint = "to give Claude Code this memory: autopoiesis install claude-code"
     assert hint in apo("-C", sample, "import", "claude-code", "--yes").out.splitlines()
     apo("-C", sample, "install", "claude-code", "--yes")
     write(log, spoken.user("fix it"), spoken.says("Fixed."), spoken.user("And that?"), spoken.says("Too."))

@@ -15,7 +15,7 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     index, *_, topic, below = listed.out.splitlines()[1:]
     assert index.startswith("index ") and "At 03:30 every day" in index and index.endswith(" 03:30  never")
     assert topic.startswith("topic:journal-daily ") and "At 15:30 every day, UTC" in topic
-    assert below.startswith("nothing runs the schedule now")
+    assert below.startswith("the schedule is not running")
     assert apo("-C", sample, "jobs", "log").out == "nothing has run yet\n"
 
     ran = apo("-C", sample, "jobs", "run", "index")
@@ -23,7 +23,7 @@ def test_the_schedule_is_shown_run_logged_and_changed(apo: Command, sample: Path
     fired = apo("-C", sample, "jobs", "run", "topic:journal-daily", "--json").json
     assert (fired["job"], fired["result"], fired["by"]) == ("topic:journal-daily", "done", "command")
     log = apo("-C", sample, "jobs", "log", "index", "--limit", "1").out.splitlines()
-    assert len(log) == 2 and log[1].endswith("index  command  a person  done: intact and up to date")
+    assert len(log) == 2 and log[1].endswith("index  command  by hand  done: intact and up to date")
     assert [run["job"] for run in apo("-C", sample, "jobs", "log", "--json").json] == [
         "topic:journal-daily", "index",
     ]  # fmt: skip

@@ -54,7 +54,7 @@ def test_what_parallel_commands_acknowledge_is_committed(tmp_path: Path, many: i
     odd = [each for each in answers if each[0] or each[2]]
     assert odd == []
     said = [line for _, out, _ in answers for line in out.splitlines()]
-    refused = [line for line in said if "not committed" in line and not line.endswith("it was so already)")]
+    refused = [line for line in said if "not committed" in line and not line.endswith("already set)")]
     # Another import may have committed the transcript of this one a moment before.
     assert [line for line in refused if "nothing new to commit" not in line] == []
     revisions = {found[1] for line in said if (found := re.search(r"committed as ([0-9a-f]{8})", line))}

@@ -15,13 +15,13 @@ def test_a_preset_from_beginning_to_end(apo: Command, sample: Path) -> None:
         path.unlink()
     assert (
         apo("-C", sample, "preset", "list").out
-        == "no presets yet; make one with: autopoiesis preset add NAME PATH\n"
+        == "no presets yet; create one with: autopoiesis preset add NAME PATH\n"
     )
     ran = apo(
         "-C", sample, "preset", "add", "staging", HOSTS, "--lines", "8-14, 20-22", "--note", "Ask first."
     )
     assert ran.code == 0 and f"presets/staging.md: + {HOSTS}:8-14, 20-22 (committed as " in ran.out
-    assert "not active; switch it on with: autopoiesis preset use staging\n" in ran.out
+    assert "not active; activate it with: autopoiesis preset use staging\n" in ran.out
     assert apo("-C", sample, "preset", "use", "staging").out.startswith("active: staging (committed as ")
     listed = apo("-C", sample, "preset", "list")
     assert listed.out.splitlines()[1].split()[:3] == ["●", "staging", "1"]

@@ -127,7 +127,7 @@ def test_what_is_made_anew_on_branches_is_compared_with_its_recall_and_merged(
     assert (root / PAGE).read_text() == f"{text}- mine\n"
     (root / PAGE).write_text(text)
     merged = apo("-C", root, "reconstruct", "--merge", "mondays", "--apply")
-    assert (merged.code, merged.err) == (0, "") and "extract/mondays is gone\n" in merged.out
+    assert (merged.code, merged.err) == (0, "") and "removed extract/mondays\n" in merged.out
     text = (root / PAGE).read_text()
     assert OWN in text and "on Mondays at six" in text and PRINTED not in text
     assert since in (root / "knowledge/facts.md").read_text()
@@ -154,7 +154,7 @@ def test_what_a_branch_and_the_person_both_changed_is_explained_file_by_file_and
         assert torn.code == 1 and everything(root) == before, torn
         assert f"{PAGE}: " in torn.out and "on Sundays" in torn.out and "on Mondays at six" in torn.out
         assert (
-            "theirs" in torn.out and "memory: on Sundays" in torn.out and "then reconstruct anew" in torn.out
+            "theirs" in torn.out and "memory: on Sundays" in torn.out and "then reconstruct again" in torn.out
         )
         assert "nothing was merged" in torn.out
     tree = apo("-C", root, "reconstruct", "--merge", "mondays", "--json")
@@ -182,7 +182,7 @@ def test_where_nothing_can_be_built_on_it_is_refused_and_a_dirty_or_detached_tre
     git(root, "add", "knowledge/new.md")
     git(root, "checkout", "-q", "--detach")
     before = everything(root)
-    assert "which it will not see\n" in apo("-C", root, "reconstruct", "--branch", "a").out
+    assert "ignores uncommitted changes in 2 files" in apo("-C", root, "reconstruct", "--branch", "a").out
     assert apo("-C", root, "reconstruct", "--branch", "a", "--apply").code == 0
     assert everything(root) == before
     assert git(root, "diff", "--name-only", "HEAD", "extract/a") == ""

@@ -52,14 +52,14 @@ def test_from_an_accepted_rule_to_other_files_and_topics(apo: Command, sample: P
     file = tmp_path / "AGENTS.md"
     file.write_text("Be kind.\nDo not amend commits.\n")
     known = apo("-C", sample, "rules", "known", file)
-    assert f"{file}:2" in known.out and "1 file read, 1 rule known there" in known.out
+    assert f"{file}:2" in known.out and "1 file read, 1 rule found in them" in known.out
     assert "accepted, also in AGENTS.md" in apo("-C", sample, "rules").out
     assert apo("-C", sample, "rules", "known", file, "--json").json["found"][0]["id"] == name
 
     left = apo("-C", sample, "rules", "export", "--to", file).out
-    assert f"{name} stands in line 2 already" in left and "nothing changes" in left
+    assert f"{name} is already in line 2" in left and "no changes to" in left
     shown = apo("-C", sample, "rules", "export", name, "--to", file).out
-    assert "+- Never amend commits." in shown and "write it with --apply" in shown
+    assert "+- Never amend commits." in shown and "pass --apply" in shown
     done = apo("-C", sample, "rules", "export", name, "--to", file, "--apply", "--json").json
     assert done["is_written"] and "data" not in done and "- Never amend commits." in file.read_text()
     (tmp_path / "link").symlink_to(file)
@@ -72,7 +72,7 @@ def test_from_an_accepted_rule_to_other_files_and_topics(apo: Command, sample: P
     assert "too few weeks (0 in 0 weeks)" in worth and "no accepted rule has enough weeks" in worth
     assert apo("-C", sample, "rules", "worth", "--json").json["rules"][0]["after"] == {"told": 0, "weeks": 0}
     topic = apo("-C", sample, "rules", "trigger", name).out
-    assert f"topics/rule-{name}.md, which sees: git commit --amend" in topic and "--amend\\b" in topic
+    assert f"topics/rule-{name}.md, which matches: git commit --amend" in topic and "--amend\\b" in topic
     written = apo("-C", sample, "rules", "trigger", name, "--pattern", r"--amend\b", "--apply").out
     assert "written, committed as" in written
     assert name in apo("-C", sample, "topics", "show", f"rule-{name}").out

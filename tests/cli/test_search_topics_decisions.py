@@ -66,12 +66,12 @@ def test_the_index_of_a_workspace_that_cannot_be_written_says_how_it_stands(
     monkeypatch.setattr("os.access", unwritable)
     (sample / "memory.db").unlink()
     without = apo("-C", sample, "index")
-    assert "the workspace cannot be written, so its files themselves are searched" in without.out
+    assert "the workspace is read-only, so the files are searched directly" in without.out
     monkeypatch.setattr("os.access", access)
     apo("-C", sample, "index")
     monkeypatch.setattr("os.access", unwritable)
     ran = apo("-C", sample, "index")
-    assert "chunks; the workspace cannot be written" in ran.out and "conversation" in ran.out
+    assert "chunks; the workspace is read-only" in ran.out and "conversation" in ran.out
 
 
 def test_a_search_that_has_to_go_without_meaning_says_so(
@@ -82,7 +82,7 @@ def test_a_search_that_has_to_go_without_meaning_says_so(
     ran = apo("-C", sample, "search", "release")
     assert ran.code == 0 and "release" in ran.out
     assert ran.err.startswith(
-        "warning: search went by words alone: the embedding model gave 7 numbers for the query, and 192 "
+        "warning: searched by words only: the embedding model gave 7 numbers for the query, and 192 "
     )
 
 
@@ -90,7 +90,7 @@ def test_topics_are_listed_and_shown(apo: Command, sample: Path) -> None:
     listed = apo("-C", sample, "topics", "list", "--json").json
     assert {topic["name"] for topic in listed} >= {"github-pr-review", "email-triage", "german"}
     shown = apo("-C", sample, "topics", "show", "github-pr-review").out
-    assert "topics/github-pr-review.md" in shown and "brings knowledge/procedures/code-review.md" in shown
+    assert "topics/github-pr-review.md" in shown and "includes knowledge/procedures/code-review.md" in shown
     wrong = apo("-C", sample, "topics", "show", "nonsense")
     assert wrong.code == 1 and "topics list" in wrong.err
 

@@ -78,7 +78,7 @@ def test_the_states_of_caches_are_listed_and_shown(apo: Command, sent: tuple[Pat
 
 def test_a_cache_is_given_up_switched_off_and_on(apo: Command, sent: tuple[Path, str]) -> None:
     root, session = sent
-    assert "given up by hand" in apo("-C", root, "cache", "invalidate", session).out
+    assert "invalidated by hand" in apo("-C", root, "cache", "invalidate", session).out
     assert apo("-C", root, "cache", "disable", session, "--json").json["enabled"] is False
     assert re.search(rf"{session} +anthropic +off", apo("-C", root, "cache", "list").out)
     assert apo("-C", root, "cache", "enable", session, "--json").json["enabled"] is True
@@ -87,7 +87,7 @@ def test_a_cache_is_given_up_switched_off_and_on(apo: Command, sent: tuple[Path,
 
 
 def test_without_a_discussion_it_says_how_to_begin(apo: Command, sample: Path) -> None:
-    assert apo("-C", sample, "cache", "list").out.startswith("no discussion has been sent yet: `autopoiesis")
+    assert apo("-C", sample, "cache", "list").out.startswith("no discussions yet")
     assert apo("-C", sample, "cache", "list", "--json").json == []
 
 

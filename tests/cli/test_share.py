@@ -14,7 +14,7 @@ from tests.sync.machines import git
 
 
 def test_share(apo: Command, sample: Path, team: Path) -> None:
-    assert "nothing of others is shared here" in apo("-C", sample, "share", "list").out
+    assert "no shared knowledge yet" in apo("-C", sample, "share", "list").out
     added = apo("-C", sample, "share", "add", team, "--name", "team")
     assert added.code == 0 and "knowledge/shared/team is at " in added.out
     refused = apo("-C", sample, "share", "add", "ext::sh", "--name", "other")
@@ -23,10 +23,10 @@ def test_share(apo: Command, sample: Path, team: Path) -> None:
     after = git(committed(team), "rev-parse", "HEAD")
     updated = apo("-C", sample, "share", "update", "--json").json
     assert [(each["name"], each["after"], each["why"]) for each in updated] == [("team", after, "")]
-    assert "team: at " in apo("-C", sample, "share", "update", "team").out
+    assert "team: already at " in apo("-C", sample, "share", "update", "team").out
     assert apo("-C", sample, "share", "update", "nobody").code == 1
     made = apo("-C", sample, "history", "explore", "agent", "--only", "topics, knowledge/shared/team")
-    assert made.code == 0 and "which shows knowledge/shared/team, topics alone" in made.out
+    assert made.code == 0 and "with knowledge/shared/team, topics only" in made.out
     assert apo("-C", sample, "history", "explore", "agent", "--only", "topics", "--diff").code == 2
     assert [each["name"] for each in apo("-C", sample, "share", "list", "--json").json] == ["team"]
     (sample / "knowledge/shared/team/mine.md").write_text("mine")

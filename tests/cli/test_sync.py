@@ -24,8 +24,8 @@ def test_two_machines_from_the_command_line(apo: Command, machines: tuple[Machin
     desk.edit("topics/travel.md", "Two.", "By train \x1b[31m.")
     assert apo("-C", desk.root, "sync", "--dry-run").code == 0
     done = apo("-C", desk.root, "sync")
-    assert done.code == 0 and f"1 commit sent to origin ({bare})" in done.out
-    assert "2 files committed before" in done.out
+    assert done.code == 0 and f"1 commit pushed to origin ({bare})" in done.out
+    assert "2 files committed first" in done.out
     laptop.edit("topics/travel.md", "Two.", "By ship.")
     laptop.add("knowledge/facts.md", "- Of the laptop.\n")
     held = apo("-C", laptop.root, "sync")
@@ -42,8 +42,8 @@ def test_two_machines_from_the_command_line(apo: Command, machines: tuple[Machin
     )
     came = apo("-C", desk.root, "sync")
     assert "2 commits fetched; 1 file changed here:\n  knowledge/facts.md\n" in came.out
-    assert "are equal" in apo("-C", desk.root, "sync").out
-    assert "here only    0 commits" in apo("-C", desk.root, "sync", "status", "--fetch").out
+    assert "up to date with" in apo("-C", desk.root, "sync").out
+    assert "ahead        0 commits" in apo("-C", desk.root, "sync", "status", "--fetch").out
     assert git(bare, "rev-parse", "main") == desk.repository.revision()
 
 

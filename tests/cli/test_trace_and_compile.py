@@ -96,7 +96,7 @@ def test_explain_shows_what_made_a_score(printed: pytest.CaptureFixture[str]) ->
     assert re.search(r"jaccard .* \.12$", block, re.MULTILINE)
     assert "pattern “review” at 8–14 · keywords “PR” at 19–21" in block
     assert max(map(len, lines)) <= 100
-    assert "\x1b" not in out and "[matched by a trigger], ‹word that speaks for the topic›" in out
+    assert "\x1b" not in out and "[matched by a trigger], ‹word in favour of the topic›" in out
     assert "5 of 41 topics explained" in out
     assert lines[-1] == "2 of 41 topics active: github-pr-review, billing"
 

@@ -1,4 +1,4 @@
-"""``trust``: a stranger's workspace sends nothing, and says so."""
+"""``trust``: a stranger's workspace sends nothing, and this is reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.conftest import Command
 
 @pytest.fixture
 def strangers() -> Iterator[tuple[str, list[bytes]]]:
-    """A server that notes every byte that reaches it."""
+    """A server that records everything sent to it."""
     heard: list[bytes] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -44,7 +44,7 @@ def strangers() -> Iterator[tuple[str, list[bytes]]]:
 def clone(
     tmp_path: Path, strangers: tuple[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
-    """A workspace whose settings send to the stranger's server whatever they can, and a private session."""
+    """A workspace whose settings send everything to the stranger's server, with a private session."""
     monkeypatch.delenv(trust.VARIABLE)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-person")
@@ -83,7 +83,7 @@ def clone(
         assert not path.is_file() or b"my private words" not in path.read_bytes(), path
 
 
-def test_nothing_reaches_the_strangers_server(
+def test_nothing_is_sent_to_the_strangers_server(
     apo: Command, clone: Path, strangers: tuple[str, list[bytes]]
 ) -> None:
     for words in (
@@ -109,13 +109,13 @@ def test_what_is_trusted_is_sent(apo: Command, clone: Path, strangers: tuple[str
     assert strangers[1], "or the test above would prove nothing"
 
 
-def test_it_is_shown_agreed_to_and_taken_back(apo: Command, clone: Path) -> None:
+def test_trust_is_shown_granted_and_revoked(apo: Command, clone: Path) -> None:
     shown = apo("-C", clone, "trust", "--show")
     assert shown.code == 0 and "not trusted: these settings are ignored" in shown.out
     assert re.search(r"gate\.provider +openai +sends messages and topics to a model for the gate", shown.out)
     asked = apo("-C", clone, "trust")
     assert asked.code == 1 and asked.out.endswith("to trust it: autopoiesis trust --yes\n")
-    assert "trusted: these settings count" in apo("-C", clone, "trust", "--yes").out
+    assert "trusted: these settings apply" in apo("-C", clone, "trust", "--yes").out
     assert "! memory-config.yaml" not in apo("-C", clone, "doctor").out
     assert apo("-C", clone, "trust", "--show", "--json").json["state"] == "trusted"
     assert "not trusted" in apo("-C", clone, "trust", "--revoke").out
@@ -125,7 +125,7 @@ def test_it_is_shown_agreed_to_and_taken_back(apo: Command, clone: Path) -> None
     assert apo("-C", clone, "trust", "--show", "--yes").code == 2
 
 
-def test_trust_that_cannot_be_kept_is_an_error(apo: Command, clone: Path, tmp_path: Path) -> None:
+def test_trust_that_cannot_be_stored_is_an_error(apo: Command, clone: Path, tmp_path: Path) -> None:
     (tmp_path / "config").write_text("")
     ran = apo("-C", clone, "trust", "--yes")
     assert ran.code == 1 and "trust.json: was not written" in ran.err

@@ -76,7 +76,7 @@ def test_labels_of_a_noisy_topic_lead_to_thresholds_that_keep_it_quiet(apo: Comm
     label_noise(apo, workspace)
 
     shown = apo("-C", workspace, "tune", "lunch")
-    assert "labels 20 of 20 decisions · a person 20" in shown.out
+    assert "labels 20 of 20 decisions · by hand 20" in shown.out
     proposal = apo("-C", workspace, "tune", "lunch", "--fit", "--json").json
     assert proposal["thresholds"]["gate"] > proposal["today"]["gate"]
     assert proposal["held_out"]["folds"] == 5
@@ -134,7 +134,7 @@ def test_other_thresholds_are_tried_before_they_are_written(apo: Command, worksp
     tried = apo("-C", workspace, "tune", "lunch", "--gate", ".5", "--activate", ".9", "--limit", "3")
     assert "with gate .50, active .90: 5 fixed, 0 lost, 0 changed" in tried.out
     assert tried.out.count("\nfixed ") == 3 and "3 of 5 shown" in tried.out
-    assert "nothing was written: add --apply" in tried.out
+    assert "nothing was written; pass --apply to do it" in tried.out
     tree = apo("-C", workspace, "tune", "lunch", "--gate", ".99", "--activate", "never", "--json").json
     assert tree["thresholds"] == {"gate": 0.99, "activate": None} and tree["flips"]["fixed"] == 5
     flip = tree["flips"]["rows"][0]
@@ -154,7 +154,7 @@ def test_every_topic_is_fitted_at_once(apo: Command, workspace: Path) -> None:
     label_noise(apo, workspace)
     listed = apo("-C", workspace, "tune", "--fit")
     assert re.search(r"^lunch +gate \.15, active \.30 +gate \.\d+, active \.\d+ +held out", listed.out, re.M)
-    assert "nothing was written: add --apply" in listed.out
+    assert "nothing was written; pass --apply to do it" in listed.out
     done = apo("-C", workspace, "tune", "--fit", "--apply", "--json").json
     assert [applied["topic"] for applied in done["applied"]] == ["lunch"]
     assert {proposal["topic"] for proposal in done["proposals"]} >= {"lunch"}
@@ -178,7 +178,7 @@ def test_a_log_of_another_preset_is_left_out_visibly(apo: Command, workspace: Pa
     for record in records:
         record["scores"] = {"probability": 0.5}
     log.write_text("".join(json.dumps(record) + "\n" for record in records))
-    one = "left out: 1 decision was logged under another preset"
+    one = "left out: 1 decision logged under another preset"
     assert one in apo("-C", workspace, "tune", "lunch").out
     assert "left out: " in apo("-C", workspace, "tune").out
     assert apo("-C", workspace, "tune", "--json").json["left_out"] == len(records)
@@ -195,7 +195,7 @@ def test_a_label_is_cleared(apo: Command, workspace: Path) -> None:
     assert decision["useful"] is None
     wrong = apo("-C", workspace, "decisions", "label", decision["id"])
     assert wrong.code == 2 and "--clear" in wrong.err
-    assert "no decision is like that" in apo("-C", workspace, "decisions", "list", "--topic", "x").out
+    assert "no matching decisions" in apo("-C", workspace, "decisions", "list", "--topic", "x").out
 
 
 def test_one_wrong_id_labels_nothing(apo: Command, sample: Path) -> None:
@@ -209,17 +209,17 @@ def test_one_wrong_id_labels_nothing(apo: Command, sample: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["--undo", "release"], "--undo stands alone"),
-        (["--undo", "--apply"], "--undo stands alone"),
-        (["release", "--fit", "--gate", ".3"], "use one or the other"),
+        (["--undo", "release"], "--undo takes no other arguments"),
+        (["--undo", "--apply"], "--undo takes no other arguments"),
+        (["release", "--fit", "--gate", ".3"], "--fit cannot be used with"),
         (["--gate", ".3"], "need a TOPIC"),
-        (["release", "--apply"], "--apply needs thresholds to write"),
+        (["release", "--apply"], "--apply needs --fit"),
         (["release", "--gate", "3"], "neither a number from 0 to 1 nor `never`"),
         (["release", "--gate", "x"], "neither a number"),
-        (["release", "--gate", ".8", "--activate", ".3"], "lies above"),
+        (["release", "--gate", ".8", "--activate", ".3"], "is above"),
     ],
 )
-def test_options_that_do_not_go_together(apo: Command, sample: Path, words: list[str], what: str) -> None:
+def test_conflicting_options(apo: Command, sample: Path, words: list[str], what: str) -> None:
     ran = apo("-C", sample, "tune", *words)
     assert ran.code == 2 and what in ran.err
 

@@ -1,4 +1,4 @@
-"""``condense``, ``prune`` and ``archive``: shown first, done with --apply, undone by what they say."""
+"""``condense``, ``prune`` and ``archive``: dry run, --apply, and undo."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def git(root: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=root, capture_output=True, check=True, text=True).stdout
 
 
-def test_a_day_and_a_week_are_shown_wait_and_are_done(apo: Command, sample: Path) -> None:
+def test_a_day_and_a_week_are_shown_queued_and_applied(apo: Command, sample: Path) -> None:
     journal = sample / f"knowledge/journal/{DAY}.md"
     before, memory = journal.read_text(), (sample / MEMORY).read_text()
     shown = apo("-C", sample, "condense", "daily", "--day", DAY)
@@ -42,9 +42,7 @@ def test_a_day_and_a_week_are_shown_wait_and_are_done(apo: Command, sample: Path
     assert apo("-C", sample, "condense", "daily", "--day", "soon").code == 2
 
 
-def test_pruning_is_a_dry_run_until_it_is_applied_and_many_files_want_their_number(
-    apo: Command, sample: Path
-) -> None:
+def test_pruning_is_a_dry_run_and_many_files_need_confirmation(apo: Command, sample: Path) -> None:
     for number in range(60):
         day = date(2025, 1, 1) + timedelta(days=number)
         (sample / f"knowledge/journal/{day}.md").write_text(f"## {day}\n\n- Day {number}\n")
@@ -71,12 +69,12 @@ def test_pruning_is_a_dry_run_until_it_is_applied_and_many_files_want_their_numb
 def test_a_file_goes_to_the_archive_and_comes_back(apo: Command, sample: Path) -> None:
     path, cold = "knowledge/people/jonas-brandt.md", "archive/people/jonas-brandt.md"
     data = (sample / path).read_bytes()
-    assert apo("-C", sample, "archive", "list").out == "nothing is archived\n"
+    assert apo("-C", sample, "archive", "list").out == "no archived files\n"
     dry = apo("-C", sample, "archive", "add", path)
     assert dry.out.startswith(f"{path} → {cold} (") and dry.out.endswith(
-        "nothing was moved; with --apply it is\n"
+        "nothing was moved; pass --apply to do it\n"
     )
-    assert "leads to it as before" in dry.out and (sample / path).is_file()
+    assert "still links to it" in dry.out and (sample / path).is_file()
     done = apo("-C", sample, "archive", "add", path, "--apply")
     assert "undo: git revert" in done.out and (sample / cold).read_bytes() == data
     assert apo("-C", sample, "archive", "list", "--json").json == {

@@ -1,4 +1,4 @@
-"""``init``, ``doctor``, ``demo``: making a workspace, looking it over, showing it."""
+"""``init``, ``doctor`` and ``demo``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def git(root: Path, *arguments: str) -> str:
     ).stdout.strip()
 
 
-def test_init_makes_a_workspace_that_doctor_finds_in_order(apo: Command, tmp_path: Path) -> None:
+def test_init_creates_a_workspace_without_findings(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     made = apo("init", root)
-    assert made.code == 0 and "is a workspace now" in made.out
+    assert made.code == 0 and "created a workspace in" in made.out
     assert git(root, "status", "--porcelain") == ""
     assert git(root, "log", "--format=%s") == "maintenance: a new memory"
     looked = apo("-C", root, "doctor")
@@ -51,7 +51,7 @@ def test_the_samples_last_day_is_the_day_asked_for(apo: Command, tmp_path: Path)
     assert apo("-C", root, "doctor").code == 0
 
 
-def test_without_an_identity_nothing_is_committed_and_the_cure_is_told(
+def test_without_a_git_identity_nothing_is_committed_and_a_hint_is_shown(
     apo: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nobody = tmp_path / "nobody"
@@ -64,7 +64,7 @@ def test_without_an_identity_nothing_is_committed_and_the_cure_is_told(
     assert (root / "topics" / "code-review.md").is_file()
 
 
-def test_doctor_names_file_line_and_cure(apo: Command, sample: Path) -> None:
+def test_doctor_names_file_line_and_hint(apo: Command, sample: Path) -> None:
     (sample / "topics" / "slow.md").write_text(
         "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\n"
         "priority: urgent\n---\n\n# Slow\n\nWait.\n"
@@ -108,4 +108,4 @@ def test_demo_without_a_terminal_prints_trace_and_outline(apo: Command, tmp_path
     assert "● " in ran.out and "github-pr-review" in ran.out
     assert "end of the stable prefix" in ran.out and "budget by slot" in ran.out
     again = apo("demo", root)
-    assert again.code == 0 and "making the sample" not in again.out
+    assert again.code == 0 and "creating the sample" not in again.out

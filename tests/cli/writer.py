@@ -1,4 +1,4 @@
-"""Writes with one kind of command again and again, in a process that others write beside."""
+"""Writes repeatedly with one kind of command, while other processes write too."""
 
 from __future__ import annotations
 

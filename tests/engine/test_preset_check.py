@@ -39,7 +39,7 @@ def preset(root: Path, items: str) -> None:
 
 
 def test_presets_in_order_are_counted(root: Path) -> None:
-    assert found(root) == [Finding("ok", "1 preset: every file and line that they list is there")]
+    assert found(root) == [Finding("ok", "1 preset: all listed files and lines exist")]
     (root / "presets/fine.md").unlink()
     (root / "presets/active").unlink()
     assert found(root) == []
@@ -123,7 +123,7 @@ def test_without_presets_that_are_staged_none_is_looked_at(root: Path) -> None:
         ("models: [\n", "error", "prices.yaml:2: is not valid YAML"),
         ("models:\n  gpt-6-luna: {inptu: 1}\n", "error", "prices.yaml:2: gpt-6-luna: unknown field inptu"),
         ("models:\n  mine: {input: much, output: 2}\n", "error", "prices.yaml:2: mine: input is 'much'"),
-        ("models:\n  gpt-6-luna: {input: 1}\n", "ok", "prices.yaml: prices of your own, every line in order"),
+        ("models:\n  gpt-6-luna: {input: 1}\n", "ok", "prices.yaml: your prices, all lines valid"),
     ],
 )
 def test_prices_of_ones_own_are_looked_at(

@@ -262,4 +262,4 @@ def test_a_conversation_of_which_nothing_is_shipped_is_told_by_its_name(opened: 
     told = b"""{"conversations": [{"path": "conversations/2026-06-01-nobody-knows.md",
         "status": "harvested", "at": "2026-06-01T21:40:00+00:00"}]}"""
     with pytest.raises(WorkspaceError, match="2026-06-01-nobody-knows"):
-        sample_past.put_back(opened.files, told, {})
+        sample_past.restore_past(opened.files, told, {})

@@ -16,7 +16,7 @@ from engine.gateways.http import HookServer
 
 TOKEN = "a-token-of-some-length"
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Reading the machine's takes 30 ms a client, and the server speaks HTTP."""
+"""Loading the system's certificates takes 30 ms per client, and the server uses plain HTTP."""
 TRIGGERS = {
     "mail": "type: webhook\n    source: email\n    event: new_message",
     "pulls": "type: webhook\n    source: github\n    event: pull_request",
@@ -39,7 +39,7 @@ def workspace(root: Path, settings: str = "") -> Path:
 
 @contextlib.contextmanager
 def running(server: HookServer) -> Iterator[HookServer]:
-    """A server that answers in a thread meanwhile."""
+    """Runs a server in a thread."""
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:
@@ -52,7 +52,7 @@ def running(server: HookServer) -> Iterator[HookServer]:
 
 @contextlib.contextmanager
 def asking(server: HookServer) -> Iterator[httpx2.Client]:
-    """A client that has the token."""
+    """A client with the token."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with httpx2.Client(
         base_url=server.address, headers=headers, timeout=30, trust_env=False, verify=NO_CERTIFICATES

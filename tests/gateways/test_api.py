@@ -1,4 +1,4 @@
-"""A program uses the memory over a socket: sessions, prompts, what happens, webhooks, and who may not."""
+"""The HTTP API over a socket: sessions, prompts, events, webhooks and access control."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.gateways import stream
-from engine.gateways.guard import MOST_BYTES, MOST_HOOK_BYTES
+from engine.gateways.guard import MAX_BYTES, MAX_HOOK_BYTES
 from engine.gateways.http import HookServer
 from engine.gateways.webhooks import SECRET, message_of
 from tests.cases import each_case
@@ -101,9 +101,7 @@ def signed(body: bytes, secret: str = "of-github") -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_a_session_is_written_traced_told_compiled_and_ended(
-    client: httpx2.Client, served: Served, listener: Listener
-) -> None:
+def test_a_session_from_start_to_end(client: httpx2.Client, served: Served, listener: Listener) -> None:
     name = session(client, "ses_whole")
     said = client.post(
         "/api/messages", json={"session_id": name, "role": "user", "text": "Please deploy it."}
@@ -133,7 +131,7 @@ def test_a_session_is_written_traced_told_compiled_and_ended(
     assert client.get("/api/sessions?limit=1").json()["sessions"][0]["session_id"]
 
 
-def test_a_message_is_tried_and_found(client: httpx2.Client, served: Served) -> None:
+def test_a_message_is_traced_and_searched(client: httpx2.Client, served: Served) -> None:
     assert client.post("/api/trace", json={"text": "deploy"}).json()["active"] == ["deploy"]
     served[0].refresh_index()
     found = client.get("/api/search", params={"q": "steps for evening", "limit": 1}).json()["results"]
@@ -159,15 +157,13 @@ def test_a_message_is_tried_and_found(client: httpx2.Client, served: Served) -> 
         ("/api/compile", {"text": "x" * 9000, "budget": 256}, 400, "tokens"),
         ("/api/sessions/a%20b/end", {}, 400, "cannot be used as a session id"),
         ("/api/events/evt_none/end", {}, 404, "no such event"),
-        ("/hooks/cron/x", {}, 400, "no webhook can have"),
+        ("/hooks/cron/x", {}, 400, "invalid source or event"),
         ("/hooks/..%2f..%2fx/y", {}, 404, ""),
-        ("/hooks/mail/a%0ab", {}, 400, "no webhook can have"),
+        ("/hooks/mail/a%0ab", {}, 400, "invalid source or event"),
         ("/hooks/mail/x", [], 422, ""),
     ],
 )
-def test_what_cannot_be_done_says_why(
-    client: httpx2.Client, path: str, body: object, status: int, said: str
-) -> None:
+def test_errors_have_a_reason(client: httpx2.Client, path: str, body: object, status: int, said: str) -> None:
     answer = client.post(path, json=body)
     assert (answer.status_code, set(answer.json())) == (status, {"error", "hint"})
     assert said in answer.json()["error"]
@@ -185,12 +181,12 @@ def test_what_cannot_be_done_says_why(
         b"",
     ],
 )
-def test_what_is_no_json_that_is_asked_for_is_422(client: httpx2.Client, body: bytes) -> None:
+def test_invalid_bodies_are_422(client: httpx2.Client, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     assert client.post("/api/trace", content=body, headers=headers).status_code == 422
 
 
-def test_one_bad_message_keeps_no_other_from_the_disk(client: httpx2.Client, served: Served) -> None:
+def test_a_bad_message_does_not_affect_others(client: httpx2.Client, served: Served) -> None:
     """They are written together, while those before them are."""
     name = session(client, "ses_many")
     sent = [{"session_id": name, "role": "user", "text": f"number {n}", "key": str(n)} for n in range(24)]
@@ -255,15 +251,15 @@ def test_a_webhook_without_githubs_signature_is_refused(
     assert len(served[0].signals.log.all()) == before
 
 
-def test_a_long_webhook_is_taken_and_a_longer_one_is_not(client: httpx2.Client) -> None:
-    assert client.post("/hooks/mail/x", json={"text": "y" * 2 * MOST_BYTES}).status_code == 202
-    assert client.post("/hooks/mail/x", json={"text": "y" * MOST_HOOK_BYTES}).status_code == 413
+def test_webhooks_have_a_size_limit(client: httpx2.Client) -> None:
+    assert client.post("/hooks/mail/x", json={"text": "y" * 2 * MAX_BYTES}).status_code == 202
+    assert client.post("/hooks/mail/x", json={"text": "y" * MAX_HOOK_BYTES}).status_code == 413
 
 
-def test_what_a_webhook_says_is_quoted_and_holds_no_blocks_of_ours() -> None:
+def test_webhook_text_is_quoted_without_our_delimiters() -> None:
     text = message_of("github", "pull_request.opened", PULL)
     first, _, quoted = text.partition("\n\n")
-    assert "a stranger's words" in first and "{knowledge}" not in text
+    assert "It is untrusted" in first and "{knowledge}" not in text
     assert quoted.splitlines() == [
         "> title: Fix it", "> from: octo", "> link: https://example.org/1", ">", "> deploy now",
     ]  # fmt: skip
@@ -275,7 +271,7 @@ def test_what_a_webhook_says_is_quoted_and_holds_no_blocks_of_ours() -> None:
     assert '{"a": 1}' in message_of("x", "y", {"a": 1})
 
 
-def test_a_listener_goes_on_where_it_was_and_is_told_what_it_missed(served: Served) -> None:
+def test_a_client_resumes_and_learns_what_it_missed(served: Served) -> None:
     engine, server = served
     first = Listener(server)
     for number in range(3):
@@ -294,7 +290,7 @@ def test_a_listener_goes_on_where_it_was_and_is_told_what_it_missed(served: Serv
     other.close()
 
 
-def test_a_slow_listener_is_let_go_and_the_others_are_served(
+def test_a_slow_client_is_dropped_and_others_are_served(
     served: Served, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, server = served
@@ -318,10 +314,10 @@ def test_a_slow_listener_is_let_go_and_the_others_are_served(
     slow.close()
 
 
-def test_one_that_reads_too_late_gets_a_last_event(served: Served) -> None:
+def test_a_client_that_falls_behind_gets_a_last_event(served: Served) -> None:
     import asyncio
 
-    told = stream.Stream()
+    told = stream.EventStream()
 
     async def read() -> list[bytes]:
         events = told._events("")
@@ -342,7 +338,7 @@ def _error(engine: Engine, text: str):  # type: ignore[no-untyped-def]
     return ErrorReported(engine.clock(), text)
 
 
-def test_ending_finishes_requests_ends_streams_and_lets_the_schedule_go(tmp_path: Path) -> None:
+def test_shutdown_finishes_requests_and_closes_streams(tmp_path: Path) -> None:
     with Engine.open(workspace(tmp_path / "memory")) as engine:
         begun, go_on = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""The description of the gateway is true: what it allows is answered as it says, and nothing fails."""
+"""The OpenAPI document is correct: responses match it, and no request fails."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from engine.gateways.http import HookServer, application
 from tests.gateways.conftest import TOKEN
 
 
-def test_routes_and_description_are_the_same(
-    served: tuple[Engine, HookServer], client: httpx2.Client
-) -> None:
+def test_routes_and_openapi_document_agree(served: tuple[Engine, HookServer], client: httpx2.Client) -> None:
     tree = client.get("/openapi.json").json()
     told = {(path, method.upper()) for path, ways in tree["paths"].items() for method in ways}
     app = application(served[0], token=TOKEN, port=1)
@@ -34,9 +32,7 @@ def test_routes_and_description_are_the_same(
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(60, marks=pytest.mark.thorough)])
-def test_what_it_allows_and_what_it_does_not_is_answered_as_it_says(
-    client: httpx2.Client, examples: int
-) -> None:
+def test_responses_match_the_openapi_document(client: httpx2.Client, examples: int) -> None:
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
     load_all_checks()
     about = ("not_a_server_error", "status_code_conformance", "content_type_conformance")

@@ -1,4 +1,4 @@
-"""The hook API over a real socket: its five ways to ask, and everybody who may not."""
+"""The hook API over a real socket: the cache endpoints and access control."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from engine.engine import Engine
 from engine.errors import GatewayFailed
-from engine.gateways.guard import MOST_BYTES
+from engine.gateways.guard import MAX_BYTES
 from engine.gateways.http import HookServer
 from engine.providers.chat import Usage
 from tests.gateways.conftest import NO_CERTIFICATES, TOKEN, running
@@ -57,17 +57,17 @@ def test_all_states_are_listed_and_each_is_shown(client: httpx2.Client) -> None:
     assert (shown["provider"], shown["calls"], shown["sources"]) == ("anthropic", 1, ["knowledge/digest.md"])
 
 
-def test_it_is_given_up_switched_off_and_on(client: httpx2.Client) -> None:
+def test_a_cache_is_invalidated_disabled_and_enabled(client: httpx2.Client) -> None:
     given_up = client.post("/api/cache/ses_a/invalidate").json()
     assert (given_up["cached"], given_up["generation"]) == (False, 1)
-    assert given_up["why"] == "given up through the hook API"
+    assert given_up["why"] == "invalidated through the hook API"
     assert client.post("/api/cache/ses_a/disable").json()["enabled"] is False
     assert client.get("/api/cache/ses_a").json()["enabled"] is False
     assert client.post("/api/cache/ses_a/enable", json={}).json()["enabled"] is True
 
 
 @pytest.mark.parametrize("path", ["/api/cache/ses_unknown", "/api", "/", "/api/cache/ses_a/destroy", "/docs"])
-def test_what_is_not_there_is_404(client: httpx2.Client, path: str) -> None:
+def test_unknown_paths_are_404(client: httpx2.Client, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 404 and answer.json()["error"]
 
@@ -76,19 +76,19 @@ def test_what_is_not_there_is_404(client: httpx2.Client, path: str) -> None:
     ("method", "path"),
     [("POST", "/api/cache"), ("GET", "/api/cache/ses_a/disable"), ("DELETE", "/api/cache/ses_a")],
 )
-def test_another_way_to_ask_is_405(client: httpx2.Client, method: str, path: str) -> None:
+def test_other_methods_are_405(client: httpx2.Client, method: str, path: str) -> None:
     assert client.request(method, path).status_code == 405
 
 
 @pytest.mark.parametrize("change", ["invalidate", "disable", "enable"])
-def test_a_discussion_that_was_never_sent_is_404_and_not_recorded(client: httpx2.Client, change: str) -> None:
+def test_an_unknown_discussion_is_404_and_not_recorded(client: httpx2.Client, change: str) -> None:
     answer = client.post(f"/api/cache/nope/{change}")
-    assert answer.status_code == 404 and answer.json()["error"] == "no such discussion has been sent"
+    assert answer.status_code == 404 and answer.json()["error"] == "no such discussion"
     listed = client.get("/api/cache").json()["discussions"]
     assert "nope" not in [each["discussion_id"] for each in listed]
 
 
-def test_what_is_no_session_is_400(client: httpx2.Client) -> None:
+def test_an_invalid_session_is_400(client: httpx2.Client) -> None:
     answer = client.post("/api/cache/..%2e%2ex/disable")
     assert answer.status_code in (400, 404)
     assert client.post("/api/cache/a%20b/disable").status_code == 400
@@ -98,7 +98,7 @@ def test_what_is_no_session_is_400(client: httpx2.Client) -> None:
     "header",
     ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN],
 )
-def test_without_the_token_nothing_is_told(server: HookServer, header: str) -> None:
+def test_the_token_is_required(server: HookServer, header: str) -> None:
     answer = httpx2.get(f"{server.address}/api/cache", headers={"Authorization": header}, trust_env=False)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"
@@ -108,18 +108,18 @@ def test_without_the_token_nothing_is_told(server: HookServer, header: str) -> N
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost:80", "", "127.0.0.1.evil:1"]
 )
-def test_another_name_is_refused(client: httpx2.Client, host: str) -> None:
+def test_other_host_names_are_refused(client: httpx2.Client, host: str) -> None:
     assert client.get("/api/cache", headers={"Host": host}).status_code in (400, 403)
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "file://"])
-def test_a_page_of_another_origin_is_refused(client: httpx2.Client, origin: str) -> None:
+def test_other_origins_are_refused(client: httpx2.Client, origin: str) -> None:
     answer = client.get("/api/cache", headers={"Origin": origin})
     assert answer.status_code == 403
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_names_of_this_machine_may_be_used(client: httpx2.Client, server: HookServer) -> None:
+def test_loopback_names_are_accepted(client: httpx2.Client, server: HookServer) -> None:
     assert client.get("/api/cache", headers={"Host": f"LOCALHOST:{server.port}"}).status_code == 200
     origin = f"http://127.0.0.1:{server.port}"
     assert client.get("/api/cache", headers={"Origin": origin}).status_code == 200
@@ -128,20 +128,20 @@ def test_names_of_this_machine_may_be_used(client: httpx2.Client, server: HookSe
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
 )
-def test_a_body_has_to_be_json(client: httpx2.Client, kind: str) -> None:
+def test_a_body_must_be_json(client: httpx2.Client, kind: str) -> None:
     answer = client.post("/api/cache/ses_a/enable", content=b"a=b", headers={"Content-Type": kind})
     assert answer.status_code == 415
 
 
 def test_a_long_body_is_refused_however_it_is_sent(client: httpx2.Client) -> None:
     headers = {"Content-Type": "application/json"}
-    whole = b" " * (MOST_BYTES + 1)
+    whole = b" " * (MAX_BYTES + 1)
     assert client.post("/api/cache/ses_a/enable", content=whole, headers=headers).status_code == 413
-    parts = (b" " * 1024 for _ in range(MOST_BYTES // 1024 + 1))
+    parts = (b" " * 1024 for _ in range(MAX_BYTES // 1024 + 1))
     assert client.post("/api/cache/ses_a/enable", content=parts, headers=headers).status_code == 413
 
 
-def test_a_request_that_never_ends_holds_up_nobody(client: httpx2.Client, server: HookServer) -> None:
+def test_an_unfinished_request_does_not_block_others(client: httpx2.Client, server: HookServer) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as slow:
         slow.sendall(b"POST /api/cache/ses_a/enable HTTP/1.1\r\nHost: x\r\nContent-Le")
         assert client.get("/api/cache").status_code == 200
@@ -178,7 +178,7 @@ def test_connections_that_never_finish_a_request_are_closed_and_let_others_in(
 
 
 @pytest.mark.parametrize("whole", ["", "GET /api/cache HTTP/1.1\r\nHost: x\r\n\r\n"])
-def test_connections_that_ask_nothing_give_way_to_one_that_does(
+def test_idle_connections_give_way_to_new_ones(
     client: httpx2.Client, server: HookServer, whole: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 600)
@@ -208,13 +208,13 @@ def test_a_connection_may_be_idle_between_whole_requests(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300))
-def test_anything_may_be_sent_to_it(server: HookServer, client: httpx2.Client, data: bytes) -> None:
+def test_arbitrary_input_does_no_harm(server: HookServer, client: httpx2.Client, data: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(data)
     assert client.get("/api/cache").status_code == 200
 
 
-def test_a_taken_port_is_said(server: HookServer, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(server: HookServer, tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").write_text("")
     with (
         Engine.open(tmp_path) as engine,
@@ -224,9 +224,12 @@ def test_a_taken_port_is_said(server: HookServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.7", "::", "example.org"])
-def test_other_machines_cannot_be_let_in(tmp_path: Path, host: str) -> None:
+def test_other_machines_cannot_be_allowed(tmp_path: Path, host: str) -> None:
     (tmp_path / "memory-config.yaml").write_text("")
-    with Engine.open(tmp_path) as engine, pytest.raises(GatewayFailed, match="only this machine may ask"):
+    with (
+        Engine.open(tmp_path) as engine,
+        pytest.raises(GatewayFailed, match="not an address of this machine"),
+    ):
         HookServer(engine, TOKEN, host=host, port=0)
 
 

@@ -1,4 +1,4 @@
-"""A workspace, a clock, and prompts that were used."""
+"""A workspace, a clock, and used prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A prompt that is used is recorded, and the reply to its message says what of it was of use."""
+"""Used prompts are recorded, and replies show what of them was useful."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def states(engine: Engine) -> dict[str, bool | None]:
     return {section.path: section.was_useful for section in injection.sections}
 
 
-def test_only_a_prompt_that_is_used_is_recorded(engine: Engine, root: Path) -> None:
+def test_only_used_prompts_are_recorded(engine: Engine, root: Path) -> None:
     engine.compile(QUESTION, ask=False)
     engine.try_message(QUESTION, ask=False)
     assert engine.injections.log.last(1) == () and not (root / "logs").exists()
@@ -74,7 +74,7 @@ def test_only_a_prompt_that_is_used_is_recorded(engine: Engine, root: Path) -> N
     assert (injection.session_id, injection.turn) == ("", "")
 
 
-def test_a_reply_says_what_was_of_use(engine: Engine, agent: ConversationCapture) -> None:
+def test_a_reply_shows_what_was_useful(engine: Engine, agent: ConversationCapture) -> None:
     path = agent.start(SESSION, title="Ports")
     engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
     (injection,) = engine.injections.log.last(1)
@@ -105,7 +105,7 @@ def test_a_later_part_of_the_reply_counts_too(engine: Engine, agent: Conversatio
     assert engine.injections.references() == {HOSTS: 1}
 
 
-def test_another_engine_notes_it_once(
+def test_use_is_noted_once_across_engines(
     engine: Engine, agent: ConversationCapture, root: Path, clock: Clock
 ) -> None:
     path = agent.start(SESSION, title="Ports")
@@ -119,9 +119,7 @@ def test_another_engine_notes_it_once(
         assert other.injections.references() == {HOSTS: 1} == engine.injections.references()
 
 
-def test_a_message_without_a_prompt_of_ours_is_nobodys_use(
-    engine: Engine, agent: ConversationCapture
-) -> None:
+def test_a_message_without_our_prompt_counts_for_nothing(engine: Engine, agent: ConversationCapture) -> None:
     path = agent.start(SESSION, title="Ports")
     engine.compile("Something else?", session_id=SESSION, ask=False, record=True)
     agent.message(SESSION, "user", QUESTION)
@@ -129,7 +127,7 @@ def test_a_message_without_a_prompt_of_ours_is_nobodys_use(
     assert engine.injections.learn_from_use(path, 0) == 0 and engine.injections.references() == {}
 
 
-def test_a_file_that_is_gone_can_only_be_named(
+def test_a_deleted_file_counts_only_when_named(
     engine: Engine, agent: ConversationCapture, root: Path
 ) -> None:
     path = agent.start(SESSION, title="Ports")
@@ -140,7 +138,7 @@ def test_a_file_that_is_gone_can_only_be_named(
     assert engine.injections.learn_from_use(path, 0) == 1 and engine.injections.references() == {}
 
 
-def test_a_log_that_cannot_be_written_is_told_and_the_prompt_is_there(engine: Engine, root: Path) -> None:
+def test_an_unwritable_log_is_reported_and_the_prompt_compiled(engine: Engine, root: Path) -> None:
     told: list[str] = []
     engine.subscribe(lambda event: told.append(event.text) if isinstance(event, ErrorReported) else None)
     engine.refresh_index()
@@ -208,6 +206,6 @@ def exchange(key: str = "a.md#2", session: str = SESSION) -> Exchange:
         ([injection("a", -70, session_id="")], None),
     ],
 )
-def test_an_exchange_finds_its_prompt(waiting: list[Injection], chosen: str | None) -> None:
+def test_an_exchange_is_matched_to_its_prompt(waiting: list[Injection], chosen: str | None) -> None:
     found = of_exchange(waiting, exchange())
     assert (found.id if found else None) == chosen

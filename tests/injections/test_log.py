@@ -1,4 +1,4 @@
-"""Prompts that were used are recorded without their text, and read with what is known of them since."""
+"""Injections are recorded without text, and read with their notes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engine.errors import ReadOnly, WriteFailed
-from engine.injections.log import WAITING_BYTES, InjectionLog, place_of, useful_places
+from engine.injections.log import RECENT_BYTES, InjectionLog, place_of, useful_places
 from engine.injections.model import RulesShown, message_hash
 from engine.store.faults import fail, trip
 from engine.store.files import Files
@@ -34,7 +34,7 @@ def test_a_record_holds_places_scores_and_tokens_but_no_text(log: Log) -> None:
     }
 
 
-def test_the_rules_of_a_prompt_are_kept_and_old_records_have_none(log: Log) -> None:
+def test_rules_are_recorded_and_optional(log: Log) -> None:
     log.use("a.md", useful=[True])
     shown = RulesShown(("3f2a91c", "77be012"), ("77be012",), 41)
     log.log.record(prompt("a.md"), "What is new?", rules=shown)
@@ -44,7 +44,7 @@ def test_the_rules_of_a_prompt_are_kept_and_old_records_have_none(log: Log) -> N
     assert log.log.every()[0].useful
 
 
-def test_only_what_was_chosen_for_the_message_is_recorded(log: Log) -> None:
+def test_only_sections_chosen_for_the_message_are_recorded(log: Log) -> None:
     for priority in range(5):
         log.log.record(prompt("a.md", priority=priority), "m")
     assert [len(each.sections) for each in reversed(log.log.last(9))] == [0, 0, 1, 1, 0]
@@ -52,31 +52,31 @@ def test_only_what_was_chosen_for_the_message_is_recorded(log: Log) -> None:
 
 def test_an_injection_is_read_with_the_notes_about_it(log: Log) -> None:
     first = log.use("a.md", "b.md", "c.md")
-    assert log.log.last(5) == (first,) and log.log.waiting() == (first,)
+    assert log.log.last(5) == (first,) and log.log.unfinished() == (first,)
     second = log.log.note(first, "x.md#0", [None, True, None], finished=False)
     assert useful_places(second) == ("b.md:3-9",) and second.is_claimed and not second.finished
-    assert log.log.waiting() == (second,) == log.log.last(5)
+    assert log.log.unfinished() == (second,) == log.log.last(5)
     third = log.log.note(second, "x.md#0", [False, False, True], finished=True)
     assert [section.was_useful for section in third.sections] == [False, True, True], "of use stays of use"
-    assert log.log.last(5) == (third,) and log.log.waiting() == ()
+    assert log.log.last(5) == (third,) and log.log.unfinished() == ()
     assert place_of(third.sections[0]) == "a.md:3-9"
 
 
-def test_what_is_known_is_not_noted_again(log: Log) -> None:
+def test_known_use_is_not_noted_again(log: Log) -> None:
     known = log.use("a.md", useful=[None], finished=False)
     size = log.month().stat().st_size
     assert log.log.note(known, known.turn, [None], finished=False) == known
     assert log.month().stat().st_size == size
 
 
-def test_a_note_names_each_file_once_and_when_it_is_news(log: Log) -> None:
+def test_a_note_names_each_newly_useful_file_once(log: Log) -> None:
     known = log.use("a.md", "a.md", "b.md", useful=[True, None, None], finished=False)
     log.log.note(known, known.turn, [None, True, True], finished=True)
     notes = [json.loads(line)["paths"] for line in log.month().read_text().splitlines()[1:]]
     assert notes == [["a.md"], ["b.md"]]
 
 
-def test_the_last_come_first_over_months(log: Log) -> None:
+def test_injections_are_newest_first_across_months(log: Log) -> None:
     names = []
     for day in range(40):
         log.clock.now = JUNE + timedelta(days=day)
@@ -107,11 +107,11 @@ def test_files_are_ranked_by_use(log: Log) -> None:
     assert [use.last_useful[:10] for use in found] == ["2026-06-13", "2026-06-13", ""]
 
 
-def test_what_lies_far_back_is_not_waited_for(log: Log) -> None:
+def test_old_injections_are_not_unfinished(log: Log) -> None:
     first = log.use("a.md")
     with log.month().open("ab") as file:
-        file.write((b"x" * 999 + b"\n") * (WAITING_BYTES // 1000 + 1))
-    assert InjectionLog(log.files, log.clock).waiting() == ()
+        file.write((b"x" * 999 + b"\n") * (RECENT_BYTES // 1000 + 1))
+    assert InjectionLog(log.files, log.clock).unfinished() == ()
     assert log.log.last(1) == (first,)
 
 
@@ -130,7 +130,7 @@ BROKEN = [
 ]
 
 
-def test_a_damaged_line_costs_only_itself(log: Log) -> None:
+def test_a_damaged_line_is_skipped(log: Log) -> None:
     first = log.use("a.md", useful=[True])
     with log.month().open("ab") as file:
         file.writelines(BROKEN)
@@ -141,7 +141,7 @@ def test_a_damaged_line_costs_only_itself(log: Log) -> None:
     assert log.counts() == {"a.md": 1, "b.md": 1}
 
 
-def test_odd_things_in_the_folder_are_passed_over(log: Log) -> None:
+def test_other_files_in_the_folder_are_ignored(log: Log) -> None:
     log.use("a.md", useful=[True])
     (log.root / "logs/injections-2026-05.jsonl").mkdir()
     (log.root / "logs/injections-2026-04.jsonl").symlink_to("/etc/passwd")
@@ -150,7 +150,7 @@ def test_odd_things_in_the_folder_are_passed_over(log: Log) -> None:
     assert len(log.log.last(9)) == 1 and log.counts() == {"a.md": 1}
 
 
-def test_nothing_is_recorded_where_nothing_can_be_written(log: Log) -> None:
+def test_a_read_only_workspace_records_nothing(log: Log) -> None:
     with trip("create:link", fail(28)), pytest.raises(WriteFailed):
         log.use("a.md")
     with pytest.raises(ReadOnly):

@@ -1,4 +1,4 @@
-"""Counts of use follow the log whatever becomes of its files, and cost next to nothing."""
+"""Counts follow the log through all changes of its files, at little cost."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def reader(log: Log) -> References:
     return References(log.files, log.log.months)
 
 
-def test_without_a_log_nothing_was_of_use(log: Log) -> None:
+def test_an_empty_log_has_no_counts(log: Log) -> None:
     assert log.counts() == {} and not (log.root / REFERENCES_PATH).exists()
 
 
-def test_a_file_counts_once_for_each_prompt_it_was_of_use_in(log: Log) -> None:
+def test_a_file_counts_once_per_prompt(log: Log) -> None:
     log.use("a.md", "a.md", "b.md", useful=[True, True, False])
     log.clock.now += timedelta(days=2)
     log.use("a.md", useful=[True], finished=False)
@@ -51,8 +51,8 @@ def test_counts_follow_the_log_and_are_the_same_object_until_then(log: Log) -> N
 
 @pytest.fixture
 def kept(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
-    """A log of two months whose counts are kept."""
-    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    """A log of two months with cached counts."""
+    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
     log.clock.now = datetime(2026, 7, 2, tzinfo=UTC)
     log.use("a.md", "b.md", useful=[True, True])
@@ -61,32 +61,32 @@ def kept(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
     return log
 
 
-def test_what_was_kept_is_not_read_again(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_take", lambda *_: pytest.fail("a note was read again"))
+def test_cached_counts_are_not_read_again(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_count", lambda *_: pytest.fail("a note was read again"))
     assert kept.counts() == {"a.md": 2, "b.md": 1}
 
 
 def test_only_what_was_added_is_read(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bytes] = []
-    original = module._take
+    original = module._count
 
     def take(uses: Counter[str], line: bytes) -> None:
         taken.append(line)
         original(uses, line)
 
-    monkeypatch.setattr(module, "_take", take)
+    monkeypatch.setattr(module, "_count", take)
     kept.use("c.md", useful=[True])
     assert kept.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(taken) == 1
 
 
-def test_a_missing_month_counts_no_more(kept: Log) -> None:
+def test_a_missing_month_no_longer_counts(kept: Log) -> None:
     kept.month().unlink()
     assert kept.counts() == {"a.md": 1, "b.md": 1}
     kept.month("2026-07").unlink()
     assert kept.counts() == {}
 
 
-def test_a_month_that_was_cut_or_replaced_is_read_anew(kept: Log) -> None:
+def test_a_truncated_or_replaced_month_is_read_again(kept: Log) -> None:
     month = kept.month("2026-07")
     whole = month.read_bytes()
     month.write_bytes(whole[:-20])
@@ -117,12 +117,12 @@ def test_a_month_that_cannot_be_read_counts_when_it_can_again(
     assert dict(found.counts()) == {"a.md": 2, "b.md": 1, "c.md": 2} == kept.counts()
 
 
-def test_another_month_that_appears_is_read(kept: Log) -> None:
+def test_a_new_month_is_read(kept: Log) -> None:
     kept.month("2025-01").write_bytes(kept.month("2026-07").read_bytes())
     assert kept.counts() == {"a.md": 3, "b.md": 2}
 
 
-def test_a_line_that_is_being_written_counts_when_it_is_whole(kept: Log) -> None:
+def test_a_partial_line_counts_once_complete(kept: Log) -> None:
     found = reader(kept)
     note = kept.month().read_bytes().splitlines(keepends=True)[-1]
     with kept.month("2026-07").open("ab", buffering=0) as file:
@@ -150,7 +150,7 @@ def test_a_clock_that_was_set_back_loses_nothing(kept: Log) -> None:
         b'{"form":2,"read":{"logs/injections-2026-06.jsonl":[1]},"uses":{}}',
     ],
 )
-def test_a_damaged_cache_is_made_anew(kept: Log, data: bytes) -> None:
+def test_a_damaged_cache_is_rebuilt(kept: Log, data: bytes) -> None:
     (kept.root / REFERENCES_PATH).write_bytes(data)
     assert kept.counts() == {"a.md": 2, "b.md": 1}
     assert json.loads((kept.root / REFERENCES_PATH).read_bytes())["form"] == 2
@@ -167,7 +167,7 @@ def test_a_wrong_cache_of_another_log_does_not_count(kept: Log) -> None:
 
 
 def test_a_disk_or_lock_that_refuses_costs_only_the_cache(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
     with trip("temp:write", fail(28)):
         assert log.counts() == {"a.md": 1}
@@ -182,10 +182,10 @@ def test_a_disk_or_lock_that_refuses_costs_only_the_cache(log: Log, monkeypatch:
         st.tuples(st.sampled_from("abc"), st.sampled_from(["use", "cut", "drop", "keep", "back", "next"]))
     )
 )
-def test_counts_kept_over_any_history_equal_counts_made_anew(
+def test_cached_counts_equal_a_full_count(
     log: Log, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, str]]
 ) -> None:
-    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
     for path in (log.root / "logs").glob("*"):
         path.unlink()
     log.clock.now = JUNE
@@ -206,13 +206,11 @@ def test_counts_kept_over_any_history_equal_counts_made_anew(
         assert counts == log.counts()
 
 
-def test_a_long_log_is_counted_once_and_a_short_one_by_each_process(
-    log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_long_logs_are_cached(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     log.use("a.md", useful=[True])
     assert log.counts() == {"a.md": 1} and not (log.root / REFERENCES_PATH).exists()
     with log.month().open("ab") as file:
-        file.write(b"\n" * module._UNKEPT_LIMIT)
+        file.write(b"\n" * module._UNSAVED_LIMIT)
     assert log.counts() == {"a.md": 1} and (log.root / REFERENCES_PATH).exists()
-    monkeypatch.setattr(module, "_take", lambda *_: pytest.fail("a note was read again"))
+    monkeypatch.setattr(module, "_count", lambda *_: pytest.fail("a note was read again"))
     assert log.counts() == {"a.md": 1}

@@ -1,11 +1,15 @@
-"""What of a reply is a sign that a section of its prompt was of use."""
+"""Signs in a reply that a section of its prompt was useful."""
 
 from __future__ import annotations
 
-from engine.injections.use import Shown, were_useful
+from engine.injections.use import ShownSection, were_useful
 
-BROKER = Shown("knowledge/hosts.md", "The broker listens on port 8883. It moved from the old rack in March.")
-ODILE = Shown("knowledge/people/odile.md", "Odile wants the raw curves of Vestrand before the summer school.")
+BROKER = ShownSection(
+    "knowledge/hosts.md", "The broker listens on port 8883. It moved from the old rack in March."
+)
+ODILE = ShownSection(
+    "knowledge/people/odile.md", "Odile wants the raw curves of Vestrand before the summer school."
+)
 ASKED = "What do I have to know for tomorrow?"
 
 
@@ -18,7 +22,7 @@ def test_repeated_wording_is_a_sign() -> None:
     assert used("THE BROKER listens on port 8883; it moved from the old rack.") == (True, False)
 
 
-def test_other_words_for_it_are_none_and_neither_is_one_run() -> None:
+def test_paraphrases_and_single_runs_are_no_sign() -> None:
     assert used("She is waiting for unsmoothed data.") == (False, False)
     assert used("The broker listens, as ever.") == (False, False)
 
@@ -30,30 +34,30 @@ def test_wording_of_the_message_is_no_sign() -> None:
     )
 
 
-def test_dates_and_numbers_are_no_wording() -> None:
-    dated = Shown("a.md", "Seen on 2026-06-12 and on 2026-06-13 at 12:30 UTC.")
+def test_dates_and_numbers_do_not_count() -> None:
+    dated = ShownSection("a.md", "Seen on 2026-06-12 and on 2026-06-13 at 12:30 UTC.")
     assert were_useful([dated], ASKED, "It was 2026-06-12 and 2026-06-13 at 12:30 UTC.") == (False,)
 
 
-def test_a_fact_in_three_files_was_of_use_in_each_and_boilerplate_in_none() -> None:
+def test_a_fact_in_three_files_counts_in_each_but_boilerplate_does_not() -> None:
     text = "Backups of the station database run at night, and the archive keeps thirty of them."
     reply = "The station database backups run at night and the archive keeps thirty."
-    files = [Shown(f"{name}.md", text) for name in "abcd"]
+    files = [ShownSection(f"{name}.md", text) for name in "abcd"]
     assert were_useful(files[:3], ASKED, reply) == (True, True, True)
     assert were_useful(files, ASKED, reply) == (False,) * 4
     assert were_useful([files[0]] * 5, ASKED, reply) == (True,) * 5, "sections of one file are one file"
 
 
-def test_a_file_that_is_opened_or_named_was_of_use() -> None:
+def test_an_opened_or_named_file_is_useful() -> None:
     assert used("Done.", paths=("/home/robin/memory/knowledge/hosts.md",)) == (True, False)
     assert used("See knowledge/people/odile.md for that.") == (False, True)
     assert used("Done.", paths=("other-knowledge/hosts.md", "hosts.md")) == (False, False)
     asked = "Open knowledge/hosts.md."
     assert used("Done.", asked=asked, paths=("knowledge/hosts.md",)) == (False, False)
-    gone = Shown("knowledge/hosts.md", "")
+    gone = ShownSection("knowledge/hosts.md", "")
     assert were_useful([gone], ASKED, "Done.", ("knowledge/hosts.md",)) == (True,)
 
 
-def test_nothing_shown_nothing_said() -> None:
+def test_empty_input() -> None:
     assert were_useful([], ASKED, "x") == ()
     assert used("") == (False, False)

@@ -127,11 +127,11 @@ def test_the_command_says_what_it_costs_and_that_it_can_be_left(
     apo: Command,  # noqa: F811
 ) -> None:
     dry = apo("-C", root, "reconstruct", "--branch", "v2", "--batch")
-    assert dry.code == 0 and "2 questions in a batch, for half the price, ~" in dry.out and not fake.taken
+    assert dry.code == 0 and "2 questions in a batch, at half price, ~" in dry.out and not fake.taken
     done = apo("-C", root, "reconstruct", "--branch", "v2", "--batch", "--apply")
     assert done.code == 0 and "extract/v2 is " in done.out
     assert done.err == (
-        "waiting for b0 of 2 questions, a day at most; ctrl+c leaves it, and the same command takes it up\n"
+        "waiting up to a day for b0 of 2 questions; after ctrl+c, the same command resumes it\n"
     )
     assert "batch b0" in apo("-C", root, "costs", "--by", "discussion").out
     assert apo("-C", root, "reconstruct", "--merge", "v2", "--batch").code == 2

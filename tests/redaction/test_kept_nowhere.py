@@ -21,7 +21,7 @@ from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from engine.workspace.doctor import examine
 from engine.workspace.initialise import initialise
-from engine.workspace.secret_scan import Passed, Standing, scan_files, scan_history
+from engine.workspace.secret_scan import FoundSecret, Skipped, scan_files, scan_history
 from tests.cli.conftest import Command, apo
 
 __all__ = ["apo"]
@@ -156,9 +156,9 @@ def test_the_scan_passes_over_links_binaries_and_caches(root: Path, tmp_path: Pa
     files = Files(Workspace.open(root))
     assert list(scan_files(files)) == []
     (root / "a.md").write_text(f"x\n{KEY}\n")
-    assert list(scan_files(files)) == [Standing("a.md", 2, "GitHub token")]
+    assert list(scan_files(files)) == [FoundSecret("a.md", 2, "GitHub token")]
     with Engine.open(root) as engine:
-        assert not any(isinstance(each, Passed) for each in scan_history(engine.repository))
+        assert not any(isinstance(each, Skipped) for each in scan_history(engine.repository))
 
 
 def test_the_ledger_and_the_cleanup_log_hold_no_secret(root: Path) -> None:
@@ -214,8 +214,8 @@ def test_a_secret_that_the_newest_commit_holds_refuses_no_other(root: Path, adde
     with Engine.open(root) as engine:
         assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
     assert [each.line for each in scan(root)][:1] == [2], "it is still told"
-    (told,) = (each for each in examine(root) if "looks like a" in each.text)
-    assert told.text.startswith("knowledge/facts.md:2 holds what looks like a GitHub token")
+    (told,) = (each for each in examine(root) if "holds a possible" in each.text)
+    assert told.text.startswith("knowledge/facts.md:2 holds a possible GitHub token")
     assert told.level == "warning" and "secrets scan" in told.hint and KEY not in told.text
 
 
@@ -244,5 +244,5 @@ def test_a_name_that_is_a_secret_is_refused_once_by_both(root: Path) -> None:
         assert engine.repository.commit([f"{KEY}.txt"], "by the program")
 
 
-def scan(root: Path) -> list[Standing]:
-    return [each for each in scan_files(Files(Workspace.open(root))) if isinstance(each, Standing)]
+def scan(root: Path) -> list[FoundSecret]:
+    return [each for each in scan_files(Files(Workspace.open(root))) if isinstance(each, FoundSecret)]

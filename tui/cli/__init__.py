@@ -12,7 +12,7 @@ import click
 from tui.cli.base import Group, directory_option, run
 
 _COLLECT_EVERY = 50_000
-"""New objects after which garbage is collected; 700 unless told."""
+"""Allocations between garbage collections; Python's default is 700."""
 
 COMMANDS = {
     "open": "tui.cli.workspace:open_workbench",
@@ -25,7 +25,7 @@ COMMANDS = {
     "index": "tui.cli.search:index",
     "topics": "tui.cli.topics:topics",
     "decisions": "tui.cli.activation:decisions",
-    "tune": "tui.cli.tuning:tune",
+    "tune": "tui.cli.tune:tune",
     "preset": "tui.cli.preset:preset",
     "config": "tui.cli.config:config",
     "trust": "tui.cli.trust:trust",
@@ -39,9 +39,9 @@ COMMANDS = {
     "cache": "tui.cli.cache:cache",
     "costs": "tui.cli.costs:costs",
     "harvest": "tui.cli.harvest:harvest",
-    "extract": "tui.cli.extraction:extract",
-    "reconstruct": "tui.cli.reconstruction:reconstruct",
-    "compare": "tui.cli.reconstruction:compare",
+    "extract": "tui.cli.extract:extract",
+    "reconstruct": "tui.cli.reconstruct:reconstruct",
+    "compare": "tui.cli.reconstruct:compare",
     "review": "tui.cli.review:review",
     "condense": "tui.cli.upkeep:condense",
     "prune": "tui.cli.upkeep:prune",
@@ -50,13 +50,13 @@ COMMANDS = {
     "digest": "tui.cli.digest:digest",
     "notes": "tui.cli.notes:notes",
     "history": "tui.cli.history:history",
-    "session": "tui.cli.sessions:session",
+    "session": "tui.cli.session:session",
     "sync": "tui.cli.sync:sync",
     "share": "tui.cli.share:share",
     "private": "tui.cli.share:private",
     "commit": "tui.cli.commit:commit",
     "secrets": "tui.cli.secrets:secrets",
-    "import": "tui.cli.importing:import_sessions",
+    "import": "tui.cli.import_sessions:import_sessions",
     "hook": "tui.cli.hook:hook",
     "watch": "tui.cli.watch:watch",
     "serve": "tui.cli.serve:serve",
@@ -66,12 +66,12 @@ COMMANDS = {
 
 
 class WorkbenchGroup(Group):
-    """The top level, where a folder in place of a command means: open the workbench on it."""
+    """The top-level group: a folder in place of a command opens the workbench on it."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Finds the command, or turns ``autopoiesis DIR`` into ``autopoiesis open DIR``."""
+        """Finds the command; ``autopoiesis DIR`` means ``autopoiesis open DIR``."""
         if args[0] not in COMMANDS and not args[0].startswith("-") and Path(args[0]).expanduser().is_dir():
             args = ["open", *args]
         return super().resolve_command(ctx, args)
@@ -90,7 +90,7 @@ class WorkbenchGroup(Group):
 def cli(context: click.Context) -> None:
     """A workbench for an agent's memory: which topics fire, what the prompt holds, and why.
 
-    Without a command, opens the workbench on the workspace; a folder opens it there.
+    Without a command, opens the workbench on the workspace; given a folder, on that folder.
     """
     if context.invoked_subcommand is None:
         command = cli.get_command(context, "open")
@@ -102,11 +102,11 @@ def main() -> None:
     """The entry point of ``autopoiesis`` and ``apo``."""
     # The matrices here are small: numpy's threads cost more to start than they save.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # What is imported stays to the end; searching it for garbage costs a short command a tenth of its time.
+    # Imported modules live until exit; scanning them for garbage costs a short command a tenth of its time.
     gc.freeze()
     gc.set_threshold(_COLLECT_EVERY)
     try:
         status = run(cli)
     finally:
-        gc.freeze()  # the interpreter would look through everything once more before it ends
+        gc.freeze()  # spares the interpreter's last collection at exit
     sys.exit(status)

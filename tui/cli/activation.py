@@ -1,4 +1,4 @@
-"""``trace`` and ``decisions``: what fires for a message, why, and whether that was right."""
+"""``trace`` and ``decisions``: which topics fire for a message, why, and whether that was right."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.activation.trace import Trace
-from tui.cli.asking import answering
 from tui.cli.base import emit, emit_json, emit_problems, group, invocation, minute, read_text, table, verb
+from tui.cli.gate_prompt import prompt_for_gate
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def number(value: float | None) -> str:
-    """A score as people write it: ``.31``, ``1.0``, ``–`` for none."""
+    """Formats a score: ``.31``, ``1.0``, ``–`` for none."""
     if value is None:
         return "–"
     return f"{value:.2f}".removeprefix("0") if value < 1 else "1.0"
 
 
 def trace_lines(trace: Trace, *, rows: int = 12) -> list[list[str]]:
-    """The rows of a trace as table cells: mark, topic, tier 1, score, rule, gate, why."""
+    """The rows of a trace as table cells: mark, topic, tier 1, score, rule, gate, reason."""
     lines = []
     for row in trace.rows[:rows]:
         words = ", ".join(dict.fromkeys(hit.matched for hit in row.hits)) or "–"
@@ -35,12 +35,7 @@ def trace_lines(trace: Trace, *, rows: int = 12) -> list[list[str]]:
 
 
 def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> None:
-    """Prints a trace for a person: the funnel, the table, and why.
-
-    Args:
-        rows: Rows of the table at most.
-        explained: Prints the evidence for each of the nearest topics below the table.
-    """
+    """Prints a trace: the funnel, a table of at most ``rows`` rows, the reason, and if asked the evidence."""
     funnel = trace.funnel
     calibrated = trace.deciding == "probability"
     near = "likely" if calibrated else "similar"
@@ -56,7 +51,7 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     if len(trace.rows) > rows:
         emit(f"   {len(trace.rows) - rows} more below")
     if explained:
-        from tui.cli.explaining import print_evidence  # noqa: PLC0415 — what it draws with takes a quarter second
+        from tui.cli.trace_explain import print_evidence  # noqa: PLC0415 — importing rich takes a quarter second
 
         print_evidence(trace, rows)
     for correction in trace.corrections:
@@ -74,21 +69,19 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     type=click.Choice(["input", "output"]),
     default="input",
     show_default=True,
-    help="Whether the message reaches the agent or was written by it.",
+    help="Whether the message was sent to the agent or written by it.",
 )
 @click.option(
-    "--path", "paths", multiple=True, metavar="PATH", help="A file a tool call names (glob triggers)."
+    "--path", "paths", multiple=True, metavar="PATH", help="A file named by a tool call (for glob triggers)."
 )
 @click.option("--event", metavar="SOURCE:EVENT", help="Trace a webhook or cron event instead of a message.")
-@click.option(
-    "--log", "record", is_flag=True, help="Write the decisions to the decision log, to be labelled."
-)
-@click.option("--all", "every", is_flag=True, help="Show every topic, not only the nearest twelve.")
+@click.option("--log", "record", is_flag=True, help="Write the decisions to the decision log, for labelling.")
+@click.option("--all", "every", is_flag=True, help="Show all topics, not just the nearest twelve.")
 @click.option(
     "--explain",
     "explained",
     is_flag=True,
-    help="Show for the nearest topics what made their score, with the words marked in the message.",
+    help="Explain the scores of the nearest topics, with the matching words marked in the message.",
 )
 def trace(
     text: str,
@@ -100,8 +93,8 @@ def trace(
     explained: bool,
     as_json: bool,
 ) -> None:
-    """Show which topics TEXT activates, through which tiers, and why; `-` reads standard input."""
-    with invocation().engine() as engine, answering(engine):
+    """Show which topics TEXT activates, by which tier, and why; `-` reads standard input."""
+    with invocation().engine() as engine, prompt_for_gate(engine):
         result = engine.trace(
             read_text(text),
             direction="output" if direction == "output" else "input",
@@ -118,7 +111,7 @@ def trace(
 
 @group("autopoiesis decisions list --topic release", "autopoiesis decisions label 3f9c21ab --noise")
 def decisions() -> None:
-    """The log of what was activated and what was not, and labels for it."""
+    """Show and label the decision log: which topics were activated, and which were not."""
 
 
 @decisions.verb("list", "autopoiesis decisions list --limit 20 --json")
@@ -132,10 +125,10 @@ def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bo
         emit_json([decision._asdict() for decision in found])
         return
     if not found and (topic or unlabelled) and engine.decision_log.last(1):
-        emit("no decision is like that")
+        emit("no matching decisions")
         return
     if not found:
-        emit("no decisions yet: they are logged as transcripts grow, or by `autopoiesis trace --log TEXT`")
+        emit("no decisions yet: they are logged as transcripts grow, or with `autopoiesis trace --log TEXT`")
         return
     table(
         [
@@ -158,18 +151,18 @@ def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bo
     "label", "autopoiesis decisions label 3f9c21ab --useful", "autopoiesis decisions label 3f9c21ab --clear"
 )
 @click.argument("decisions", metavar="DECISION…", nargs=-1, required=True)
-@click.option("--useful", "label", flag_value="useful", help="It was right that the topic applied.")
-@click.option("--noise", "label", flag_value="noise", help="It was not, or would not have been.")
-@click.option("--clear", "label", flag_value="clear", help="Take back what a person said.")
+@click.option("--useful", "label", flag_value="useful", help="The topic applied.")
+@click.option("--noise", "label", flag_value="noise", help="The topic did not apply.")
+@click.option("--clear", "label", flag_value="clear", help="Remove a label set by hand.")
 def decisions_label(decisions: tuple[str, ...], label: str | None, as_json: bool) -> None:
-    """Label the decisions whose ids begin with DECISION."""
+    """Label the decisions whose ids start with DECISION."""
     if label is None:
-        raise click.UsageError("say --useful, --noise or --clear")
+        raise click.UsageError("give --useful, --noise or --clear")
     useful = {"useful": True, "noise": False, "clear": None}[label]
     with invocation().engine() as engine:
         log = engine.decision_log
-        known = [log.find(decision) for decision in decisions]
-        labelled = [log.label_known(decision, useful) for decision in known]
+        found = [log.find(decision) for decision in decisions]  # all of them, before any is labelled
+        labelled = [log.label_known(decision, useful) for decision in found]
         engine.labels.learn()
         if as_json:
             emit_json([decision._asdict() for decision in labelled])
@@ -179,8 +172,8 @@ def decisions_label(decisions: tuple[str, ...], label: str | None, as_json: bool
 
 
 def label_text(decision: Decision) -> str:
-    """A label as it is printed: ``useful``, ``noise (use)``, ``–`` for none."""
+    """Formats a label: ``useful``, ``noise (use)``, ``–`` for none."""
     if decision.useful is None:
         return "–"
-    said = "useful" if decision.useful else "noise"
-    return said if decision.labelled_by in ("", "person") else f"{said} ({decision.labelled_by})"
+    label = "useful" if decision.useful else "noise"
+    return label if decision.labelled_by in ("", "person") else f"{label} ({decision.labelled_by})"

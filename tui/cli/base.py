@@ -1,4 +1,4 @@
-"""What every command shares: finding the workspace, late loading, plain output, errors as one line."""
+"""Shared by all commands: finding the workspace, late loading, plain output, one-line errors."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from engine.events import EngineEvent
 
 HOME_VARIABLE = "AUTOPOIESIS_HOME"
-_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-"""What writing to a full or broken output answers."""
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Raised when standard output is full or broken."""
 Function = Callable[..., Any]
 
 
 @dataclass
 class Invocation:
-    """What the words before and after the command's name have settled so far."""
+    """The ``-C`` option of the running command."""
 
     directory: Path | None = None
 
@@ -49,36 +49,36 @@ class Invocation:
         """
         from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
 
-        opened = Engine.open(self.workspace)
-        emit_problems(opened.counting.ignored)
-        opened.subscribe(_TroubleTold())
-        opened.recover()
-        return opened
+        engine = Engine.open(self.workspace)
+        emit_problems(engine.counting.ignored)
+        engine.subscribe(_error_printer())
+        engine.recover()
+        return engine
 
 
-class _TroubleTold:
-    """Says on standard error what failed without stopping the work, each thing once."""
+def _error_printer() -> Callable[[EngineEvent], None]:
+    """Prints errors that do not stop the command, each once."""
+    from engine.events import ErrorReported  # noqa: PLC0415 — loaded with the engine
 
-    def __init__(self) -> None:
-        self._told: set[str] = set()
+    printed: set[str] = set()
 
-    def __call__(self, event: EngineEvent) -> None:
-        from engine.events import ErrorReported  # noqa: PLC0415 — loaded with the engine
-
-        if isinstance(event, ErrorReported) and event.text not in self._told:
-            self._told.add(event.text)
+    def handle(event: EngineEvent) -> None:
+        # Events also arrive on threads without a click context, where emit_problems cannot tell repeats.
+        if isinstance(event, ErrorReported) and event.text not in printed:
+            printed.add(event.text)
             emit_problems([f"autopoiesis: {event.text}"])
+
+    return handle
 
 
 def invocation() -> Invocation:
-    """The invocation of the running command."""
     found = click.get_current_context().find_root().obj
     if not isinstance(found, Invocation):
         raise WorkspaceError("no command is running")
     return found
 
 
-def _settle_directory(context: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
+def _set_directory(context: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
     root = context.find_root()
     if not isinstance(root.obj, Invocation):
         root.obj = Invocation()
@@ -93,23 +93,22 @@ directory_option = click.option(
     metavar="DIR",
     expose_value=False,
     is_eager=True,
-    callback=_settle_directory,
+    callback=_set_directory,
     help=f"The workspace; else ${HOME_VARIABLE}, else ~/.autopoiesis.",
 )
 """``-C DIR``, accepted before and after the command's name."""
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def example(*lines: str) -> str:
-    """The help text's closing lines: what a person would type."""
+def _examples(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 class Group(click.Group):
-    """A group that lists its commands as declared, those of other modules last.
+    """A group that lists commands in declaration order, then the late ones.
 
     Args:
-        late: Command name to ``module:attribute``, imported when it is called or listed.
+        late: Command name to ``module:attribute``, imported when called or listed.
     """
 
     def __init__(self, *args: Any, late: dict[str, str] | None = None, **kwargs: Any) -> None:
@@ -117,11 +116,11 @@ class Group(click.Group):
         self.late = late or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order in which they were declared."""
+        """Names in declaration order."""
         return [*self.commands, *self.late]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports the command where it is another module's."""
+        """Returns the command, imported if it is a late one."""
         if cmd_name not in self.late:
             return super().get_command(ctx, cmd_name)
         module, attribute = self.late[cmd_name].split(":")
@@ -142,36 +141,35 @@ class Group(click.Group):
 def group(
     *examples: str, late: dict[str, str] | None = None, cls: type[Group] | None = None, **settings: Any
 ) -> Callable[[Function], Group]:
-    """Declares a group of commands, with ``-C`` and examples of what a person would type."""
+    """Declares a group of commands, with ``-C`` and examples."""
 
     def declare(function: Function) -> Group:
-        made = click.group(cls=cls or Group, late=late, epilog=example(*examples), **settings)(
-            directory_option(function)
-        )
-        assert isinstance(made, Group)
-        return made
+        decorate = click.group(cls=cls or Group, late=late, epilog=_examples(*examples), **settings)
+        declared = decorate(directory_option(function))
+        assert isinstance(declared, Group)
+        return declared
 
     return declare
 
 
 def verb(*examples: str, name: str | None = None, **settings: Any) -> Callable[[Function], click.Command]:
-    """Declares a command, with ``-C`` and examples of what a person would type.
+    """Declares a command, with ``-C`` and examples.
 
-    A function that takes ``engine`` gets the workspace, opened and closed around it; one that takes
-    ``as_json`` has ``--json``. ``settings`` are those of ``click.command``.
+    A function that takes ``engine`` gets the workspace, opened and closed around the call; one that takes
+    ``as_json`` gets ``--json``. ``settings`` are passed to ``click.command``.
     """
 
     def declare(function: Function) -> click.Command:
-        taken = function.__annotations__
+        parameters = function.__annotations__
 
         @functools.wraps(function)
-        def opened(*args: Any, **kwargs: Any) -> Any:
+        def with_engine(*args: Any, **kwargs: Any) -> Any:
             with invocation().engine() as engine:
                 return function(engine, *args, **kwargs)
 
-        called = directory_option(opened if "engine" in taken else function)
-        command = click.command(name, cls=click.Command, epilog=example(*examples), **settings)(called)
-        return _json_option(command) if "as_json" in taken else command
+        body = directory_option(with_engine if "engine" in parameters else function)
+        command = click.command(name, cls=click.Command, epilog=_examples(*examples), **settings)(body)
+        return json_option(command) if "as_json" in parameters else command
 
     return declare
 
@@ -182,22 +180,21 @@ def read_text(text: str) -> str:
 
 
 def emit_json(value: object) -> None:
-    """Prints one JSON document."""
     click.echo(safe.json_text(plain(value), indent=2))
 
 
 def visible(text: str) -> str:
-    """Text from outside made safe for a terminal, line by line, as the workbench shows it."""
+    """Text with control characters made visible, so that it is safe on a terminal."""
     return "\n".join(map(safe.visible, text.split("\n")))
 
 
 def emit(text: str = "") -> None:
-    """Prints text of the engine's or of files."""
+    """Prints text, made safe for a terminal."""
     click.echo(visible(text))
 
 
 def emit_raw(text: str) -> None:
-    """Prints text meant for another program byte for byte when piped, made safe on a terminal."""
+    """Prints text byte for byte into a pipe, made safe on a terminal."""
     if sys.stdout.isatty():
         emit(text)
     else:
@@ -206,7 +203,7 @@ def emit_raw(text: str) -> None:
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
-    """Prints columns, each as wide as its longest cell; the last one is not padded."""
+    """Prints rows as aligned columns."""
     lines: list[Sequence[str]] = [list(heads), *rows] if heads else list(rows)
     if not lines:
         return
@@ -218,30 +215,32 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
 
 
 def emit_problems(problems: Iterable[object]) -> None:
-    """Prints problems on standard error, one line each, and none twice in a command."""
-    context = click.get_current_context(silent=True)  # none in a thread of the engine's
-    told: set[str] = context.find_root().meta.setdefault("autopoiesis.told", set()) if context else set()
+    """Prints problems on standard error, one line each, each only once per command."""
+    context = click.get_current_context(silent=True)  # None on the engine's threads
+    printed: set[str] = (
+        context.find_root().meta.setdefault("autopoiesis.printed", set()) if context else set()
+    )
     for line in dict.fromkeys(visible(str(problem)) for problem in problems):
-        if line not in told:
-            told.add(line)
+        if line not in printed:
+            printed.add(line)
             click.echo(line, err=True)
 
 
 def minute(at: str) -> str:
-    """An ISO time to the minute: ``2026-06-12 08:30``."""
+    """Formats an ISO time to the minute: ``2026-06-12 08:30``."""
     return at[:16].replace("T", " ")
 
 
-def kept(commit: str, why: str) -> str:
-    """What became of a change in the history: the commit, or why there is none."""
-    return f"committed as {commit[:8]}" if commit else f"not committed: {why}"
+def commit_text(commit: str, reason: str) -> str:
+    """Says which commit holds a change, or why none does."""
+    return f"committed as {commit[:8]}" if commit else f"not committed: {reason}"
 
 
 def run(group: click.Group) -> int:
-    """Runs the command line and turns whatever it raises into an exit code.
+    """Runs the command line and returns its exit code.
 
     Returns:
-        0 done, 1 refused or failed (one line on standard error), 2 wrong usage.
+        0 done, 1 refused or failed (one line on standard error), 2 wrong usage, 130 aborted.
     """
     try:
         result = group.main(standalone_mode=False)
@@ -258,18 +257,18 @@ def run(group: click.Group) -> int:
         click.echo(f"autopoiesis: {visible(str(error))}", err=True)
         return 1
     except BrokenPipeError:
-        # The reader went away (`| head`): nothing is wrong, and nothing more can be said on this pipe.
+        # The reader closed the pipe (`| head`), which is not an error.
         _silence(sys.stdout.fileno())
         return 0
     except OSError as error:
-        if error.filename is not None or error.errno not in _NOT_WRITTEN:
+        if error.filename is not None or error.errno not in _WRITE_ERRORS:
             raise
         _silence(sys.stdout.fileno())
-        click.echo(f"autopoiesis: the output cannot be written ({error.strerror})", err=True)
+        click.echo(f"autopoiesis: cannot write the output ({error.strerror})", err=True)
         return 1
     return result if isinstance(result, int) else 0
 
 
 def _silence(descriptor: int) -> None:
-    """Sends what is still to be written there nowhere, so that the interpreter can end in peace."""
+    """Discards buffered output, so that the interpreter's flush at exit does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

@@ -1,4 +1,4 @@
-"""``cache``: what providers keep of each discussion's prompts, and what becomes of it."""
+"""``cache``: what providers cache of each discussion's prompts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engine.engine import Engine
 
 _TITLE = 40
-"""Characters of a title that the list shows."""
-_NONE = "no discussion has been sent yet: `autopoiesis send TEXT` sends a message"
+"""Characters of a title shown in the list."""
+_NONE = "no discussions yet; send a message with: autopoiesis send TEXT"
 
 
 @group(
@@ -28,12 +28,12 @@ _NONE = "no discussion has been sent yet: `autopoiesis send TEXT` sends a messag
     late={"overview": "tui.cli.cache_overview:cache_overview", "check": "tui.cli.cache_check:cache_check"},
 )
 def cache() -> None:
-    """What providers keep of each discussion's stable prefix, and why the last call read nothing from it."""
+    """Show what providers cache of each discussion's stable prefix, and why the last call missed."""
 
 
 @cache.verb("list", "autopoiesis cache list --json")
 def cache_list(engine: Engine, as_json: bool) -> None:
-    """List the discussions, the one used last first."""
+    """List the discussions, most recently used first."""
     from engine.discussions.overview import with_titles  # noqa: PLC0415 — `--help` must not load the engine
 
     now, found = engine.clock(), with_titles(engine.caches.all(), engine.workspace)
@@ -63,21 +63,21 @@ def _cells(each: DiscussionCache, now: datetime) -> list[str]:
 
 
 def discussion_tree(each: DiscussionCache, now: datetime) -> dict[str, Any]:
-    """A discussion's state for JSON, with its title and its transcript."""
+    """A discussion's cache state as JSON."""
     return {**tree_of(each.state, now), "title": each.title, "path": each.path}
 
 
 @cache.verb("show", "autopoiesis cache show ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_show(engine: Engine, discussion: str, as_json: bool) -> None:
-    """Show everything known of one discussion's cache."""
+    """Show one discussion's cache."""
     _print(engine.caches.get(discussion), engine.clock(), as_json)
 
 
 @cache.verb("invalidate", "autopoiesis cache invalidate ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
-    """Give a discussion's cache up: it does not count any more, and the next call begins another one."""
+    """Invalidate a discussion's cache: the next call starts a new one."""
     state = engine.discussions.ending.invalidate(discussion, "invalidated by hand")
     _print(state, engine.clock(), as_json)
 
@@ -85,19 +85,19 @@ def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
 @cache.verb("disable", "autopoiesis cache disable ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_disable(engine: Engine, discussion: str, as_json: bool) -> None:
-    """Ask for no caches in a discussion any more."""
+    """Turn caching off for a discussion."""
     _print(engine.discussions.ending.disable(discussion), engine.clock(), as_json)
 
 
 @cache.verb("enable", "autopoiesis cache enable ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_enable(engine: Engine, discussion: str, as_json: bool) -> None:
-    """Ask for caches in a discussion again."""
+    """Turn caching on again for a discussion."""
     _print(engine.discussions.ending.enable(discussion), engine.clock(), as_json)
 
 
 def cached(state: DiscussionCacheState, now: datetime) -> str:
-    """Whether it is cached, and for how long: ``yes, 4:32 left``."""
+    """Says whether a discussion is cached, and for how long: ``yes, 4:32 left``."""
     if not state.enabled:
         return "off"
     if not state.is_cached(now):

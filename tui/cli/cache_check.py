@@ -1,4 +1,4 @@
-"""``cache check``: whether the stable prefix is stable, what broke it, and what that has cost."""
+"""``cache check``: whether the stable prefix is stable, what broke it, and what that cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.stability.misses import Misses
 
 _MESSAGE = "What is next?"
-"""Compiled where no message is given: the prefix is the same for all."""
+"""The default message; any will do, because the prefix does not depend on it."""
 
 _START = "from tui.cli.cache_check import compile_once; compile_once()"
 _DEADLINE_S = 120
@@ -44,20 +44,20 @@ _INDENT = " " * 9
     "--session",
     "session_id",
     metavar="ID",
-    help="Whose turns to look at; the message is compiled as its next one.",
+    help="The session whose turns are compared; the message is compiled as its next one.",
 )
 @click.option(
     "--last", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How many turns."
 )
 def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> int:
-    """Check that the stable prefix stays the same, and say what broke it.
+    """Check that the stable prefix stays the same, and show what broke it.
 
-    TEXT is compiled here and in a fresh process, and the bytes are compared; any message will do, because
-    the prefix depends on none (`-` reads standard input). Then the turns recorded last are compared with each
-    other, and the last of them with what would be sent now. The gate is not asked, nothing is recorded.
+    Compiles TEXT here and in a fresh process and compares the bytes; any message will do, because the prefix
+    does not depend on it (`-` reads standard input). Then compares the latest recorded turns with each other,
+    and the last of them with what would be sent now. The gate is not asked, and nothing is recorded.
 
-    Exit code 0: the two prompts are the same. 1: they differ, which is a defect of the program. A prefix that
-    an edit broke is reported and is no error.
+    Exit code 0: the two prompts are identical. 1: they differ, which is a bug in this program. A prefix
+    broken by an edit is reported, but is not an error.
     """
     from engine.stability.check import check  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -66,7 +66,7 @@ def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> 
         session = session_id or ""
         found = check(
             lambda: engine.compile(message, session_id=session, ask=False),
-            lambda: _compiled_elsewhere(engine, message, session),
+            lambda: _compile_in_fresh_process(engine, message, session),
             engine.prefixes,
             engine.files,
             discussion=session_id,
@@ -81,26 +81,22 @@ def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> 
 
 
 def compile_once() -> None:
-    """Compiles the message that standard input names, in a process of its own; prints it as JSON."""
-    from engine.engine import Engine  # noqa: PLC0415 — the command's own process has it already
+    """The fresh process: compiles the request on standard input and prints the prompt as JSON."""
+    from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
 
-    asked = json.load(sys.stdin)
-    now = datetime.fromisoformat(asked["now"])
+    request = json.load(sys.stdin)
+    now = datetime.fromisoformat(request["now"])
     try:
-        with Engine.open(asked["workspace"], clock=lambda: now) as engine:
-            compiled = engine.compile(asked["text"], session_id=asked["session"], ask=False)
+        with Engine.open(request["workspace"], clock=lambda: now) as engine:
+            compiled = engine.compile(request["text"], session_id=request["session"], ask=False)
     except AutopoiesisError as error:
         sys.exit(str(error))
     click.echo(json.dumps(plain(compiled)))
 
 
-def _compiled_elsewhere(engine: Engine, message: str, session: str) -> Compiled:
-    """The prompt as a fresh process makes it, in which sets and hashes have another order.
-
-    Raises:
-        AutopoiesisError: It could not make one.
-    """
-    asked = {
+def _compile_in_fresh_process(engine: Engine, message: str, session: str) -> Compiled:
+    """Compiles the prompt in a process with another hash seed, where sets iterate in another order."""
+    request = {
         "workspace": str(engine.workspace.root),
         "text": message,
         "session": session,
@@ -110,7 +106,7 @@ def _compiled_elsewhere(engine: Engine, message: str, session: str) -> Compiled:
     try:
         done = subprocess.run(
             programs.python(_START),
-            input=json.dumps(asked).encode("ascii"),
+            input=json.dumps(request).encode("ascii"),
             capture_output=True,
             env=programs.surroundings({"PYTHONHASHSEED": seed}),
             timeout=_DEADLINE_S,
@@ -121,13 +117,15 @@ def _compiled_elsewhere(engine: Engine, message: str, session: str) -> Compiled:
             f"the second compile took more than {_DEADLINE_S} s", hint="try again"
         ) from error
     if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [
+            f"exit code {done.returncode}"
+        ]
         raise AutopoiesisError(f"the second compile failed: {lines[-1]}", hint="run: autopoiesis doctor")
-    return _compiled(json.loads(done.stdout))
+    return _compiled_from(json.loads(done.stdout))
 
 
-def _compiled(tree: dict[str, Any]) -> Compiled:
-    """A prompt from its JSON, without what was left out of it and the budget by slot."""
+def _compiled_from(tree: dict[str, Any]) -> Compiled:
+    """A prompt from its JSON, without ``left_out`` and ``slots``."""
     from engine.context.compiled import Compiled, Section  # noqa: PLC0415 — `--help` must not load the engine
 
     return Compiled(
@@ -153,13 +151,13 @@ def _print(found: Check) -> None:
     ends = ", ".join(f"{tokens:,}" for tokens in size.boundaries)
     emit(
         f"prefix   {size.tokens:,} tokens, {size.bytes:,} bytes, {size.sections} sections"
-        + (f"; a cache may end after {ends} tokens" if ends else "")
+        + (f"; cache boundaries after {ends} tokens" if ends else "")
     )
     if found.used is None:
-        emit("turns    none recorded yet: `autopoiesis compile --record TEXT` does")
+        emit("turns    none recorded yet; record one with: autopoiesis compile --record TEXT")
         return
     if found.since is None:
-        emit(f"since    {_when(found.used.at)}: the same, to the byte")
+        emit(f"since    {_when(found.used.at)}: identical")
     else:
         emit(f"since    {_when(found.used.at)}: {_place(found.since)}")
         _print_lines(found.since)
@@ -168,41 +166,41 @@ def _print(found: Check) -> None:
 
 
 def _repeated(found: Check) -> str:
-    again = found.repeat
-    if again.equal:
-        return f"the same {again.bytes:,} bytes here and in a fresh process"
-    part = "stable prefix" if again.in_prefix else "prompt, behind its stable prefix,"
-    text = f"DIFFERENT: the {part} differs at byte {again.byte:,}"
-    if again.layer:
-        place = again.source or again.label
-        text += f", layer {again.layer} ({again.name}), {place}" + (f":{again.line}" if again.line else "")
-    return f"{text}; this is a defect of the program, please report it"
+    repeat = found.repeat
+    if repeat.equal:
+        return f"the same {repeat.bytes:,} bytes here and in a fresh process"
+    part = "stable prefix" if repeat.in_prefix else "prompt, after its stable prefix,"
+    text = f"DIFFERENT: the {part} differs at byte {repeat.byte:,}"
+    if repeat.layer:
+        place = repeat.source or repeat.label
+        text += f", layer {repeat.layer} ({repeat.name}), {place}" + (
+            f":{repeat.line}" if repeat.line else ""
+        )
+    return f"{text}; this is a bug, please report it"
 
 
 def _print_turns(found: Check) -> None:
     name = found.discussion or "prompts without a session"
-    emit(f"\nthe last {len(found.turns)} of {name}")
+    emit(f"\nlast {len(found.turns)} of {name}")
     for turn in found.turns:
-        emit(f"  {_when(turn.at)}  {turn.prefix.sha256[:8]}  {turn.prefix.tokens:>7,}  {_told(turn)}")
+        emit(f"  {_when(turn.at)}  {turn.prefix.sha256[:8]}  {turn.prefix.tokens:>7,}  {_turn_text(turn)}")
         if turn.found is not None:
             _print_lines(turn.found)
 
 
-def _told(turn: CheckedTurn) -> str:
+def _turn_text(turn: CheckedTurn) -> str:
     if turn.gap_s is None:
-        return "the first"
-    after = f"after {_span(turn.gap_s)}: "
-    return after + ("the same" if turn.found is None else _place(turn.found))
+        return "first"
+    return f"after {_span(turn.gap_s)}: {'same' if turn.found is None else _place(turn.found)}"
 
 
 def _place(found: Break) -> str:
-    """Where and how a prefix broke, and what it costs."""
     place = found.source or found.label or "an unknown section"
     place += f":{found.line}" if found.line else ""
-    at = f"byte {found.byte:,}" if found.exact else f"from byte {found.byte:,} on"
+    at = f"byte {found.byte:,}" if found.exact else f"at or after byte {found.byte:,}"
     return (
         f"layer {found.layer} ({found.name}), {place} {found.what}, {at};"
-        f" {found.usable:,} tokens can be served, {found.lost:,} are sent again"
+        f" {found.usable:,} tokens still cached, {found.lost:,} sent again"
     )
 
 
@@ -213,7 +211,7 @@ def _print_lines(found: Break) -> None:
 
 
 def _around(before: str, after: str) -> tuple[str, str]:
-    """Two lines as far as they can be shown, from a little before the place where they differ."""
+    """Cuts two lines to what fits, starting shortly before the first difference."""
     pairs = enumerate(zip(before, after, strict=False))
     same = next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
     start = max(0, same - _SHOWN_BEFORE)
@@ -227,12 +225,13 @@ def _around(before: str, after: str) -> tuple[str, str]:
 
 
 def _print_misses(tallies: tuple[Misses, ...]) -> None:
-    emit(f"\nbroken prefixes, this month and the one before: {tallies[0].turns:,} prompts")
+    emit(f"\nbroken prefixes, this month and last: {tallies[0].turns:,} prompts")
     for tally in tallies:
-        text = f"  a cache of {_span(tally.ttl_s)}: {tally.followed:,} came in time,"
-        text += f" {tally.kept:,} kept the prefix"
+        text = (
+            f"  {_span(tally.ttl_s)} cache: {tally.followed:,} in time, {tally.kept:,} with the prefix intact"
+        )
         if tally.broken:
-            text += f", {tally.broken:,} did not: {tally.lost:,} tokens sent again{_dollars(tally.dollars)}"
+            text += f", {tally.broken:,} broken: {tally.lost:,} tokens sent again{_dollars(tally.dollars)}"
         emit(text)
         for culprit in tally.culprits:
             layer = f"layer {culprit.layer} ({culprit.name})" if culprit.layer else "unknown"

@@ -1,4 +1,4 @@
-"""``cache overview``: what caches serve and save, when they go, and what broke prefixes."""
+"""``cache overview``: what caches serve and save, when they expire, and what broke prefixes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import click
 
 from tui.cli.base import emit, emit_json, plain, table, verb
 from tui.cli.cache import discussion_tree
-from tui.cli.costs import signed
+from tui.cli.costs import cost_text, signed
 from tui.render.caches import SETTINGS, cached_now, last_miss, stays
 from tui.render.figures import count, dollars, left, plural
 
 if TYPE_CHECKING:
-    from engine.costs.model import Totals
     from engine.discussions.overview import CacheOverview, ProviderCaches
     from engine.engine import Engine
     from engine.stability.misses import Misses
@@ -30,10 +29,10 @@ _MOST_DAYS = 365
     type=click.IntRange(1, _MOST_DAYS),
     default=_DAYS,
     show_default=True,
-    help="How many days the sums are of, today among them.",
+    help="How many days to sum up, including today.",
 )
 def cache_overview(engine: Engine, days: int, as_json: bool) -> None:
-    """Show what providers' caches serve and save, why the last miss happened, and what broke prefixes."""
+    """Show what provider caches serve and save, why the last call missed, and what broke prefixes."""
     found, now = engine.discussions.overview(days), engine.clock()
     if as_json:
         emit_json(_tree(found, now))
@@ -85,20 +84,18 @@ def _print(found: CacheOverview, now: datetime, days: int) -> None:
     model = "local (no model)" if found.provider == "local" else f"{found.provider} {found.model}".strip()
     emit(f"chat model: {model}")
     emit()
-    numbers = sum(each.state.is_cached(now) for each in found.discussions)
-    emit(
-        f"{count(numbers)} of {plural(len(found.discussions), 'discussion')} cached: `autopoiesis cache list`"
-    )
+    cached = sum(each.state.is_cached(now) for each in found.discussions)
+    emit(f"{count(cached)} of {plural(len(found.discussions), 'discussion')} cached: autopoiesis cache list")
     last = last_miss(found)
     if last is not None:
-        what = "the last cache given up" if last.given_up else "the last miss"
+        what = "last cache invalidated" if last.given_up else "last miss"
         when = f" ({last.at:%Y-%m-%d %H:%M} UTC)" if last.at is not None else ""
         name = last.entry.title or last.entry.state.discussion_id
         emit(f"{what}{when}: {last.entry.state.why}, in {name}")
     _print_misses(found.misses)
     emit()
-    emit("settings of caches: `autopoiesis config set NAME VALUE` changes one")
-    table([[f"  cache.{name}", _said(getattr(found.settings, name))] for name in SETTINGS])
+    emit("cache settings; change one with: autopoiesis config set NAME VALUE")
+    table([[f"  cache.{name}", _value_text(getattr(found.settings, name))] for name in SETTINGS])
 
 
 def _row(each: ProviderCaches, found: CacheOverview, now: datetime) -> list[str]:
@@ -112,26 +109,18 @@ def _row(each: ProviderCaches, found: CacheOverview, now: datetime) -> list[str]
         count(totals.cached_tokens),
         "–" if each.hit_rate is None else f"{each.hit_rate:.0%}",
         count(totals.cache_write_tokens),
-        _cost(totals),
+        cost_text(totals),
         signed(totals.saved_usd),
         count(number),
         "up to the provider" if seconds is None else left(seconds) if seconds else "–",
     ]
 
 
-def _cost(totals: Totals) -> str:
-    if totals.calls and totals.unpriced == totals.calls:
-        return "not known"
-    return f"{'~' if totals.estimated else ''}{dollars(totals.cost_usd)}{' +?' if totals.unpriced else ''}"
-
-
 def _print_misses(found: Misses) -> None:
-    text = (
-        f"{count(found.turns)} prompts in this month and the one before; of {count(found.followed)} that came"
-    )
-    text += f" in time for a cache of {stays(found.ttl_s)}, {count(found.broken)} had their prefix broken"
+    text = f"{count(found.turns)} prompts this month and last; of {count(found.followed)} sent in time for a "
+    text += f"{stays(found.ttl_s)} cache, {count(found.broken)} had a broken prefix"
     if found.broken:
-        text += f": {count(found.lost)} tokens sent anew"
+        text += f": {count(found.lost)} tokens sent again"
         text += "" if found.dollars is None else f", {dollars(found.dollars)}"
     emit(text)
     table(
@@ -148,5 +137,5 @@ def _print_misses(found: Misses) -> None:
     )
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value)

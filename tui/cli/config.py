@@ -1,4 +1,4 @@
-"""``config``: the settings of a memory, each with what it means, and how to change one."""
+"""``config``: shows and changes the settings of a workspace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_json, group, invocation, kept, table
+from tui.cli.base import commit_text, emit, emit_json, group, invocation, table
 from tui.render.figures import value_text
 
 if TYPE_CHECKING:
@@ -23,23 +23,23 @@ _WIDTH = 78
     "autopoiesis config unset cache.anthropic_ttl",
 )
 def config() -> None:
-    """The settings in memory-config.yaml: what they mean, and how to change one without touching the rest."""
+    """Show the settings in memory-config.yaml, and change one without touching the rest."""
 
 
 @config.verb("list", "autopoiesis config list", "autopoiesis config list gate")
 @click.argument("group", default="")
 def config_list(engine: Engine, group: str, as_json: bool) -> None:
-    """List every setting, or those of one GROUP, with its value and the line that says so."""
+    """List all settings, or those of one GROUP, each with its value and the line that sets it."""
     known = engine.configuration.settings()
     found = [each for each in known if not group or f"{each.name}.".startswith(f"{group}.")]
     if not found:
         groups = ", ".join(dict.fromkeys(each.name.partition(".")[0] for each in known))
-        raise click.UsageError(f"there is no group {group}; there are {groups}")
+        raise click.UsageError(f"no setting group {group!r}; groups: {groups}")
     if as_json:
         emit_json(found)
         return
     rows = [
-        [each.name, value_text(each.value), f"line {each.line}{_not_counted(each)}" if each.is_set else ""]
+        [each.name, value_text(each.value), f"line {each.line}{_ignored_text(each)}" if each.is_set else ""]
         for each in found
     ]
     table(rows, ["setting", "value", "set in"])
@@ -48,7 +48,7 @@ def config_list(engine: Engine, group: str, as_json: bool) -> None:
 @config.verb("show", "autopoiesis config show watchers.policy.high.activate")
 @click.argument("name")
 def config_show(engine: Engine, name: str, as_json: bool) -> None:
-    """Show one setting: its value, its default, what it may be and what it means."""
+    """Show one setting: its value, default, allowed values and meaning."""
     found = engine.configuration.setting(name)
     if as_json:
         emit_json(found)
@@ -77,20 +77,20 @@ def config_show(engine: Engine, name: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("value")
 def config_set(engine: Engine, name: str, value: str, as_json: bool) -> None:
-    """Set one setting; comments and everything else in the file stay as they are."""
-    _say(engine.configuration.change(name, value), as_json)
+    """Change one setting; comments and everything else in the file stay as they are."""
+    _print_change(engine.configuration.change(name, value), as_json)
 
 
 @config.verb("unset", "autopoiesis config unset cache.anthropic_ttl")
 @click.argument("name")
 def config_unset(engine: Engine, name: str, as_json: bool) -> None:
-    """Take one setting out of the file, so that its default counts."""
-    _say(engine.configuration.change(name, None), as_json)
+    """Remove one setting from the file, so that its default applies."""
+    _print_change(engine.configuration.change(name, None), as_json)
 
 
 @config.verb("path", "autopoiesis config path")
 def config_path(as_json: bool) -> None:
-    """Print where the file is."""
+    """Print the path of the settings file."""
     from engine.store.paths import Workspace  # noqa: PLC0415 — `--help` must not load the engine
 
     path = str(Workspace.open(invocation().workspace).config)
@@ -99,23 +99,23 @@ def config_path(as_json: bool) -> None:
 
 def _place(found: SettingInfo) -> str:
     if not found.is_set:
-        return "the file does not name it"
-    return f"memory-config.yaml:{found.line}{_not_counted(found)}"
+        return "not in the file"
+    return f"memory-config.yaml:{found.line}{_ignored_text(found)}"
 
 
-def _not_counted(found: SettingInfo) -> str:
+def _ignored_text(found: SettingInfo) -> str:
     if found.ignored is None:
         return ""
     return f": {value_text(found.ignored)}, not trusted"
 
 
-def _say(change: SettingChange, as_json: bool) -> None:
+def _print_change(change: SettingChange, as_json: bool) -> None:
     if as_json:
         emit_json(change)
         return
     place = f"{change.path}:{change.line}" if change.line else change.path
     before, after = value_text(change.before), value_text(change.after)
-    what = f"{after}, as before" if before == after else f"{before} → {after}"
-    emit(f"{place}: {change.name}: {what} ({kept(change.commit, change.why)})")
+    what = f"{after}, unchanged" if before == after else f"{before} → {after}"
+    emit(f"{place}: {change.name}: {what} ({commit_text(change.commit, change.why)})")
     if change.ignored:
-        emit("it is ignored until you trust the workspace: autopoiesis trust")
+        emit("ignored until you trust the workspace: autopoiesis trust")

@@ -1,7 +1,8 @@
-"""``costs``: what calls of models have cost, what may be spent, and what a memory costs at today's prices."""
+"""``costs``: what model calls have cost, the budgets, and estimates at today's prices."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from engine.settings.model import Config
 
 _KEYS = ("day", "model", "operation", "topic", "discussion")
-_NONE = "no calls yet: what a model is asked, and what that cost, is logged from the first call on"
+_NONE = "no model calls yet"
 _GROUPS = {
     "interaction": "per interaction",
     "scheduled": "scheduled",
@@ -33,15 +34,20 @@ _GROUPS = {
     "autopoiesis costs --by topic --since 2026-06-01 --json",
     "autopoiesis costs --estimate",
 )
-@click.option("--by", type=click.Choice(_KEYS), default="day", show_default=True, help="What is summed up.")
+@click.option("--by", type=click.Choice(_KEYS), default="day", show_default=True, help="What to group by.")
 @click.option(
-    "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="The first day, as 2026-06-01, UTC."
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="The first day (UTC), such as 2026-06-01.",
 )
 @click.option(
-    "--estimate", is_flag=True, help="What a memory costs at today's prices, and what this one used."
+    "--estimate",
+    is_flag=True,
+    help="Estimate what a workspace costs at today's prices, and what this one used.",
 )
 def costs(engine: Engine, by: Any, since: datetime | None, estimate: bool, as_json: bool) -> None:
-    """Show what calls of models have cost, and what of the budgets is spent. Days are those of UTC."""
+    """Show what model calls have cost, and how much of the budgets is spent. Days are in UTC."""
     if estimate:
         found = _estimates(engine)
         if as_json:
@@ -67,13 +73,13 @@ def _print_sums(sums: Sums, standing: Standing) -> None:
         table([*rows, ["total", *_cells(sums.total)]], heads)
         if sums.total.estimated:
             calls = plural(sums.total.estimated, "call")
-            emit(f"~: {calls} that broke off, whose tokens were counted here")
+            emit(f"~: includes {calls} that broke off, with tokens counted locally")
         if sums.unpriced:
             from engine.providers.pricing import own_file  # noqa: PLC0415 — `--help` must not load the engine
 
             calls = plural(sums.total.unpriced, "call")
-            emit(f"not in these sums: {calls} of {', '.join(sums.unpriced)}, whose price is not known")
-            emit(f"  write it into {own_file()}, as models: {{MODEL: {{input: 1.00, output: 5.00}}}}")
+            emit(f"not included: {calls} to {', '.join(sums.unpriced)}, whose price is unknown")
+            emit(f"  add it to {own_file()}, as models: {{MODEL: {{input: 1.00, output: 5.00}}}}")
     spent = (
         ("today", standing.today_usd, standing.daily_usd),
         ("this month", standing.month_usd, standing.monthly_usd),
@@ -90,19 +96,31 @@ def _cells(totals: Totals) -> list[str]:
         count(totals.input_tokens),
         "–" if share is None else f"{share:.0%}",
         count(totals.output_tokens),
-        _cost(totals),
+        cost_text(totals),
         signed(totals.saved_usd),
     ]
 
 
-def _cost(totals: Totals) -> str:
-    if totals.unpriced == totals.calls:
-        return "not known"
+def cost_text(totals: Totals) -> str:
+    """Formats a sum: ``~`` if tokens were counted locally, ``+?`` if some prices are unknown."""
+    if totals.calls and totals.unpriced == totals.calls:
+        return "unknown"
     return f"{'~' if totals.estimated else ''}{dollars(totals.cost_usd)}{' +?' if totals.unpriced else ''}"
 
 
+def estimate_text(price: float | None) -> str:
+    """Formats the price of requests that are not sent yet."""
+    return "price unknown" if price is None else f"about {dollars(price)} plus the replies"
+
+
+def usage_text(tokens: int, costs: Sequence[float | None]) -> str:
+    """Formats tokens and their cost, which is unknown if one of ``costs`` is."""
+    cost = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
+    return f"{tokens:,} tokens, {cost}"
+
+
 def signed(value: float) -> str:
-    """US dollars that may be fewer than none."""
+    """Formats US dollars that may be negative."""
     return f"-{dollars(-value)}" if value < 0 else dollars(value)
 
 
@@ -135,7 +153,7 @@ def _estimates(engine: Engine) -> Estimates:
 
 
 def _models(config: Config) -> tuple[str, str, str]:
-    """The models that the settings name, or those of the specification where they name none."""
+    """The models in the settings, or the specification's defaults."""
     from engine.costs.estimates import EMBEDDING, LARGE, SMALL  # noqa: PLC0415 — not for `--help`
     from engine.providers.pricing import CHAT_MODELS, DEFAULT_MODELS  # noqa: PLC0415 — not for `--help`
 
@@ -148,7 +166,7 @@ def _models(config: Config) -> tuple[str, str, str]:
 
 
 def _print_estimates(found: Estimates) -> None:
-    emit(f"What a memory costs at the prices of {found.as_of}. Jobs marked ○ are not in this version.")
+    emit(f"Estimated costs at the prices of {found.as_of}. Jobs marked ○ are not in this version.")
     for group, title in _GROUPS.items():
         emit()
         emit(title)
@@ -169,7 +187,7 @@ def _print_estimates(found: Estimates) -> None:
             ["", "job", "model", "input", "output", "cost", "how often"],
         )
     emit()
-    emit("a month: extraction, scheduled jobs and embeddings; gate and flush depend on what is said")
+    emit("per month: extraction, scheduled jobs and embeddings; gate and flush depend on usage")
     table(
         [
             [
@@ -181,15 +199,15 @@ def _print_estimates(found: Estimates) -> None:
             ]
             for month in found.months
         ],
-        ["  sessions a day", "extraction", "scheduled", "embeddings", "total"],
+        ["  sessions/day", "extraction", "scheduled", "embeddings", "total"],
     )
     if found.used is None:
         emit()
-        emit("Of this workspace no call is in the log yet. Vectors and gate are free while they are local.")
+        emit("No calls logged for this workspace yet. Local vectors and the local gate are free.")
         return
     days = found.used.days
     emit()
-    emit(f"this workspace, a day (of the last {plural(days, 'day')})")
+    emit(f"this workspace, per day (over the last {plural(days, 'day')})")
     table(
         [
             [
@@ -197,7 +215,7 @@ def _print_estimates(found: Estimates) -> None:
                 f"{totals.calls / days:.1f}",
                 count(round(totals.input_tokens / days)),
                 count(round(totals.output_tokens / days)),
-                "not known" if totals.unpriced == totals.calls else dollars(totals.cost_usd / days),
+                "unknown" if totals.unpriced == totals.calls else dollars(totals.cost_usd / days),
             ]
             for operation, totals in found.used.rows.items()
         ],
@@ -206,4 +224,4 @@ def _print_estimates(found: Estimates) -> None:
 
 
 def _dollars(value: float | None) -> str:
-    return "not known" if value is None else dollars(value)
+    return "unknown" if value is None else dollars(value)

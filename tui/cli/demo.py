@@ -1,34 +1,38 @@
-"""``demo``: the sample workspace with a conversation going on in it."""
+"""``demo``: the sample workspace with a live conversation."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tui.cli.base import emit, emit_problems, verb
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
 SAMPLE_MESSAGE = "Can you review the PR that just came in?"
 
 
 @verb("autopoiesis demo build/sample", "autopoiesis demo --no-replay")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
-@click.option("--no-replay", is_flag=True, help="Keep the feed still.")
+@click.option("--no-replay", is_flag=True, help="Do not replay the conversation.")
 @click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True)
 def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
-    """Show the product on its sample workspace, made in DIRECTORY when it is not there.
+    """Show the product on its sample workspace, created in DIRECTORY if missing.
 
-    On a terminal this opens the workbench while a recorded conversation is replayed into the workspace.
-    Where there is no terminal it prints the activation trace and the prompt's outline of one message.
+    On a terminal, opens the workbench while a recorded conversation is replayed into the workspace.
+    Otherwise prints the activation trace and the prompt outline of one message.
     """
     from engine.engine import Engine  # noqa: PLC0415 — only now is the engine needed
     from engine.workspace.initialise import initialise, replay_sample  # noqa: PLC0415
 
     root = (directory or Path("autopoiesis-sample")).expanduser()
     if not (root / "memory-config.yaml").exists():
-        emit(f"making the sample workspace in {root}")
+        emit(f"creating the sample workspace in {root}")
         initialise(root, sample=True)
     with Engine.open(root) as engine:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -46,13 +50,10 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
             stop.set()
 
 
-def _headless(engine: object) -> int:
+def _headless(engine: Engine) -> int:
     from engine.context.explain import outline  # noqa: PLC0415 — with the engine
-    from engine.engine import Engine  # noqa: PLC0415 — with the engine
     from tui.cli.activation import print_trace  # noqa: PLC0415 — with the engine
 
-    if not isinstance(engine, Engine):
-        raise TypeError("an engine is needed")
     engine.refresh_index()
     trace, compiled = engine.try_message(SAMPLE_MESSAGE)
     emit(f"message: {SAMPLE_MESSAGE}")
@@ -61,6 +62,6 @@ def _headless(engine: object) -> int:
     emit()
     emit(outline(compiled))
     emit()
-    emit("In a terminal this opens the workbench.")
+    emit("On a terminal, this opens the workbench.")
     emit_problems(engine.problems())
     return 0

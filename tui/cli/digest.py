@@ -1,4 +1,4 @@
-"""``digest``: the bounded projection of knowledge that every prompt holds while its file exists."""
+"""``digest``: the size-limited summary of knowledge that every prompt holds while its file exists."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 @group("autopoiesis digest show", "autopoiesis digest regenerate")
 def digest() -> None:
-    """The digest of knowledge (knowledge/digest.md). Its file is the switch: without it prompts have none."""
+    """Show or build the digest of knowledge (knowledge/digest.md). Prompts hold it while the file exists."""
 
 
 @digest.verb("show", "autopoiesis digest show")
 def digest_show(engine: Engine, as_json: bool) -> int:
-    """Print the digest as it is."""
+    """Print the digest."""
     view = engine.digest()
     if as_json:
         emit_json(view)
     elif not view.on:
-        emit(view.problem or "off: there is no knowledge/digest.md; autopoiesis digest regenerate makes it")
+        emit(view.problem or "off: no knowledge/digest.md; create it with: autopoiesis digest regenerate")
     else:
         emit_raw(view.text)
     return 1 if view.problem else 0
@@ -31,24 +31,24 @@ def digest_show(engine: Engine, as_json: bool) -> int:
 
 @digest.verb("regenerate", "autopoiesis digest regenerate")
 def digest_regenerate(engine: Engine) -> None:
-    """Make the digest anew from the category files; this turns it on."""
+    """Rebuild the digest from the category files; this turns it on."""
     knowledge = engine.knowledge
     if knowledge.digest.regenerate(force=True):
-        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest made anew"))
+        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest regenerated"))
     view = engine.digest()
     emit(
         f"{view.size:,} of {view.limit:,} bytes: {knowledge.digest.path}"
         if view.on
-        else "knowledge has nothing for a digest yet"
+        else "no knowledge to digest yet"
     )
 
 
 @digest.verb("off", "autopoiesis digest off")
 def digest_off(engine: Engine) -> None:
-    """Delete the digest: no prompt holds it until you regenerate it yourself."""
+    """Delete the digest: no prompt holds it until you regenerate it."""
     knowledge = engine.knowledge
     if knowledge.digest.turn_off():
         knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))
-        emit("off; autopoiesis digest regenerate turns it on")
+        emit("off; turn it on with: autopoiesis digest regenerate")
     else:
-        emit("it was off already")
+        emit("already off")

@@ -1,4 +1,4 @@
-"""``events``: schedules that came due and webhooks, handed to agents."""
+"""``events``: due schedules and webhooks, handed to agents."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _LOOK_S = 0.25
     "autopoiesis events end evt_1a2b3c4d5e",
 )
 def events() -> None:
-    """Schedules of topics that came due and webhooks that arrived: take one, say what came of it."""
+    """List, take and finish events: schedules of topics that came due, and webhooks that arrived."""
 
 
 @events.verb("list", "autopoiesis events list --limit 5")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 def events_list(engine: Engine, limit: int, as_json: bool) -> None:
-    """What arrived lately, newest first, which playbooks it activated, and who took it."""
+    """List events, newest first, with the playbooks they activated and who took them."""
     every = engine.signals.log.all()[::-1]
     if as_json:
         emit_json(every[:limit])
         return
     if not every:
-        emit("nothing has arrived yet: no schedule of a topic came due, and no webhook came")
+        emit("no events yet: no topic schedule has come due, and no webhook has arrived")
         return
     rows = [
         [
@@ -55,14 +55,14 @@ def events_list(engine: Engine, limit: int, as_json: bool) -> None:
 
 
 @events.verb("next", "autopoiesis events next --wait", "autopoiesis events next --json --lease 60")
-@click.option("--wait", is_flag=True, help="Wait until there is one.")
+@click.option("--wait", is_flag=True, help="Wait for an event.")
 @click.option(
     "--lease", type=click.FloatRange(min=0.1), default=15.0, show_default=True,
-    help="Minutes after which another gets it, unless `events end` was said.",
+    help="Minutes until the event is handed out again, unless `events end` is run.",
 )  # fmt: skip
-@click.option("--by", default="command", show_default=True, help="Who takes it, for the list.")
+@click.option("--by", default="command", show_default=True, help="Who takes it, as shown by `events list`.")
 def events_next(engine: Engine, wait: bool, lease: float, by: str, as_json: bool) -> int:
-    """Take the oldest event that waits and print its prompt; its id goes to standard error. Exit 1: none."""
+    """Take the oldest waiting event and print its prompt; its id goes to standard error. Exit 1 if none."""
     if wait and engine.schedule.held_by() is None:
         emit_problems([IDLE])
     handed = engine.signals.take(by, timedelta(minutes=lease))
@@ -83,18 +83,16 @@ def events_next(engine: Engine, wait: bool, lease: float, by: str, as_json: bool
 
 @events.verb("end", "autopoiesis events end evt_1a2b3c4d5e", "autopoiesis events end evt_1a2b3c4d5e --failed")
 @click.argument("name", metavar="ID")
-@click.option("--failed", is_flag=True, help="It went wrong; it is not handed out again.")
-@click.option("--said", default="", help="What came of it.")
+@click.option("--failed", is_flag=True, help="Mark it as failed; it is not handed out again.")
+@click.option("--said", default="", help="The outcome, as shown by `events list`.")
 def events_end(engine: Engine, name: str, failed: bool, said: str) -> None:
-    """Say that an event that was taken is dealt with."""
+    """Mark an event as done."""
     ended = engine.signals.log.end(name, failed=failed, said=said)
     emit(f"{ended.id} {_state(ended)}")
 
 
 def _state(arrival: Arrival) -> str:
-    """What came of it, in a clause."""
-    said = " ".join(arrival.said.split())
-    said = f": {said[:60]}" if said else ""
+    outcome = " ".join(arrival.said.split())[:60]
     by = f" by {arrival.by}" if arrival.by and arrival.state != "waiting" else ""
-    again = f", {arrival.taken} times" if arrival.taken > 1 else ""
-    return f"{arrival.state}{by}{again}{said}"
+    times = f", {arrival.taken} times" if arrival.taken > 1 else ""
+    return f"{arrival.state}{by}{times}{f': {outcome}' if outcome else ''}"

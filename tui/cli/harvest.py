@@ -1,4 +1,4 @@
-"""``harvest``: knowledge is moved out of conversations, and those whose knowledge is safe to the trash."""
+"""``harvest``: moves knowledge out of conversations, and harvested conversations to the trash."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import click
 
 from engine.errors import HarvestRefused
 from engine.knowledge.item import counted
-from tui.cli.base import emit, emit_json, emit_problems, invocation, kept, plain, table, verb
-from tui.render.figures import dollars, plural, sizes
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, invocation, plain, table, verb
+from tui.cli.costs import estimate_text, usage_text
+from tui.render.figures import plural, sizes
 from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
@@ -28,18 +29,22 @@ _SHOWN = 20
     name="harvest",
 )
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
-@click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
+@click.option("--apply", "is_applied", is_flag=True, help="Do it; without it, only show what would be done.")
 @click.option("--no-harvest", is_flag=True, help="Skip the harvest and discard the conversations.")
-@click.option("--keep", is_flag=True, help="Leave every conversation where it is.")
+@click.option("--keep", is_flag=True, help="Leave the conversations where they are.")
 @click.option(
-    "--transcripts", is_flag=True, help="Harvest raw/ instead; the default where conversations/ is empty."
+    "--transcripts", is_flag=True, help="Harvest raw/ instead; the default if conversations/ is empty."
 )
 @click.option(
-    "--reclaim", "number", type=click.IntRange(min=0), metavar="N", help="Agree that so many go to the trash."
+    "--reclaim",
+    "number",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Confirm the number of conversations to move to the trash.",
 )
-@click.option("--reclaim-empty", is_flag=True, help="Also those in which nothing was found.")
+@click.option("--reclaim-empty", is_flag=True, help="Also reclaim conversations with no items found.")
 @click.option(
-    "--reclaim-partial", is_flag=True, help="Also those that were read in part, or without a model."
+    "--reclaim-partial", is_flag=True, help="Also reclaim conversations read in part, or without a model."
 )
 def harvest(
     paths: tuple[str, ...],
@@ -52,41 +57,40 @@ def harvest(
     reclaim_partial: bool,
     as_json: bool,
 ) -> int:
-    """Move what conversations taught into knowledge, and the conversations out of the way.
+    """Move knowledge out of conversations, and the conversations to the trash.
 
-    Reads conversations/, or only PATH, or the transcripts of raw/. What a conversation taught is appended to
-    facts.md, decisions.md and the others, with where it comes from; what could be planted waits for you
-    (`autopoiesis review list`). Then the conversation moves to the trash, from where `autopoiesis ledger
-    restore` brings it back: only if every line and the conversation itself are committed, and only after you
-    typed the number where many would go. harvest.provider names the model; the default, `markers`, is none:
-    it takes what is marked, plans you approved, what the agent said it had done, and commands that succeeded
-    again and again.
+    Reads conversations/, or only PATH, or the transcripts in raw/. Items are appended to facts.md,
+    decisions.md and so on, with their source; possibly planted ones wait for you (`autopoiesis review list`).
+    Then the conversation moves to the trash, from where `autopoiesis ledger restore` recovers it: only if
+    every line and the conversation itself are committed, and only after you confirm the number when there are
+    many. harvest.provider names the model; the default, `markers`, uses none: it takes marked lines, plans
+    you approved, what the agent reported as done, and commands that repeatedly succeeded.
     """
-    from engine.knowledge.harvest.report import Consent, HarvestRequest  # noqa: PLC0415 — `--help` loads no engine
+    from engine.knowledge.harvest.report import Consent, HarvestRequest  # noqa: PLC0415 — not for `--help`
 
     consent = Consent(number, reclaim_empty, reclaim_partial)
     with invocation().engine() as engine:
         survey = engine.knowledge.harvest.survey(transcripts=transcripts or None, named=paths)
         transcripts = survey.transcripts
-        wish = HarvestRequest(paths, transcripts, not no_harvest, not (keep or transcripts), consent)
+        request = HarvestRequest(paths, transcripts, not no_harvest, not (keep or transcripts), consent)
         if not is_applied:
-            _print_survey(engine, survey, wish, as_json)
+            _print_survey(engine, survey, request, as_json)
             return 0
         if not as_json:
             _emit_classes(engine, survey)
-        report = engine.knowledge.harvest.run(wish, lambda each: None if as_json else _told(each))
+        report = engine.knowledge.harvest.run(request, lambda each: None if as_json else _emit_result(each))
         if sys.stdin.isatty() and not as_json:
-            report = _asked_for_a_number(engine, wish, report)
+            report = _confirm_number(engine, request, report)
         if as_json:
-            emit_json(_document(report))
+            emit_json({**plain(report), "items": report.items, "reclaimed_bytes": report.reclaimed})
         else:
-            _emit_report(engine, wish, report, survey.left)
+            _emit_report(engine, request, report, survey.left)
         failed = [each for each in report.results if each.outcome in ("failed", "changed")]
         emit_problems(f"autopoiesis: {each.path}: {each.error}" for each in failed)
         return 1 if failed else 0
 
 
-def _print_survey(engine: Engine, survey: Survey, wish: HarvestRequest, as_json: bool) -> None:
+def _print_survey(engine: Engine, survey: Survey, request: HarvestRequest, as_json: bool) -> None:
     if as_json:
         tree = plain(survey)
         tree["bytes"] = {kind: survey.size(kind) for kind in ("harvest", "prune")}
@@ -95,7 +99,7 @@ def _print_survey(engine: Engine, survey: Survey, wish: HarvestRequest, as_json:
         emit_json(tree)
         return
     _emit_classes(engine, survey)
-    shown = [each for each in survey.candidates if not wish.paths or each.path in wish.paths]
+    shown = [each for each in survey.candidates if not request.paths or each.path in request.paths]
     if shown:
         rows = [
             [KIND_WORDS[each.kind], each.path, sizes(each.text_size or each.size), each.why] for each in shown
@@ -103,9 +107,9 @@ def _print_survey(engine: Engine, survey: Survey, wish: HarvestRequest, as_json:
         table(rows[:_SHOWN])
         if len(rows) > _SHOWN:
             emit(f"{_SHOWN} of {len(rows)} shown; --json has all")
-    _emit_transcripts_left(survey.left, wish)
+    _emit_transcripts_left(survey.left, request)
     if survey.of("harvest") or survey.of("prune"):
-        emit("dry run; pass --apply to harvest" + (" and reclaim" if wish.reclaim else ""))
+        emit("dry run; pass --apply to harvest" + (" and reclaim" if request.reclaim else ""))
 
 
 def _emit_classes(engine: Engine, survey: Survey) -> None:
@@ -115,19 +119,18 @@ def _emit_classes(engine: Engine, survey: Survey) -> None:
     if survey.provider == "markers":
         emit("no model used, $0")
         return
-    price = engine.knowledge.price_of(survey)
-    about = "price unknown" if price is None else f"about {dollars(price)} and the replies"
-    emit(f"~{survey.tokens:,} tokens to {survey.provider}, {about}")
+    price = estimate_text(engine.knowledge.price_of(survey))
+    emit(f"~{survey.tokens:,} tokens to {survey.provider}, {price}")
 
 
-def _emit_transcripts_left(left: int, wish: HarvestRequest) -> None:
-    """Names the transcripts that a harvest of the working conversations does not touch."""
-    if left and not wish.paths:
+def _emit_transcripts_left(left: int, request: HarvestRequest) -> None:
+    """Mentions the transcripts that a harvest of conversations/ leaves out."""
+    if left and not request.paths:
         are = "is" if left == 1 else "are"
         emit(f"{plural(left, 'transcript')} in raw/ {are} not harvested: autopoiesis harvest --transcripts")
 
 
-def _told(result: Result) -> None:
+def _emit_result(result: Result) -> None:
     if result.reclaimed or result.kept or (result.outcome == "harvested" and not result.is_new):
         return
     entry = result.entry
@@ -144,39 +147,39 @@ def _told(result: Result) -> None:
     what = ", ".join([*found, *filter(None, more)]) or "nothing found"
     emit(f"harvested  {result.path}: {what}")
     for known in result.known:
-        place = f"{known.path}:{known.number}" if known.number else "said twice in it"
+        place = f"{known.path}:{known.number}" if known.number else "repeated in the conversation"
         emit(f"  known  {place}  {known.line}")
     for refused in result.refused:
         emit(f"  not used  {refused}")
 
 
-def _asked_for_a_number(engine: Engine, wish: HarvestRequest, report: Report) -> Report:
-    """Asks a person at a terminal where the number of conversations that would go has to be named."""
-    from dataclasses import replace  # noqa: PLC0415 — hardly ever needed
+def _confirm_number(engine: Engine, request: HarvestRequest, report: Report) -> Report:
+    """Asks for the number of conversations to move to the trash, when it has to be confirmed."""
+    from dataclasses import replace  # noqa: PLC0415 — rarely needed
 
     waiting = [each for each in report.results if "would go to the trash" in each.kept]
-    if not waiting or wish.consent.number is not None:
+    if not waiting or request.consent.number is not None:
         return report
     emit(waiting[0].kept.partition(";")[0])
     typed = click.prompt(f"type {len(waiting)} to move them to the trash, enter to keep them", default="")
     if typed.strip() != str(len(waiting)):
         return report
-    agreed = replace(wish, consent=replace(wish.consent, number=len(waiting)))
+    agreed = replace(request, consent=replace(request.consent, number=len(waiting)))
     again = engine.knowledge.harvest.run(agreed, lambda _result: None)
     done = {each.path: each for each in again.results}
     return replace(report, results=tuple(done.get(each.path, each) for each in report.results))
 
 
-def _emit_report(engine: Engine, wish: HarvestRequest, report: Report, left: int) -> None:
+def _emit_report(engine: Engine, request: HarvestRequest, report: Report, left: int) -> None:
     for path in report.recovered:
-        emit(f"finished what was interrupted: {path}")
+        emit(f"finished an interrupted run: {path}")
     for path in report.purged:
-        emit(f"left the trash for good: {path}")
+        emit(f"deleted from the trash: {path}")
     if report.results:
         _emit_results(engine, report)
     elif not report.stopped:
         emit("nothing to harvest")
-    _emit_transcripts_left(left, wish)
+    _emit_transcripts_left(left, request)
     if report.stopped:
         raise HarvestRefused(report.stopped)
 
@@ -185,22 +188,16 @@ def _emit_results(engine: Engine, report: Report) -> None:
     new = [each for each in report.results if each.is_new]
     counts = counted(report.items)
     if new:
-        emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or 'nothing to write down'}")
+        emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or 'no items found'}")
     if report.held:
         emit(f"{plural(report.held, 'item')} for review: autopoiesis review list")
-    if (
-        new
-        and not counts
-        and any(each.entry is not None and each.entry.provider == "markers" for each in new)
-    ):
-        emit("a model reads a whole conversation and not only what it marks:")
-        emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
     entries = [each.entry for each in new if each.entry is not None]
+    if not counts and any(entry.provider == "markers" for entry in entries):
+        emit("only marked lines were read; to have a model read whole conversations:")
+        emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
     tokens = sum(entry.input_tokens + entry.output_tokens for entry in entries)
     if tokens:
-        costs = [entry.cost_usd for entry in entries]
-        known = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
-        emit(f"{tokens:,} tokens, {known}")
+        emit(usage_text(tokens, [entry.cost_usd for entry in entries]))
     gone = sum(each.reclaimed for each in report.results)
     if gone:
         emit(f"{plural(gone, 'conversation')} ({sizes(report.reclaimed)}) moved to the trash")
@@ -209,10 +206,6 @@ def _emit_results(engine: Engine, report: Report) -> None:
         emit(f"kept: {paths[0] if len(paths) == 1 else plural(len(paths), 'conversation')}: {why}")
     last = next((each for each in reversed(report.results) if each.commit or each.uncommitted), None)
     if last is not None:
-        emit(kept(last.commit, last.uncommitted))
+        emit(commit_text(last.commit, last.uncommitted))
         emit(f"digest: {engine.knowledge.digest.path}")
         emit("ledger: knowledge/ledger.json")
-
-
-def _document(report: Report) -> dict[str, object]:
-    return {**plain(report), "items": report.items, "reclaimed_bytes": report.reclaimed}

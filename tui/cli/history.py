@@ -1,4 +1,4 @@
-"""``history``: what the repository tells of the memory's past, and the way back."""
+"""``history``: the workspace's past, from git, and how to go back."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tui.cli.as_of import print_commit
 from tui.cli.base import emit, emit_json, emit_problems, emit_raw, group, plain, table, visible
-from tui.cli.past import say_commit
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract", "other")
 _LATE = {
-    "undo": "tui.cli.history_back:history_undo",
-    "snapshot": "tui.cli.history_back:history_snapshot",
-    "snapshots": "tui.cli.history_back:history_snapshots",
-    "branches": "tui.cli.history_back:history_branches",
-    "explore": "tui.cli.exploring:history_explore",
+    "undo": "tui.cli.history_actions:history_undo",
+    "snapshot": "tui.cli.history_actions:history_snapshot",
+    "snapshots": "tui.cli.history_actions:history_snapshots",
+    "branches": "tui.cli.history_actions:history_branches",
+    "explore": "tui.cli.history_explore:history_explore",
 }
 _SHOWN = 20
 _TEXT = 400
@@ -41,7 +41,7 @@ _TEXT = 400
 )
 @click.pass_context
 def history(context: click.Context) -> None:
-    """The memory's past, from git; without a command the newest commits."""
+    """Show the memory's past, from git; without a command, the latest commits."""
     if context.invoked_subcommand is None:
         context.invoke(history_list)
 
@@ -52,22 +52,26 @@ def history(context: click.Context) -> None:
     "autopoiesis history list --path topics",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=_SHOWN, show_default=True, help="The most commits."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=_SHOWN,
+    show_default=True,
+    help="Maximum number of commits.",
 )
 @click.option("--type", "kind", type=click.Choice(KINDS), help="Only commits of this type.")
-@click.option("--path", default="", help="Only commits that changed this file, or something in this folder.")
-@click.option("--since", default="", metavar="DATE", help="Only commits from this day or moment on.")
-@click.option("--before", default="", metavar="PLACE", help="Go on where a page ended; it said how.")
+@click.option("--path", default="", help="Only commits that changed this file or folder.")
+@click.option("--since", default="", metavar="DATE", help="Only commits since this day or time.")
+@click.option("--before", default="", metavar="PLACE", help="Continue a listing, as its last line says.")
 def history_list(
     engine: Engine, limit: int, kind: str | None, path: str, since: str, before: str, as_json: bool
 ) -> None:
-    """List the commits, the newest first: revision, time, type, files, subject, and its session."""
+    """List the commits, newest first: revision, time, type, files, subject and session."""
     page = engine.history.timeline(limit, before=before, path=path, kind=kind or "", since=since)
     if as_json:
         emit_json({"entries": [entry_tree(each) for each in page.entries], "next": page.next})
         return
     if not page.entries:
-        emit("no such commits")
+        emit("no matching commits")
     table(
         [
             [
@@ -82,7 +86,7 @@ def history_list(
         ]
     )
     if page.next:
-        emit(f"there are older ones: --before {page.next}")
+        emit(f"for older commits: --before {page.next}")
 
 
 @history.verb(
@@ -91,7 +95,7 @@ def history_list(
 @click.argument("revision", metavar="REV|DATE")
 @click.argument("path", required=False)
 def history_changes(engine: Engine, revision: str, path: str | None, as_json: bool) -> None:
-    """Show what a commit changed: its files, or one of them as a diff.
+    """Show what a commit changed: its files, or the diff of one.
 
     A added, M changed, D deleted, R renamed.
     """
@@ -114,20 +118,20 @@ def history_changes(engine: Engine, revision: str, path: str | None, as_json: bo
 
 @history.verb("when", 'autopoiesis history when "file-based memory"', "autopoiesis history when --all Port")
 @click.argument("text")
-@click.option("--all", "every", is_flag=True, help="Every commit that brought it or took it out.")
-@click.option("--case", is_flag=True, help="Capital and small letters differ.")
+@click.option("--all", "every", is_flag=True, help="Every commit that added or removed it.")
+@click.option("--case", is_flag=True, help="Match upper and lower case exactly.")
 def history_when(engine: Engine, text: str, every: bool, case: bool, as_json: bool) -> int:
-    """Tell when TEXT was first learned, where, and from which conversation, also if it is gone today.
+    """Show when TEXT was first learned, where, and from which conversation, even if it is gone now.
 
-    It is looked for as it stands, in knowledge, topics and archive; if it never was there, in conversations.
-    Exit code 1 when it is found nowhere.
+    Searches knowledge, topics and archive for the literal text, then conversations. Exit code 1 if it is not
+    found.
     """
     found = engine.history.when(text, every=every, case=case)
     if as_json:
         tree = {**plain(found), "hits": [_hit_tree(each) for each in found.hits]}
         emit_json({**tree, "went": None if found.went is None else _hit_tree(found.went)})
     elif not found.where:
-        emit("found nowhere, neither in what is kept nor in what was said")
+        emit("not found in knowledge or conversations")
     else:
         _print_learned(engine, found)
     return 0 if found.where else 1
@@ -139,7 +143,7 @@ def history_when(engine: Engine, text: str, every: bool, case: bool, as_json: bo
 @click.argument("file", metavar="FILE[:LINE[-LINE]]")
 @click.option("--at", "revision", default="", metavar="REV|DATE", help="The file as it was then.")
 def history_blame(engine: Engine, file: str, revision: str, as_json: bool) -> None:
-    """Show of each line, or of some, when it was written, and which conversation taught it."""
+    """Show when each line of FILE was written, and which conversation it came from."""
     from engine.history.blame import span_of  # noqa: PLC0415 — `--help` must not load the engine
 
     is_name = engine.workspace.holds(file) and engine.workspace.root.joinpath(file).is_file()
@@ -153,7 +157,7 @@ def history_blame(engine: Engine, file: str, revision: str, as_json: bool) -> No
     else:
         table([_blamed(engine, found, each) for each in found.lines])
     if found.shallow:
-        emit("the clone is shallow: lines of its first commit may be older")
+        emit("shallow clone: lines of its first commit may be older")
 
 
 def _blame(engine: Engine, path: str, lines: tuple[int, int] | None, revision: str) -> Blame:
@@ -162,8 +166,8 @@ def _blame(engine: Engine, path: str, lines: tuple[int, int] | None, revision: s
     try:
         return engine.history.blame(path, lines, revision=revision)
     except FileNotFoundError as error:
-        hint = "see: autopoiesis history list --path, or blame it with --at as it was before it went"
-        raise DocumentError("there is no such file", where=path, hint=hint) from error
+        hint = "if it was deleted, blame an earlier state with --at; see: autopoiesis history list --path"
+        raise DocumentError("no such file", where=path, hint=hint) from error
 
 
 @history.verb("changed", "autopoiesis history changed --since 'last week' --stat")
@@ -172,12 +176,12 @@ def _blame(engine: Engine, path: str, lines: tuple[int, int] | None, revision: s
     default="today",
     show_default=True,
     metavar="DATE|REV",
-    help="From this day, moment or commit on; a day counts from its beginning.",
+    help="Since this day, time or commit; a day counts from its start.",
 )
-@click.option("--path", default="knowledge", show_default=True, help="The file or folder looked at.")
-@click.option("--stat", is_flag=True, help="Files and numbers of lines alone.")
+@click.option("--path", default="knowledge", show_default=True, help="The file or folder to compare.")
+@click.option("--stat", is_flag=True, help="Only file names and line counts.")
 def history_changed(engine: Engine, since: str, path: str, stat: bool, as_json: bool) -> None:
-    """Show what has changed in knowledge since a day or a commit, by file, as a diff."""
+    """Show what has changed in knowledge since a day or commit, as a diff per file."""
     found = engine.history.changed(since, path=path)
     if as_json:
         tree = plain(found)
@@ -191,23 +195,23 @@ def history_changed(engine: Engine, since: str, path: str, stat: bool, as_json: 
     emit(
         f"{counts} changed since {base}: {_lines(found.added, found.removed)}"
         if found.files
-        else f"nothing has changed since {base}"
+        else f"no changes since {base}"
     )
     for file, diff in zip(found.letters, found.files, strict=True):
         name = f"{file.earlier} → {file.path}" if file.earlier else file.path
-        told = "binary" if diff.binary else _lines(diff.added, diff.removed)
-        emit(f"{file.letter}  {name}: {told}")
+        size = "binary" if diff.binary else _lines(diff.added, diff.removed)
+        emit(f"{file.letter}  {name}: {size}")
         if not stat:
             print_diff(diff)
     if found.uncommitted:
-        emit_problems([f"not in this, because it is in no commit yet: {each}" for each in found.uncommitted])
+        emit_problems([f"not included, because it is not committed: {each}" for each in found.uncommitted])
 
 
 @history.verb("recall", "autopoiesis history recall 2026-06-01 knowledge/facts.md")
 @click.argument("revision", metavar="REV|DATE")
 @click.argument("path")
 def history_recall(engine: Engine, revision: str, path: str, as_json: bool) -> None:
-    """Print a file as it was at a commit, tag, branch or date: to a pipe or file byte for byte."""
+    """Print a file as it was at a commit, tag, branch or date; byte for byte into a pipe or file."""
     from engine.errors import DocumentError  # noqa: PLC0415 — `--help` must not load the engine
     from engine.store.repository import Commit  # noqa: PLC0415 — likewise
 
@@ -219,27 +223,23 @@ def history_recall(engine: Engine, revision: str, path: str, as_json: bool) -> N
     if as_json:
         emit_json({"entry": entry_tree(entry), "path": path, "text": text})
         return
-    say_commit(Commit(entry.revision, entry.at, entry.author, entry.subject))
+    print_commit(Commit(entry.revision, entry.at, entry.author, entry.subject))
     emit_raw(text)
 
 
-# How it is put.
-
-
 def entry_tree(entry: Entry) -> dict[str, Any]:
-    """A commit as JSON knows it, with its type."""
+    """A commit as JSON, with its type."""
     return {**plain(entry), "kind": entry.kind}
 
 
 def when_of(engine: Engine, at: datetime) -> str:
-    """A moment to the minute, as the workspace's clocks show it."""
+    """Formats a time to the minute, in the workspace's time zone."""
     from engine.store.zone import local_time  # noqa: PLC0415 — `--help` must not load the engine
 
     return f"{local_time(at, engine.config.days.time_zone):%Y-%m-%d %H:%M}"
 
 
 def print_entry(engine: Engine, entry: Entry) -> None:
-    """Prints a commit with all that its message says."""
     emit(f"{entry.revision}  {when_of(engine, entry.at)}  {entry.author}")
     emit(entry.subject)
     if entry.body:
@@ -247,14 +247,14 @@ def print_entry(engine: Engine, entry: Entry) -> None:
 
 
 def print_diff(diff: FileDiff) -> None:
-    """Prints a diff, its signs coloured on a terminal."""
+    """Prints a diff, in colour on a terminal."""
     if diff.binary:
         emit("    binary")
     for line in diff.text.split("\n")[:-1] if diff.text else ():
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         click.echo(click.style(f"    {visible(line)}", fg=colour))
     if diff.cut:
-        emit(f"    … cut; in all {_lines(diff.added, diff.removed)}")
+        emit(f"    … cut; {_lines(diff.added, diff.removed)} in total")
 
 
 def _lines(added: int, removed: int) -> str:
@@ -270,14 +270,14 @@ def _short(engine: Engine, entry: Entry) -> str:
     return f"{entry.revision[:8]} of {when_of(engine, entry.at)}"
 
 
-def _taught(taught: Sequence[Taught]) -> str:
-    where = {
+def _sources(taught: Sequence[Taught]) -> str:
+    notes = {
         "trash": " (in the trash)",
         "reclaimed": " (reclaimed)",
         "gone": " (gone)",
         "unknown": " (not found)",
     }
-    return ", ".join(f"{each.path or each.name}{where.get(each.source, '')}" for each in taught)
+    return ", ".join(f"{each.path or each.name}{notes.get(each.source, '')}" for each in taught)
 
 
 def _hit_tree(hit: Hit) -> dict[str, Any]:
@@ -286,41 +286,41 @@ def _hit_tree(hit: Hit) -> dict[str, Any]:
 
 def _print_learned(engine: Engine, found: Learned) -> None:
     if found.where == "conversations":
-        emit("never in what is kept; it was said:")
+        emit("only in conversations:")
     for hit in found.hits:
-        what = "gone" if hit.removed else "learned"
+        what = "removed" if hit.removed else "learned"
         emit(f"{what}  {when_of(engine, hit.entry.at)}  {hit.entry.revision[:8]}  {hit.entry.subject}")
         emit(f"    {hit.path}:{hit.line}" if hit.line else f"    {hit.path} (binary)")
         if hit.text:
             emit(f"    {hit.text.strip()[:_TEXT]}")
         if hit.taught and not hit.removed:
-            emit(f"    from {_taught(hit.taught)}")
+            emit(f"    from {_sources(hit.taught)}")
     if found.shallow:
-        emit("the clone is shallow: it may be older")
+        emit("shallow clone: it may be older")
     if not found.hits:
-        emit("in no commit yet")
+        emit("not committed yet")
     for each in found.now[:_SHOWN]:
-        emit(f"stands now in {each.path}:{each.line}" + ("" if each.committed else " (not all committed)"))
+        emit(f"now in {each.path}:{each.line}" + ("" if each.committed else " (with uncommitted changes)"))
     if len(found.now) > _SHOWN:
         emit(f"{_SHOWN} of {len(found.now)} places shown")
     if not found.now and found.went is None:
-        emit("gone since, in no commit yet")
+        emit("removed since; not committed yet")
     elif found.went is not None and found.went not in found.hits:
         went = found.went
-        emit(f"gone since {when_of(engine, went.entry.at)}  {went.entry.revision[:8]}  {went.entry.subject}")
+        emit(f"removed {when_of(engine, went.entry.at)}  {went.entry.revision[:8]}  {went.entry.subject}")
 
 
 def _print_blamed(engine: Engine, found: Blame, line: BlamedLine) -> None:
     entry = found.commit_of(line)
     emit(line.text.strip())
     if entry is None:
-        emit("in no commit yet")
+        emit("not committed yet")
         return
     emit(f"written  {_short(engine, entry)}  {entry.subject}")
     if line.path != found.path:
-        emit(f"then in  {line.path}:{line.line}")
+        emit(f"as       {line.path}:{line.line}")
     for each in line.taught:
-        emit(f"from     {_taught([each])}" + (f", {each.day}" if each.day else ""))
+        emit(f"from     {_sources([each])}" + (f", {each.day}" if each.day else ""))
 
 
 def _blamed(engine: Engine, found: Blame, line: BlamedLine) -> list[str]:

@@ -1,7 +1,8 @@
-"""``hook``: what an agent's hooks run, what they did, and their switch."""
+"""``hook``: runs an agent's hook, lists past runs, and turns hooks off and on."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -23,24 +24,22 @@ if TYPE_CHECKING:
     "autopoiesis hook claude-code < event.json",
 )
 def hook() -> None:
-    """What agents are told and what is captured of their sessions; `autopoiesis install` sets it up.
+    """Inject memory into agents' sessions and capture them; set up by `autopoiesis install`.
 
-    `hook AGENT` is what an agent's settings run at its events, faster as `autopoiesis-hook AGENT`: it reads
-    one JSON object on standard input, prints what the agent is to be told, and never fails.
+    `hook AGENT` is run by an agent at its events, faster as `autopoiesis-hook AGENT`: it reads one JSON
+    object from standard input, prints what to inject, and never fails.
     """
 
 
 def _run(agent: str) -> click.Command:
     @click.pass_context
     def run(context: click.Context) -> None:
-        import sys  # noqa: PLC0415 — for this alone
-
         from engine.agents import client  # noqa: PLC0415 — not for `--help`
 
         sys.argv = ["autopoiesis-hook", agent, "-C", str(invocation().workspace)]
         client.main()
 
-    run.__doc__ = f"Answer an event of {CONTRACTS[agent].title}, given as JSON on standard input."
+    run.__doc__ = f"Handle an event of {CONTRACTS[agent].title}, given as JSON on standard input."
     return verb(f"autopoiesis hook {agent} < event.json", name=agent)(run)
 
 
@@ -51,10 +50,10 @@ for _agent, _contract in CONTRACTS.items():
 
 @hook.verb("log", "autopoiesis hook log --limit 50", "autopoiesis hook log --session 1f0c… --json")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
-@click.option("--session", default="", metavar="ID", help="Of one session.")
-@click.option("--failed", is_flag=True, help="Only what failed.")
+@click.option("--session", default="", metavar="ID", help="Only this session.")
+@click.option("--failed", is_flag=True, help="Only failed runs.")
 def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bool) -> None:
-    """Show what agents were told at which event, why nothing was, and what failed, newest first."""
+    """List hook runs, newest first: what was injected, why nothing was, and what failed."""
     from engine.agents.log import HookLog  # noqa: PLC0415 — not for `--help`
     from tui.cli.install import agents_found  # noqa: PLC0415 — not for `--help`
 
@@ -67,13 +66,13 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
     if as_json:
         emit_json(found)
         return
-    standing = agents_found()
+    findings = agents_found()
     if not found and (failed or session):
-        emit("no such run of a hook")
-    elif not found and standing:
-        emit("no hook has run yet; agents take up new ones when they are started again")
+        emit("no matching hook runs")
+    elif not found and findings:
+        emit("no hook has run yet; restart the agent to load new hooks")
     elif not found:
-        emit("no hook has run yet: `autopoiesis install` sets them up")
+        emit("no hook has run yet; set hooks up with: autopoiesis install")
     else:
         rows = [
             [
@@ -88,28 +87,28 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
             for run in found
         ]
         table(rows, ["when", "agent", "event", "project", "tokens", "took", "what"])
-    for each in standing:
+    for each in findings:
         if each.level == "warning":
             emit(f"{each.text}: {each.hint}")
 
 
 @hook.verb("off", "autopoiesis hook off", "autopoiesis hook off --project ~/src/shop")
-@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="In a project alone.")
-@click.option("--session", default="", metavar="ID", help="In one session alone.")
+@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only in this project.")
+@click.option("--session", default="", metavar="ID", help="Only in this session.")
 def hook_off(project: Path | None, session: str) -> None:
-    """Tell agents nothing and capture nothing: everywhere, in a project, or in a session."""
-    _turn(project, session, on=False)
+    """Turn hooks off, everywhere or in a project or session: nothing is injected or captured."""
+    _switch(project, session, on=False)
 
 
 @hook.verb("on", "autopoiesis hook on", "autopoiesis hook on --project ~/src/shop")
-@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="In a project again.")
-@click.option("--session", default="", metavar="ID", help="In a session again.")
+@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="In this project.")
+@click.option("--session", default="", metavar="ID", help="In this session.")
 def hook_on(project: Path | None, session: str) -> None:
-    """Take back what `hook off` did, with the same options; says what else is off."""
-    _turn(project, session, on=True)
+    """Undo `hook off` with the same options, and show what else is off."""
+    _switch(project, session, on=True)
 
 
-def _turn(project: Path | None, session: str, *, on: bool) -> None:
+def _switch(project: Path | None, session: str, *, on: bool) -> None:
     from engine.agents.switches import Switches  # noqa: PLC0415 — not for `--help`
 
     switches = Switches()

@@ -1,4 +1,4 @@
-"""``injections``: what prompts that were really used held, and which files were of use in them."""
+"""``injections``: what was injected into agents' prompts, and what of it was useful."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from engine.injections.model import Injection
 
 _NONE = (
-    "no injections yet: `autopoiesis compile --record TEXT` logs what a prompt holds, and "
-    "`autopoiesis install claude-code` has an agent told"
+    "no injections yet: record a prompt with `autopoiesis compile --record TEXT`, or set an agent up with "
+    "`autopoiesis install claude-code`"
 )
 _PLACES_SHOWN = 3
-_ID, _BROAD = 8, 110
+_ID, _WIDTH = 8, 110
 
 
 @group(
@@ -30,39 +30,37 @@ _ID, _BROAD = 8, 110
     "autopoiesis injections week",
 )
 def injections() -> None:
-    """What agents were told and prompts held, why, and what of it the replies took up."""
+    """Show what was injected into prompts, why, and what of it the replies used."""
 
 
 @injections.verb("list", "autopoiesis injections list --limit 5 --sections")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
-@click.option("--agent", default="", metavar="NAME", help="Of one agent.")
-@click.option("--session", default="", metavar="ID", help="Of the sessions whose id begins so.")
-@click.option("--project", default="", metavar="NAME", help="Of one project, as the slug of its folder.")
+@click.option("--agent", default="", metavar="NAME", help="Only this agent.")
+@click.option("--session", default="", metavar="ID", help="Only sessions whose id starts with this.")
+@click.option("--project", default="", metavar="NAME", help="Only this project (the slug of its folder).")
 @click.option(
-    "--sections", is_flag=True, help="Show every section: of use (●), without a sign (○), open (·)."
+    "--sections", is_flag=True, help="Show every section: useful (●), no sign of use (○), not known yet (·)."
 )
 def injections_list(
     engine: Engine, limit: int, agent: str, session: str, project: str, sections: bool, as_json: bool
 ) -> None:
-    """List the latest prompts that were used, newest first."""
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-    audit = Audit(engine)
+    """List the latest injections, newest first."""
+    audit = _audit(engine)
     tellings = (
         each
         for each in audit.tellings()
         if agent in ("", each.agent) and project in ("", each.project) and each.session_id.startswith(session)
     )
-    told = list(islice((each for each in tellings if each.injection is not None), limit))
-    found = [each.injection for each in told if each.injection is not None]
+    shown = list(islice((each for each in tellings if each.injection is not None), limit))
+    found = [each.injection for each in shown if each.injection is not None]
     if as_json:
         emit_json(found)
     elif not found and (agent or session or project):
-        emit("no prompt is like that")
+        emit("no matching injections")
     elif not found:
         emit(_NONE)
     elif sections:
-        for telling in told:
+        for telling in shown:
             _print_telling(audit, telling)
     else:
         table(
@@ -79,21 +77,19 @@ def injections_list(
                 ]
                 for injection in found
             ],
-            ["id", "when", "agent", "session", "tokens", "sections", "useful", "of use"],
+            ["id", "when", "agent", "session", "tokens", "sections", "useful", "useful files"],
         )
 
 
 @injections.verb("show", "autopoiesis injections show 1997e5d9", "autopoiesis injections show SESSION")
 @click.argument("name", metavar="ID")
-@click.option("--text", is_flag=True, help="With the text, as far as the files still have it.")
+@click.option("--text", is_flag=True, help="Include the text, where the files still hold it.")
 def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> None:
-    """Show what exactly was told: each section with its source, size, why, and whether it was of use.
+    """Show each section of an injection: its source, size, reason, and whether it was useful.
 
-    ID is that of a prompt, or of a session: then it is what its agent was told at the start.
+    ID is the id of an injection, or of a session, which means its first injection.
     """
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-    audit = Audit(engine)
+    audit = _audit(engine)
     telling = audit.find(name)
     if as_json:
         emit_json({**plain(telling), "pieces": audit.pieces(telling), "beside": audit.beside(telling)})
@@ -102,26 +98,28 @@ def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> Non
 
 
 def _print_telling(audit: Audit, telling: Telling, *, text: bool = False) -> None:
-    from tui.render.injections import InjectionView, draw_view  # noqa: PLC0415 — likewise
-    from tui.render.roles import PLAIN  # noqa: PLC0415 — what it draws with takes a quarter second
+    from tui.render.injections import InjectionView, draw_view  # noqa: PLC0415 — as above
+    from tui.render.roles import PLAIN  # noqa: PLC0415 — importing rich takes a quarter second
 
     view = InjectionView(telling, audit.pieces(telling), audit.beside(telling), with_text=text)
-    for row, _ in draw_view(view, _BROAD, PLAIN):
+    for row, _ in draw_view(view, _WIDTH, PLAIN):
         emit(row.text.rstrip())
 
 
 @injections.verb("week", "autopoiesis injections week", "autopoiesis injections week --since 2026-06-01")
 @click.option(
-    "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The first day, UTC; else a week ago."
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DAY",
+    help="The first day (UTC); by default a week ago.",
 )
 def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> None:
-    """Sum up what agents were told: how much, where, what of it was of use, what it cost, what failed."""
-    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-    from engine.agents.week import week_of  # noqa: PLC0415 — likewise
-    from tui.render.injections import week_lines  # noqa: PLC0415 — likewise
+    """Sum up the injections since a day: how much, where, how useful, at what cost, and what failed."""
+    from engine.agents.week import week_of  # noqa: PLC0415 — not for `--help`
+    from tui.render.injections import week_lines  # noqa: PLC0415 — not for `--help`
 
     first = since.date() if since else engine.clock().date() - timedelta(days=6)
-    week = week_of(engine, Audit(engine).tellings(), first.isoformat())
+    week = week_of(engine, _audit(engine).tellings(), first.isoformat())
     if as_json:
         emit_json(week)
         return
@@ -129,37 +127,35 @@ def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> No
         emit(line)
 
 
-def _judges(word: str, help: str) -> None:
+def _label_command(word: str, help: str) -> None:
     @injections.verb(word, f"autopoiesis injections {word} 1997e5d9 3", help=help)
     @click.argument("name", metavar="ID")
     @click.argument("sections", metavar="[SECTION]…", nargs=-1, type=click.IntRange(1))
-    def judges(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
-        from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
-
-        audit = Audit(engine)
+    def label(engine: Engine, name: str, sections: tuple[int, ...]) -> None:
+        audit = _audit(engine)
         topics = audit.judge(audit.find(name), sections, word == "useful")
         which = f"section {', '.join(map(str, sections))}" if sections else "every section"
-        emit(f"noted as {word}: {which}")
+        emit(f"marked as {word}: {which}")
         for topic in topics:
-            emit(f"labelled as {word}: topic {topic}; see autopoiesis tune {topic}")
+            emit(f"labelled as {word}: topic {topic}; see: autopoiesis tune {topic}")
 
 
-_judges(
+_label_command(
     "noise",
-    "Say that sections of a prompt, or all of it, were noise; `injections show` numbers them. Of a topic it "
-    "is the label of its decision, from which it is tuned; a file counts no more as of use there.",
+    "Mark sections of an injection, or all of it, as noise; `injections show` numbers them. For a topic this "
+    "labels its decision, which `tune` learns from; a file no longer counts as useful there.",
 )
-_judges(
+_label_command(
     "useful",
-    "Say that sections of a prompt, or all of it, were useful; `injections show` numbers them. Of a topic it "
-    "is the label of its decision, from which it is tuned; a file ranks higher in later prompts.",
+    "Mark sections of an injection, or all of it, as useful; `injections show` numbers them. For a topic "
+    "this labels its decision, which `tune` learns from; a file ranks higher in later prompts.",
 )
 
 
 @injections.verb("top", "autopoiesis injections top --limit 10 --json")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
 def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
-    """List the files that were of use most often, in how many of the prompts that held them."""
+    """List the files that were useful most often, and how often they were injected."""
     everything = engine.injections.log.by_file()
     found = everything[:limit]
     if as_json:
@@ -180,7 +176,7 @@ def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
             ]
             for use in found
         ],
-        ["useful", "injected", "share", "tokens", "last of use", "file"],
+        ["useful", "injected", "share", "tokens", "last useful", "file"],
     )
     if len(everything) > limit:
         emit(f"{limit:,} of {len(everything):,} shown")
@@ -192,3 +188,9 @@ def _useful(injection: Injection) -> str:
     places = useful_places(injection)
     more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""
     return ", ".join(places[:_PLACES_SHOWN]) + more or ("–" if injection.finished else "not known yet")
+
+
+def _audit(engine: Engine) -> Audit:
+    from engine.agents.audit import Audit  # noqa: PLC0415 — not for `--help`
+
+    return Audit(engine)

@@ -1,4 +1,4 @@
-"""``install``: an agent gets the memory, by its hooks and as an MCP server."""
+"""``install``: gives an agent the memory, through its hooks and an MCP server."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from engine.agents.install import Change, Programs, Standing, Where
     from engine.workspace.finding import Finding
 
-SAID = {
+_STATES = {
     "installed": "installed",
     "untrusted": "not trusted yet",
-    "differs": "installed otherwise",
+    "differs": "installed differently",
     "stale": "stale",
     "no": "not installed",
-    "unreadable": "not readable",
+    "unreadable": "unreadable",
 }
 
 
@@ -32,18 +32,18 @@ SAID = {
       "autopoiesis install claude-code --uninstall")  # fmt: skip
 @click.argument("agent", required=False)
 @click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
-              help="Only for sessions in this folder; else for all of yours.")  # fmt: skip
-@click.option("--mcp/--no-mcp", default=True, help="The MCP server too, or only the hooks.")
-@click.option("--uninstall", is_flag=True, help="Take out what was installed, and nothing else.")
+              help="Only for sessions in this folder; by default for all.")  # fmt: skip
+@click.option("--mcp/--no-mcp", default=True, help="With or without the MCP server.")
+@click.option("--uninstall", is_flag=True, help="Remove what was installed, and nothing else.")
 @click.option("--dry-run", is_flag=True, help="Only show the change.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool, dry_run: bool, yes: bool,
             as_json: bool) -> int:  # fmt: skip
-    """Give an agent this memory: hooks and an MCP server in its settings. Without AGENT, list how it stands.
+    """Add hooks and an MCP server to an agent's settings. Without AGENT, show the status of all agents.
 
-    AGENT is claude-code, codex, gemini or opencode. The change is shown, and made when you say so; all else
-    in the file stays as it is, to the byte, and the file as it was is kept beside it. With its hooks (of
-    opencode, a plugin) the agent's sessions begin with what you told it before, and come into the memory.
+    AGENT is claude-code, codex, gemini or opencode. The change is shown first and made after confirmation;
+    the rest of the file stays byte for byte the same, and a backup is kept next to it. With the hooks (a
+    plugin in opencode), the agent's sessions start with your memory and are captured in it.
     """
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
     from engine.agents.install import (  # noqa: PLC0415 — as above
@@ -58,10 +58,10 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
     where = Where(Path.home(), os.environ, folder)
     if agent is None:
         if uninstall or dry_run or yes:
-            raise click.UsageError("name the agent")
+            raise click.UsageError("name an agent")
         return _list(where, as_json)
     if agent not in CONTRACTS:
-        raise click.UsageError(f"no agent is called {agent}: {', '.join(CONTRACTS)}")
+        raise click.UsageError(f"unknown agent {agent!r}; known agents: {', '.join(CONTRACTS)}")
     contract = CONTRACTS[agent]
     changes = removal(contract, where, mcp=mcp) if uninstall else (
         installation(contract, where, _programs(), mcp=mcp))  # fmt: skip
@@ -69,32 +69,28 @@ def install(agent: str | None, project: Path | None, mcp: bool, uninstall: bool,
     is_here = is_on_this_machine(contract, where)
     for change in () if as_json else changes:
         emit(change.diff)
-    is_done = bool(changes) and not dry_run and (yes or _agreed(as_json))
+    is_done = bool(changes) and not dry_run and (yes or _confirm(as_json))
     for change in changes if is_done else ():
         change.apply()
     if as_json:
         emit_json([{"path": each.file.path, "what": each.what, "diff": each.diff, "is_written": is_done}
                    for each in changes])  # fmt: skip
     elif is_done:
-        _tell(changes, uninstall)
+        _print_changes(changes, uninstall)
         if not uninstall:
-            _advise(contract, where, is_here)
+            _print_advice(contract, where, is_here)
     elif not changes:
-        emit(f"{contract.title}: {'nothing of ours is there' if uninstall else 'installed already'}")
-        _say_why(() if uninstall else standing(contract, where, None))
+        emit(f"{contract.title}: {'nothing to uninstall' if uninstall else 'already installed'}")
+        _print_reasons(() if uninstall else standing(contract, where, None))
     elif not dry_run:
         if not sys.stdin.isatty():
-            emit("write it with --yes")
+            emit("nothing was written; to do it, pass --yes")
         return 1
     return 0
 
 
 def _programs() -> Programs:
-    """What the agent will run, for the workspace of this command.
-
-    Raises:
-        WorkspaceError: There is no workspace, so that the hooks would do nothing.
-    """
+    """The programs that the agent will run for this workspace, which must exist."""
     from engine.agents.install import Programs  # noqa: PLC0415 — not for `--help`
     from engine.store.paths import Workspace  # noqa: PLC0415 — not for `--help`
 
@@ -103,32 +99,34 @@ def _programs() -> Programs:
     return Programs.here(None if is_default else root)
 
 
-def _agreed(as_json: bool) -> bool:
+def _confirm(as_json: bool) -> bool:
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    return click.confirm("Write this?", default=True)
+    return click.confirm("Write these changes?", default=True)
 
 
-def _tell(changes: list[Change], uninstall: bool) -> None:
+def _print_changes(changes: list[Change], uninstall: bool) -> None:
     for change in changes:
         what, path = " and ".join(change.what), change.file.path
         if change.data is None:
-            emit(f"{what}: {path} is gone again, it held nothing else")
+            emit(f"{what}: deleted {path}, which held nothing else")
         elif uninstall:
-            emit(f"{what}: taken out of {path}{', which is as it was' if change.spent else ''}")
+            emit(f"{what}: removed from {path}{', which is as it was before' if change.spent else ''}")
         else:
             emit(f"{what}: written to {path}")
         if change.keep is not None:
-            emit(f"    as it was: {change.keep.path}")
+            emit(f"    backup: {change.keep.path}")
 
 
-def _advise(contract: Contract, where: Where, is_here: bool) -> None:
+def _print_advice(contract: Contract, where: Where, is_here: bool) -> None:
     if not is_here:
         emit(f"{contract.title} itself was not found on this machine")
     if _programs().are_passing:
-        emit("uv empties the cache in which these programs lie; to keep them: uv tool install autopoiesis")
+        emit(
+            "these programs are in uv's cache, which uv may clear; to keep them: uv tool install autopoiesis"
+        )
     if where.project is not None:
-        emit("the paths in these files are this machine's: keep them out of the project's commits")
+        emit("the paths in these files are specific to this machine: do not commit them to the project")
     emit(contract.note)
 
 
@@ -148,21 +146,21 @@ def _list(where: Where, as_json: bool) -> int:
                    for name, (hooks, server) in found.items()])  # fmt: skip
         return 0
     rows = [
-        [name, "yes" if here[name] else "no", SAID[hooks.state], SAID[server.state]]
+        [name, "yes" if here[name] else "no", _STATES[hooks.state], _STATES[server.state]]
         for name, (hooks, server) in found.items()
     ]
     table(rows, ["agent", "on this machine", "hooks", "MCP server"])
-    _say_why(each for standings in found.values() for each in standings)
+    _print_reasons(each for standings in found.values() for each in standings)
     return 0
 
 
-def _say_why(standings: Iterable[Standing]) -> None:
+def _print_reasons(standings: Iterable[Standing]) -> None:
     for each in dict.fromkeys(each for each in standings if each.why):
         emit(f"{each.why}: {each.hint}" if each.hint else each.why)
 
 
 def agents_without() -> list[tuple[str, str]]:
-    """Name and title of the agents on this machine that could have the memory, and have not."""
+    """Name and title of the agents on this machine without our hooks."""
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
     from engine.agents.install import Where, is_on_this_machine, standing  # noqa: PLC0415 — not for `--help`
 
@@ -175,7 +173,7 @@ def agents_without() -> list[tuple[str, str]]:
 
 
 def agents_found() -> list[Finding]:
-    """What ``doctor`` says of agents that have our entries in the person's settings."""
+    """Findings for ``doctor`` about agents with our entries in the user's settings."""
     from engine.agents.contracts import CONTRACTS  # noqa: PLC0415 — not for `--help`
     from engine.agents.install import Where, standing  # noqa: PLC0415 — not for `--help`
     from engine.workspace.finding import Finding  # noqa: PLC0415 — not for `--help`
@@ -187,5 +185,5 @@ def agents_found() -> list[Finding]:
                 hint = each.hint or f"run: autopoiesis install {name}"
                 found.append(Finding("warning", f"{contract.title}: {each.why}", hint))
             elif each.state == "installed":
-                found.append(Finding("ok", f"{contract.title} has this memory by {each.path}"))
+                found.append(Finding("ok", f"{contract.title} is connected through {each.path}"))
     return found

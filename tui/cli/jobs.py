@@ -1,4 +1,4 @@
-"""``jobs``: what is done by the clock, when next, and what came of it last."""
+"""``jobs``: scheduled jobs, when they run next, and how they last ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.store.zone import local_time
-from tui.cli.base import emit, emit_json, emit_problems, group, invocation, kept, table
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, invocation, json_option, table
 from tui.cli.search import progress
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ RUNNERS = {
     "workbench": "the workbench",
     "watch": "autopoiesis watch",
     "serve": "autopoiesis serve",
-    "hooks": "what stays behind an agent's hook",
+    "hooks": "the background process of an agent's hooks",
 }
-IDLE = "nothing runs the schedule now: it runs while the workbench, autopoiesis watch or serve does"
+IDLE = "the schedule is not running: it runs while the workbench, `autopoiesis watch` or `serve` is running"
 
 
 @group(
@@ -30,12 +30,12 @@ IDLE = "nothing runs the schedule now: it runs while the workbench, autopoiesis 
     "autopoiesis jobs set probes '0 6 * * 1-5'",
     invoke_without_command=True,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 @click.pass_context
 def jobs(context: click.Context, as_json: bool) -> None:
-    """What is done by the clock: each job, when it is due next, and what came of it last.
+    """List scheduled jobs: when each is due next, and how it last ended.
 
-    The times are the ones of lifecycle in memory-config.yaml, in your time zone; those of topics are UTC.
+    The times are set by lifecycle in memory-config.yaml, in your time zone; those of topics are in UTC.
     """
     if context.invoked_subcommand is None:
         with invocation().engine() as engine:
@@ -53,7 +53,7 @@ def _list(engine: Engine, as_json: bool) -> None:
                 row.name,
                 row.schedule,
                 _next(engine, row),
-                *(_run(engine, row.last) if row.last else ("never", "")),
+                *((_when(engine, row.last.start), _result(row.last)) if row.last else ("never", "")),
             ]
             for row in rows
         ]
@@ -65,7 +65,7 @@ def _list(engine: Engine, as_json: bool) -> None:
 @jobs.verb("run", "autopoiesis jobs run index", "autopoiesis jobs run topic:evening --json")
 @click.argument("name")
 def jobs_run(engine: Engine, name: str, as_json: bool) -> int:
-    """Run a job now, whatever its times are. Exit 1 when it fails."""
+    """Run a job now, whatever its schedule. Exit 1 if it fails."""
     with progress(name) as report:
         run = engine.schedule.run(name, "command", report)
     if as_json:
@@ -79,26 +79,26 @@ def jobs_run(engine: Engine, name: str, as_json: bool) -> int:
 @click.argument("name", default="")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs.")
 def jobs_log(engine: Engine, name: str, limit: int, as_json: bool) -> None:
-    """Show the last runs of all jobs, or of the one called NAME, the newest first."""
+    """Show the last runs of all jobs, or of job NAME, newest first."""
     runs = engine.schedule.runs(name, limit)
     if as_json:
         emit_json(runs)
     elif not runs:
         emit("nothing has run yet")
     else:
-        rows = [[_when(engine, run.start), run.job, run.by, _why(engine, run), _result(run)] for run in runs]
-        table(rows, ["started", "job", "by", "for", "result"])
+        rows = [[_when(engine, run.start), run.job, run.by, _due(engine, run), _result(run)] for run in runs]
+        table(rows, ["started", "job", "by", "due", "result"])
 
 
 @jobs.verb("set", "autopoiesis jobs set index '0 4 * * *'", "autopoiesis jobs set probes off")
 @click.argument("name")
 @click.argument("times")
 def jobs_set(engine: Engine, name: str, times: str) -> None:
-    """Give a job other TIMES: a cron expression, `off`, or `default` for its own again."""
+    """Change a job's TIMES: a cron expression, `off`, or `default`."""
     wanted = engine.schedule.switched(name, None if times == "default" else times)
     change = engine.configuration.change("lifecycle.schedule", wanted)
     row = engine.schedule.row(name)
-    emit(f"{name}: {row.schedule}, next {_next(engine, row)} ({kept(change.commit, change.why)})")
+    emit(f"{name}: {row.schedule}, next {_next(engine, row)} ({commit_text(change.commit, change.why)})")
 
 
 def _when(engine: Engine, at: datetime) -> str:
@@ -114,13 +114,9 @@ def _next(engine: Engine, row: JobRow) -> str:
     return f"due since {at}" if row.next <= engine.clock() else at
 
 
-def _run(engine: Engine, run: JobRun) -> tuple[str, str]:
-    return _when(engine, run.start), _result(run)
-
-
 def _result(run: JobRun) -> str:
     return f"{run.result}: {run.said}" if run.result else "running"
 
 
-def _why(engine: Engine, run: JobRun) -> str:
-    return "a person" if run.due is None else _when(engine, run.due)
+def _due(engine: Engine, run: JobRun) -> str:
+    return "by hand" if run.due is None else _when(engine, run.due)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_json, emit_problems, emit_raw, group, invocation, kept, plain, table
+from tui.cli.base import (
+    commit_text,
+    emit,
+    emit_json,
+    emit_problems,
+    emit_raw,
+    group,
+    invocation,
+    plain,
+    table,
+)
 from tui.render.figures import kilobytes, plural
 
 if TYPE_CHECKING:
@@ -21,26 +31,26 @@ _SHOWN_LINKS = 8
 
 @group("autopoiesis knowledge list", "autopoiesis knowledge check")
 def knowledge() -> None:
-    """The agent's private knowledge entries, and the skills: what the prompt's catalogs are made of."""
+    """Manage the agent's knowledge entries and skills, which the prompt's catalogs list."""
 
 
 @knowledge.verb("info", "autopoiesis knowledge info")
 def knowledge_info(engine: Engine, as_json: bool) -> None:
-    """Print what the agents' tool `knowledge` answers: the catalog, as the files are now."""
+    """Print the catalog, as the agents' tool `knowledge` returns it."""
     text = engine.knowledge_entries.info()
     emit_json({"text": text}) if as_json else emit_raw(text)
 
 
 @knowledge.verb("list", "autopoiesis knowledge list", "autopoiesis knowledge list --json")
 def knowledge_list(engine: Engine, as_json: bool) -> None:
-    """List entries and skills, each below the index that it is nested in."""
+    """List entries and skills, nested ones under their index."""
     scan = engine.knowledge_entries.scan()
     archived = engine.knowledge_entries.archived()
     if as_json:
         emit_json({"entries": scan.entries, "archived": archived})
         return
     if not scan.entries:
-        emit("no entries yet: write knowledge/NAME/KNOWLEDGE.md with a header of name and description")
+        emit("no entries yet: write knowledge/NAME/KNOWLEDGE.md with name and description in its header")
     else:
         rows = [
             [
@@ -62,7 +72,7 @@ def knowledge_list(engine: Engine, as_json: bool) -> None:
 @knowledge.verb("show", "autopoiesis knowledge show tidemark-incidents")
 @click.argument("name")
 def knowledge_show(engine: Engine, name: str, as_json: bool) -> None:
-    """Show an entry by NAME, folder or location: what it says of itself, what refers to it, and its text."""
+    """Show an entry by NAME, folder or location: its header, its references and its text."""
     scan = engine.knowledge_entries.scan()
     entry = scan.find(name)
     links = engine.knowledge_entries.links(scan)
@@ -99,10 +109,10 @@ def knowledge_show(engine: Engine, name: str, as_json: bool) -> None:
 )
 @click.argument("file")
 def knowledge_links(engine: Engine, file: str, as_json: bool) -> None:
-    """Show what FILE refers to, what refers to it, and what is wrong with its references.
+    """Show what FILE refers to, what refers to it, and broken references.
 
-    FILE is a path, or a name as it stands in double brackets: of an entry, a person, a project or any file,
-    with as many of the folders above it as tell it from others. Upper and lower case do not count.
+    FILE is a path, or a name as written in double brackets: of an entry, a person, a project or any file,
+    with parent folders where the name is ambiguous. Case is ignored.
     """
     links = engine.knowledge_entries.links(engine.knowledge_entries.scan())
     path = links.find(file)
@@ -112,15 +122,15 @@ def knowledge_links(engine: Engine, file: str, as_json: bool) -> None:
         emit_json({"path": path, "incoming": incoming, "outgoing": outgoing, "problems": problems})
         return
     emit(path)
-    rows = _link_rows("refers to", outgoing, lambda link: f"{link.target} (line {link.line})", most=None)
-    rows += _link_rows("referred to by", incoming, lambda link: f"{link.source}:{link.line}", most=None)
-    table(rows) if rows else emit("refers to nothing, and nothing refers to it")
+    rows = _link_rows("refers to", outgoing, lambda link: f"{link.target} (line {link.line})", limit=None)
+    rows += _link_rows("referred to by", incoming, lambda link: f"{link.source}:{link.line}", limit=None)
+    table(rows) if rows else emit("no references to or from it")
     emit_problems(problems)
 
 
 @knowledge.verb("check", "autopoiesis knowledge check")
 def knowledge_check(engine: Engine, as_json: bool) -> int:
-    """Check entries, skills and references: place, what is wrong, the hint. Exit 1 when there is an error."""
+    """Check entries, skills and references. Exit 1 if there is an error."""
     problems = engine.knowledge_entries.problems()
     if as_json:
         emit_json(problems)
@@ -128,13 +138,13 @@ def knowledge_check(engine: Engine, as_json: bool) -> int:
         for problem in problems:
             emit(f"{problem.severity}: {problem}")
     else:
-        emit(f"{plural(len(engine.knowledge_entries.scan().entries), 'entry', 'entries')}, nothing wrong")
+        emit(f"{plural(len(engine.knowledge_entries.scan().entries), 'entry', 'entries')}, no problems")
     return 1 if any(problem.severity == "error" for problem in problems) else 0
 
 
 @knowledge.verb("footprint", "autopoiesis knowledge footprint")
 def knowledge_footprint(engine: Engine, as_json: bool) -> None:
-    """Show how much room entries take, when they were changed and whether anything refers to them."""
+    """Show the size of entries, when they last changed, and how often they are referred to."""
     found = engine.knowledge_entries.footprint()
     if as_json:
         emit_json(found)
@@ -168,12 +178,12 @@ def knowledge_footprint(engine: Engine, as_json: bool) -> None:
     "autopoiesis knowledge archive mail-context --apply",
 )
 @click.argument("names", nargs=-1, metavar="NAME...")
-@click.option("--apply", is_flag=True, help="Move them; without it, only say what would move and break.")
+@click.option("--apply", is_flag=True, help="Move them; without it, only show what would move and break.")
 def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> None:
-    """Move entries with everything in their folders to knowledge/archive/, where no catalog lists them.
+    """Move entries and their folders to knowledge/archive/, where no catalog lists them.
 
-    With --apply you agree to it: that is recorded as approved by a person, and `restore` brings them back.
-    Without a NAME, --apply finishes what was interrupted.
+    --apply is recorded as your consent; `restore` moves entries back. Without NAME, --apply finishes an
+    interrupted run.
     """
     if not names and not apply:
         raise click.UsageError("name the entries; see `autopoiesis knowledge list`")
@@ -183,18 +193,18 @@ def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> Non
         emit_json(report)
         return
     for move in report.moves:
-        _say_move(move, applied=report.applied)
+        _print_move(move, applied=report.applied)
     for name in report.already:
-        emit(f"{name}: archived already")
-    _say_rest(report)
+        emit(f"{name}: already archived")
+    _print_outcome(report)
     if report.moves and not apply:
-        emit(f"nothing was moved; with your consent: autopoiesis knowledge archive {' '.join(names)} --apply")
+        emit(f"nothing was moved; to do it: autopoiesis knowledge archive {' '.join(names)} --apply")
 
 
 @knowledge.verb("restore", "autopoiesis knowledge restore mail-context")
 @click.argument("name")
 def knowledge_restore(engine: Engine, name: str, as_json: bool) -> None:
-    """Move an archived entry back to where it was."""
+    """Move an archived entry back."""
     report = engine.knowledge_entries.restore(name)
     if as_json:
         emit_json(report)
@@ -203,11 +213,11 @@ def knowledge_restore(engine: Engine, name: str, as_json: bool) -> None:
         emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes)")
     for each in report.already:
         emit(f"{each}: not archived")
-    _say_rest(report)
+    _print_outcome(report)
 
 
 def _in_order(scan: EntryScan) -> list[tuple[int, Entry]]:
-    """Entries with their depth, each index before what is nested in it."""
+    """Entries with their depth, each index before its nested entries."""
     by_location = {entry.location: entry for entry in scan.entries}
     found: list[tuple[int, Entry]] = []
     waiting = [(0, entry) for entry in reversed(scan.entries) if entry.parent not in by_location]
@@ -220,7 +230,7 @@ def _in_order(scan: EntryScan) -> list[tuple[int, Entry]]:
 
 
 def _place(entry: Entry) -> str:
-    """Where its folder is, unless the line above says so."""
+    """The entry's folder, unless the line above shows it."""
     above, _, name = entry.folder.rpartition("/")
     if entry.parent and above == entry.parent.rpartition("/")[0]:
         return "" if name == entry.name else f"{name}/"
@@ -228,29 +238,29 @@ def _place(entry: Entry) -> str:
 
 
 def _link_rows(
-    title: str, links: tuple[Link, ...], text: Callable[[Link], str], *, most: int | None = _SHOWN_LINKS
+    title: str, links: tuple[Link, ...], text: Callable[[Link], str], *, limit: int | None = _SHOWN_LINKS
 ) -> list[list[str]]:
-    rows = [[title if not number else "", text(link)] for number, link in enumerate(links[:most])]
+    rows = [[title if not number else "", text(link)] for number, link in enumerate(links[:limit])]
     if len(links) > len(rows):
         rows.append(["", f"and {len(links) - len(rows)} more"])
     return rows
 
 
-def _say_move(move: EntryMove, *, applied: bool) -> None:
+def _print_move(move: EntryMove, *, applied: bool) -> None:
     nested = f", {plural(move.entries - 1, 'nested entry', 'nested entries')}" if move.entries > 1 else ""
     emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes{nested})")
     for link in move.incoming:
-        leads = "leads" if applied else "would lead"
-        emit(f"  {link.source}:{link.line}: {link.reference.target} {leads} nowhere")
+        breaks = "is now broken" if applied else "would break"
+        emit(f"  {link.source}:{link.line}: {link.reference.target} {breaks}")
     if move.outgoing:
         count = plural(len(move.outgoing), "relative reference")
-        emit(f"  until it is restored, {count} in it cannot be followed")
+        emit(f"  {count} in it cannot be followed while it is archived")
 
 
-def _say_rest(report: ArchiveReport) -> None:
+def _print_outcome(report: ArchiveReport) -> None:
     if report.finished:
-        emit(f"committed {plural(len(report.finished), 'file')} of a move that was interrupted")
+        emit(f"committed {plural(len(report.finished), 'file')} of an interrupted run")
     if report.applied and report.moves:
-        emit(f"{kept(report.commit, report.why)}; recorded in logs/cleanup.jsonl")
+        emit(f"{commit_text(report.commit, report.why)}; recorded in logs/cleanup.jsonl")
     elif report.applied and not report.finished and not report.already:
-        emit("nothing was left to finish")
+        emit("nothing to finish")

@@ -1,4 +1,4 @@
-"""``ledger``: what became of every conversation, and whether that is still so."""
+"""``ledger``: the record of harvested conversations, and whether it still holds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @group("autopoiesis ledger list", "autopoiesis ledger verify")
 def ledger() -> None:
-    """What became of every conversation, by the sha256 of its bytes (knowledge/ledger.json)."""
+    """Show and check the ledger of harvested conversations (knowledge/ledger.json)."""
 
 
 @ledger.verb("list", "autopoiesis ledger list --status harvest-failed")
@@ -29,7 +29,7 @@ def ledger() -> None:
     help="Only entries with this status.",
 )
 def ledger_list(engine: Engine, status: str | None, as_json: bool) -> None:
-    """List the entries, the newest first."""
+    """List the entries, newest first."""
     found = {
         name: entry
         for name, entry in _newest_first(engine.knowledge.ledger.entries())
@@ -38,7 +38,7 @@ def ledger_list(engine: Engine, status: str | None, as_json: bool) -> None:
     if as_json:
         emit_json([{"sha256": name, **plain(entry)} for name, entry in found.items()])
     elif not found:
-        emit("nothing has been harvested yet: `autopoiesis harvest` says what could be")
+        emit("nothing has been harvested yet; see what could be: autopoiesis harvest")
     else:
         table(
             [
@@ -60,8 +60,8 @@ def ledger_list(engine: Engine, status: str | None, as_json: bool) -> None:
 @ledger.verb("show", "autopoiesis ledger show c05ec337")
 @click.argument("name", metavar="SHA256")
 def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
-    """Show an entry and where its lines stand now. SHA256 may be its beginning, or a conversation's name."""
-    checked = _one(engine, name)
+    """Show an entry and where its lines are now. SHA256 may be a prefix, or a conversation's name."""
+    checked = _find(engine, name)
     if as_json:
         emit_json(checked)
         return
@@ -71,12 +71,12 @@ def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
             ["sha256", checked.sha256],
             ["conversation", f"{entry.path} ({checked.source})"],
             ["status", f"{entry.status}, {entry.at}"],
-            *([["why", entry.error]] if entry.error else []),
+            *([["error", entry.error]] if entry.error else []),
             ["items", ", ".join(f"{key}:{count}" for key, count in entry.items.items() if count) or "none"],
-            *([["stood there", str(entry.known)]] if entry.known else []),
+            *([["already known", str(entry.known)]] if entry.known else []),
             *([["for review", str(len(entry.held))]] if entry.held else []),
-            *([["looked at", _coverage(entry)]] if entry.size else []),
-            *([["asked", _asked(entry)]] if entry.provider else []),
+            *([["read", _coverage(entry)]] if entry.size else []),
+            *([["model", _model(entry)]] if entry.provider else []),
         ]
     )
     for each in checked.lines:
@@ -86,10 +86,10 @@ def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
 
 @ledger.verb("verify", "autopoiesis ledger verify")
 def ledger_verify(engine: Engine, as_json: bool) -> int:
-    """Hold every entry against the files: its lines, its conversation, their hashes.
+    """Check every entry's lines and conversation against the files and their hashes.
 
-    A line that a person has edited or deleted since is told and is no damage. A conversation that can be had
-    nowhere any more is. Exit code 1 then.
+    Lines that were edited or deleted since are reported, but are not errors. A conversation that can no
+    longer be recovered is; the exit code is then 1.
     """
     found = list(engine.knowledge.verify())
     lost = [each for each in found if not each.sound]
@@ -101,7 +101,7 @@ def ledger_verify(engine: Engine, as_json: bool) -> int:
     emit(f"{plural(len(found), 'entry', 'entries')}: {_counted(sources)}")
     emit(f"{plural(len(states), 'line')}: {_counted(states)}")
     emit_problems(
-        f"autopoiesis: {each.entry.path}: its bytes are neither in its file nor in trash or history"
+        f"autopoiesis: {each.entry.path}: content lost: not in its file, the trash or the history"
         for each in lost
     )
     return 1 if lost else 0
@@ -110,14 +110,13 @@ def ledger_verify(engine: Engine, as_json: bool) -> int:
 @ledger.verb("restore", "autopoiesis ledger restore c05ec337")
 @click.argument("name", metavar="SHA256")
 def ledger_restore(engine: Engine, name: str) -> None:
-    """Put a conversation back, byte for byte, from the trash or the history; no harvest touches it then."""
-    sha256 = _one(engine, name).sha256
-    emit(f"{engine.knowledge.reclaimer.restore(sha256)} is back")
+    """Restore a conversation from the trash or the history, byte for byte; later harvests skip it."""
+    emit(f"restored {engine.knowledge.reclaimer.restore(_find(engine, name).sha256)}")
 
 
 @ledger.verb("rebuild", "autopoiesis ledger rebuild")
 def ledger_rebuild(engine: Engine) -> None:
-    """Make the ledger anew from every version in the history and what can be read of the present one."""
+    """Rebuild the ledger from all its versions in the history and the readable part of the current one."""
     count, from_history = engine.knowledge.ledger.rebuild()
     emit(f"{plural(count, 'entry', 'entries')}, {from_history} of them from the history")
 
@@ -126,12 +125,8 @@ def _newest_first(found: dict[str, LedgerEntry]) -> list[tuple[str, LedgerEntry]
     return sorted(found.items(), key=lambda each: (each[1].at, each[0]), reverse=True)
 
 
-def _one(engine: Engine, name: str) -> CheckedEntry:
-    """The entry that is meant.
-
-    Raises:
-        HarvestRefused: None or several are called so.
-    """
+def _find(engine: Engine, name: str) -> CheckedEntry:
+    """The only entry with a name or hash prefix."""
     from engine.knowledge.verify import verify  # noqa: PLC0415 — `--help` must not load the engine
 
     found = {
@@ -140,20 +135,20 @@ def _one(engine: Engine, name: str) -> CheckedEntry:
         if sha256.startswith(name.lower()) or name in (entry.path, entry.name, entry.name.rpartition(".")[0])
     }
     if len(found) != 1:
-        what = "several entries are" if found else "no entry is"
-        raise HarvestRefused(f"{what} called {name}", hint="see: autopoiesis ledger list")
+        what = "several entries match" if found else "no entry matches"
+        raise HarvestRefused(f"{what} {name!r}", hint="see: autopoiesis ledger list")
     knowledge = engine.knowledge
     return next(iter(verify(found, engine.files, knowledge.trash, engine.repository)))
 
 
 def _coverage(entry: LedgerEntry) -> str:
-    how = ", by summary" if entry.summarised else ""
+    how = ", summarised" if entry.summarised else ""
     return f"{sizes(entry.shown)} of {sizes(entry.size)}{how}"
 
 
-def _asked(entry: LedgerEntry) -> str:
+def _model(entry: LedgerEntry) -> str:
     if entry.provider == "markers":
-        return "no model"
+        return "none"
     price = "price unknown" if entry.cost_usd is None else dollars(entry.cost_usd)
     return f"{entry.provider} {entry.model}, {entry.input_tokens + entry.output_tokens:,} tokens, {price}"
 

@@ -1,4 +1,4 @@
-"""``mcp``: the memory as a server that agents ask."""
+"""``mcp``: serves the memory to agents."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ if TYPE_CHECKING:
 
 
 @verb("autopoiesis -C ~/memory mcp", "autopoiesis mcp --http --port 8766", name="mcp")
-@click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 in place of standard input and output.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8766, show_default=True, help="0: any.")
+@click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of standard input and output.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8766, show_default=True, help="0 for any free port."
+)
 def mcp(engine: Engine, http: bool, port: int) -> None:
-    """Let agents ask the memory, as an MCP server.
+    """Serve the memory to agents as an MCP server.
 
-    An agent starts it by itself and speaks to it over standard input and output. With --http it runs until
-    interrupted, and requests carry `Authorization: Bearer TOKEN`, the token of `autopoiesis serve`.
+    Agents start it themselves and use standard input and output. With --http it runs until interrupted, and
+    requests must carry `Authorization: Bearer TOKEN`, with the token of `autopoiesis serve`.
     """
     from engine.gateways.mcp import PATH, McpHttpServer, server_of  # noqa: PLC0415 — takes most of a second
 
     if not http:
-        # The thread that waits for a line would keep the process; nothing is lost when it ends at once.
+        # The thread that reads standard input would keep the process alive; exiting at once loses nothing.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         server_of(engine).run()
         return
     from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it
     from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only a server needs it
 
-    token, where = hook_token(settings_folder())
+    token, source = hook_token(settings_folder())
     server = McpHttpServer(engine, token, port=port)
-    click.echo(visible(f"{server.address}{PATH} · token in {where} · ctrl+c ends it"), err=True)
+    click.echo(visible(f"{server.address}{PATH} · token in {source} · ctrl+c to stop"), err=True)
     server.serve()

@@ -1,4 +1,4 @@
-"""``notes``: what is known of single files, found with them wherever they are moved."""
+"""``notes``: notes about single files, which follow renames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.store.commit_message import commit_message
-from tui.cli.base import emit, emit_json, invocation, kept, table, verb
+from tui.cli.base import commit_text, emit, emit_json, invocation, table, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 )
 @click.argument("path", required=False)
 @click.option("--add", "text", metavar="TEXT", help="Add a note about the file.")
-@click.option("--move-to", "target", metavar="NEW", help="The notes of PATH belong to NEW now.")
+@click.option("--move-to", "target", metavar="NEW", help="Reassign the notes of PATH to NEW.")
 def notes(path: str | None, text: str | None, target: str | None, as_json: bool) -> int:
-    """Show the notes of a file, or which files have notes; add one; say where a file has gone.
+    """Show the notes of a file, or which files have notes; add one; or reassign them.
 
-    Notes stand in knowledge/files/. They follow a file that is renamed where that is certain; where it is
-    not, they belong to no file until you say so with --move-to.
+    Notes are kept in knowledge/files/. They follow a renamed file if the rename is certain; otherwise they
+    belong to no file until you reassign them with --move-to.
     """
     if path is None and (text is not None or target is not None):
-        raise click.UsageError("which file?")
+        raise click.UsageError("name a file")
     with invocation().engine() as engine:
         found = engine.knowledge.notes
         if path is None:
             return _print_all(found, as_json)
         if target is not None:
             moved = found.rebind(path, target)
-            emit(f"{moved.notes}: notes of {moved.path} now")
+            emit(f"{moved.notes}: now the notes of {moved.path}")
             _commit(engine, moved.notes, f"the notes of {path} belong to {moved.path}")
         if text is not None:
             done = found.add(path, text)
@@ -49,8 +49,8 @@ def notes(path: str | None, text: str | None, target: str | None, as_json: bool)
 
 
 def _commit(engine: Engine, path: str, what: str) -> None:
-    made = engine.knowledge.commit([path], commit_message("memory", what))
-    emit(kept(made.revision, made.why))
+    commit = engine.knowledge.commit([path], commit_message("memory", what))
+    emit(commit_text(commit.revision, commit.why))
 
 
 def _print_all(found: NoteFiles, as_json: bool) -> int:
@@ -63,7 +63,12 @@ def _print_all(found: NoteFiles, as_json: bool) -> int:
         return 0
     table(
         [
-            [each.path, plural(len(each.entries), "note"), "" if each.is_here else "is not here", each.notes]
+            [
+                each.path,
+                plural(len(each.entries), "note"),
+                "" if each.is_here else "file not found",
+                each.notes,
+            ]
             for each in files
         ]
     )
@@ -83,7 +88,7 @@ def _print_one(found: NoteFiles, path: str, as_json: bool) -> int:
         emit(f"{path} has no notes")
     else:
         if known.renamed_from:
-            emit(f"{known.renamed_from} is called {known.path} now")
+            emit(f"{known.renamed_from} was renamed to {known.path}")
         for entry in known.entries:
             emit(f"{known.notes}:{entry.number}  {entry.text}")
     return 0
@@ -93,4 +98,4 @@ def _emit_question(question: Rebinding) -> None:
     emit(f"? {question.path}: {question.why}")
     for each in question.candidates:
         hint = f"autopoiesis notes {question.path} --move-to {each.absolute}"
-        emit(f"    may be {each.path} ({each.why}): {hint}")
+        emit(f"    possibly {each.path} ({each.why}): {hint}")

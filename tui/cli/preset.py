@@ -1,4 +1,4 @@
-"""``preset``: named sets of files that go into every prompt while they are active."""
+"""``preset``: named sets of files that every prompt holds while they are active."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_json, emit_problems, group, kept, table
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, table
 
 if TYPE_CHECKING:
     from engine.context.presets import PresetChange
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     "autopoiesis preset off",
 )
 def preset() -> None:
-    """Named sets of files in presets/ that go into every prompt while they are active."""
+    """Manage presets: named sets of files (presets/) that every prompt holds while they are active."""
 
 
 @preset.verb("list", "autopoiesis preset list --json")
 def preset_list(engine: Engine, as_json: bool) -> None:
-    """List every preset, the active ones marked, with its files and its size."""
+    """List the presets with their files and sizes; the active ones are marked."""
     presets = engine.presets
     found = presets.list()
     if as_json:
         emit_json({"active": presets.active(), "presets": found, "problems": presets.problems()})
         return
     if not found:
-        emit("no presets yet; make one with: autopoiesis preset add NAME PATH")
+        emit("no presets yet; create one with: autopoiesis preset add NAME PATH")
     table(
         [
             [
@@ -51,7 +51,7 @@ def preset_list(engine: Engine, as_json: bool) -> None:
 @preset.verb("show", "autopoiesis preset show release")
 @click.argument("name")
 def preset_show(engine: Engine, name: str, as_json: bool) -> None:
-    """Show what one preset brings into a prompt, and what it lists and cannot bring."""
+    """Show what a preset adds to a prompt, and which listed files it cannot add."""
     view = engine.presets.show(name)
     if as_json:
         emit_json(view)
@@ -72,17 +72,17 @@ def preset_show(engine: Engine, name: str, as_json: bool) -> None:
 
 @preset.verb("use", "autopoiesis preset use release", "autopoiesis preset use hosts --also")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--also", is_flag=True, help="Leave the presets on that are active already.")
+@click.option("--also", is_flag=True, help="Keep the presets that are already active.")
 def preset_use(engine: Engine, names: tuple[str, ...], also: bool, as_json: bool) -> None:
-    """Make presets the active ones, in this order; those before are switched off."""
-    _say_active(engine.presets.use(names, also=also), as_json)
+    """Activate presets, in this order, and deactivate all others."""
+    _print_active(engine.presets.use(names, also=also), as_json)
 
 
 @preset.verb("off", "autopoiesis preset off", "autopoiesis preset off release")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def preset_off(engine: Engine, names: tuple[str, ...], as_json: bool) -> None:
-    """Switch presets off, all of them when none is named."""
-    _say_active(engine.presets.off(names), as_json)
+    """Deactivate presets; all of them if none is named."""
+    _print_active(engine.presets.off(names), as_json)
 
 
 @preset.verb(
@@ -92,14 +92,14 @@ def preset_off(engine: Engine, names: tuple[str, ...], as_json: bool) -> None:
 )
 @click.argument("name")
 @click.argument("path")
-@click.option("--lines", default="", metavar="LINES", help="Only these lines, as 10-40 or `3-9, 20-31`.")
-@click.option("--note", default="", metavar="TEXT", help="What to know about the file; stands above it.")
+@click.option("--lines", default="", metavar="LINES", help="Only these lines, such as 10-40 or `3-9, 20-31`.")
+@click.option("--note", default="", metavar="TEXT", help="A note about the file, shown above it.")
 @click.option("--title", default="", metavar="TEXT", help="The preset's title.")
 def preset_add(
     engine: Engine, name: str, path: str, lines: str, note: str, title: str, as_json: bool
 ) -> None:
-    """Add a file to a preset, which is made when there is none of that name."""
-    _say_files(engine.presets.add(name, path, lines, note, title), "+", as_json)
+    """Add a file to a preset, creating the preset if needed."""
+    _print_files(engine.presets.add(name, path, lines, note, title), "+", as_json)
 
 
 @preset.verb("remove", "autopoiesis preset remove release knowledge/reference/hosts.md")
@@ -107,22 +107,22 @@ def preset_add(
 @click.argument("path")
 @click.option("--lines", default="", metavar="LINES", help="Only the entry with these lines.")
 def preset_remove(engine: Engine, name: str, path: str, lines: str, as_json: bool) -> None:
-    """Take a file out of a preset; the file itself stays."""
-    _say_files(engine.presets.remove(name, path, lines), "-", as_json)
+    """Remove a file from a preset; the file itself is not touched."""
+    _print_files(engine.presets.remove(name, path, lines), "-", as_json)
 
 
-def _say_active(change: PresetChange, as_json: bool) -> None:
+def _print_active(change: PresetChange, as_json: bool) -> None:
     if as_json:
         emit_json(change)
         return
-    emit(f"active: {', '.join(change.active) or 'none'} ({kept(change.commit, change.why)})")
+    emit(f"active: {', '.join(change.active) or 'none'} ({commit_text(change.commit, change.why)})")
 
 
-def _say_files(change: PresetChange, sign: str, as_json: bool) -> None:
+def _print_files(change: PresetChange, sign: str, as_json: bool) -> None:
     if as_json:
         emit_json(change)
         return
     for name in change.files:
-        emit(f"{change.path}: {sign} {name} ({kept(change.commit, change.why)})")
+        emit(f"{change.path}: {sign} {name} ({commit_text(change.commit, change.why)})")
     if sign == "+" and change.preset not in change.active:
-        emit(f"not active; switch it on with: autopoiesis preset use {change.preset}")
+        emit(f"not active; activate it with: autopoiesis preset use {change.preset}")

@@ -1,4 +1,4 @@
-"""``probe``: questions whose prompts should hold known evidence, and whether they still do."""
+"""``probe``: questions whose prompts should hold known evidence."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.base import emit, emit_json, emit_problems, group, kept, minute, plain, table
-from tui.cli.past import as_of_option, laying_out, say_commit
+from tui.cli.as_of import as_of_option, checkout_progress, print_commit
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, minute, plain, table
 from tui.cli.search import progress
 
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.probes.log import Earlier
-    from engine.probes.model import Evidence, Probe, Turned
+    from engine.probes.model import Evidence, Probe
     from engine.probes.probes import Report
     from engine.store.repository import Commit
 
@@ -26,7 +26,7 @@ _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
     "autopoiesis probe run   # exit code 1 when evidence is missing",
 )
 def probe() -> None:
-    """A regression suite for memory: is the evidence in the prompt? The probes are in probes.yaml."""
+    """Test that prompts hold the expected evidence. The probes are in probes.yaml."""
 
 
 @probe.verb(
@@ -41,11 +41,11 @@ def probe() -> None:
     multiple=True,
     required=True,
     metavar="PATH[:LINES]|TEXT",
-    help="Evidence: a file, lines 12-40 of it, or a text (path:… and text:… say which). Repeatable.",
+    help="Evidence: a file, lines of it (12-40), or a text; path:… or text:… to be explicit. Repeatable.",
 )
 @click.option("--budget", type=click.IntRange(min=256), help="Tokens for prompt and reply reserve.")
-@click.option("--note", default="", help="A remark to keep with it.")
-@click.option("--force", is_flag=True, help="Take files and lines that are not there.")
+@click.option("--note", default="", help="A note to keep with the probe.")
+@click.option("--force", is_flag=True, help="Accept files and lines that do not exist.")
 def probe_add(
     engine: Engine,
     question: str,
@@ -67,12 +67,12 @@ def probe_add(
         emit(f"{added.probe.id}  {added.probe.question}")
         for each in added.probe.expect:
             emit(f"    {each}")
-        emit(kept(added.commit, added.why))
+        emit(commit_text(added.commit, added.why))
 
 
 @probe.verb("list", "autopoiesis probe list", "autopoiesis probe list --json")
 def probe_list(engine: Engine, as_json: bool) -> None:
-    """List the probes and how each came out last."""
+    """List the probes and their last results."""
     known = engine.probes.read()
     latest = engine.probes.latest(known.probes)
     if as_json:
@@ -91,7 +91,7 @@ def probe_list(engine: Engine, as_json: bool) -> None:
 @probe.verb("show", "autopoiesis probe show 3f9c21")
 @click.argument("name", metavar="ID")
 def probe_show(engine: Engine, name: str, as_json: bool) -> None:
-    """Show the probe whose id begins with ID, and how it came out last."""
+    """Show the probe whose id starts with ID, and its last result."""
     found = engine.probes.find(name)
     earlier = engine.probes.latest([found]).get(found.id)
     if as_json:
@@ -121,10 +121,10 @@ def probe_show(engine: Engine, name: str, as_json: bool) -> None:
 )
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @click.option(
-    "--budget", type=click.IntRange(min=256), help="Tokens for every prompt, whatever the probes say."
+    "--budget", type=click.IntRange(min=256), help="Tokens for every prompt, overriding the probes."
 )
 @as_of_option
-@click.option("--no-record", is_flag=True, help="Leave logs/probes-YYYY-MM.jsonl as it is.")
+@click.option("--no-record", is_flag=True, help="Do not write to logs/probes-YYYY-MM.jsonl.")
 def probe_run(
     engine: Engine,
     names: tuple[str, ...],
@@ -133,11 +133,10 @@ def probe_run(
     no_record: bool,
     as_json: bool,
 ) -> int:
-    """Compile the probes' questions and look for the evidence; asks no gate. Exit 1 when any is missing.
+    """Compile the probes' questions, without the gate, and look for the evidence. Exit 1 if any is missing.
 
-    An entry of probes.yaml that cannot be read counts as missing, unless IDs are given. With --as-of the
-    probes of now are run against the workspace of then, whose files the expected lines are lines of, and
-    nothing is recorded.
+    Unreadable entries of probes.yaml count as missing, unless IDs are given. With --as-of, the current probes
+    run against the workspace at that time (expected lines refer to its files), and nothing is recorded.
     """
     commit = None if as_of is None else engine.revisions.find(as_of)
     if commit is None:
@@ -145,7 +144,7 @@ def probe_run(
             done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
     else:
         done = _recalled(engine, commit, names, budget)
-        say_commit(commit)
+        print_commit(commit)
     if as_json:
         tree = {**plain(done.run), "comparison": done.comparison, "problems": done.problems}
         emit_json(tree if as_of is None else {**tree, "notes": done.notes, "revision": commit})
@@ -161,20 +160,20 @@ def probe_run(
 @probe.verb("remove", "autopoiesis probe remove 3f9c21")
 @click.argument("name", metavar="ID")
 def probe_remove(engine: Engine, name: str, as_json: bool) -> None:
-    """Take the probe whose id begins with ID out of probes.yaml and commit that; all else in it stays."""
+    """Remove the probe whose id starts with ID from probes.yaml, and commit the change."""
     removed = engine.probes.remove(name)
     if as_json:
         emit_json({**plain(removed.probe), "commit": removed.commit, "why": removed.why})
     else:
         emit(f"removed {removed.probe.id}  {removed.probe.question}")
-        emit(kept(removed.commit, removed.why))
+        emit(commit_text(removed.commit, removed.why))
 
 
 def _recalled(engine: Engine, commit: Commit, names: tuple[str, ...], budget: int | None) -> Report:
     for name in names:
-        engine.probes.find(name)  # Before a state is laid out for nothing.
+        engine.probes.find(name)  # fails before the slow checkout
     with ExitStack() as stack:
-        with laying_out() as report:
+        with checkout_progress() as report:
             past = stack.enter_context(engine.revisions.opened(commit, report))
         with progress("probing") as report:
             return engine.probes.recall(past, names, budget=budget, progress=report)
@@ -190,7 +189,7 @@ def _print(done: Report) -> None:
     rank = "–" if run.mean_rank is None else f"{run.mean_rank:.1f}"
     emit(
         f"recall {run.recall:.0%}: {run.found} of {run.expectations} found · mean rank {rank} "
-        f"({run.ranked} ranked) · {run.tokens:,} tokens a prompt, {run.budget_used:.0%} of the budget"
+        f"({run.ranked} ranked) · {run.tokens:,} tokens per prompt, {run.budget_used:.0%} of the budget"
     )
     if comparison.at:
         commit = f" at {comparison.commit[:8]}" if comparison.commit else ""
@@ -198,7 +197,7 @@ def _print(done: Report) -> None:
         emit(f"since {minute(comparison.at)}{commit}: {lost} lost, {gained} gained")
         for sign, turned in (("−", comparison.lost), ("+", comparison.gained)):
             for expectation in turned:
-                emit(f"  {sign} {_turned(expectation)}")
+                emit(f"  {sign} {expectation.id}  {_line(expectation.expect)}")
 
 
 def _outcome(evidence: Evidence) -> str:
@@ -209,12 +208,8 @@ def _outcome(evidence: Evidence) -> str:
     return f"{evidence.section} · {evidence.tokens:,} tokens · rank {rank}{share}"
 
 
-def _turned(turned: Turned) -> str:
-    return f"{turned.id}  {_line(turned.expect)}"
-
-
 def _tree(probe: Probe, earlier: Earlier | None) -> dict[str, Any]:
-    """A probe with its last result, as JSON knows it."""
+    """A probe with its last result, as JSON."""
     tree: dict[str, Any] = plain(probe)
     return {**tree, "last": None if earlier is None else earlier._asdict()}
 

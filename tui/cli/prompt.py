@@ -1,7 +1,4 @@
-"""``compile``: the prompt for a message, within its budget; now, at any commit, or at two.
-
-The message is a new one, or one that stands in a conversation already.
-"""
+"""``compile``: the prompt for a new or recorded message, now or at a commit, or the difference of two."""
 
 from __future__ import annotations
 
@@ -11,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import TranscriptError
-from tui.cli.asking import answering
+from tui.cli.as_of import as_of_option, checkout_progress, print_commit
 from tui.cli.base import emit, emit_json, emit_problems, emit_raw, invocation, plain, read_text, verb, visible
-from tui.cli.past import as_of_option, laying_out, say_commit
+from tui.cli.gate_prompt import prompt_for_gate
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
@@ -21,8 +18,7 @@ if TYPE_CHECKING:
     from engine.live.messages import SpokenMessage
     from engine.store.repository import Commit
 
-_SAID_CHARACTERS = 60
-"""Of a message, what is quoted to say which it is."""
+_QUOTED_CHARACTERS = 60
 
 
 @verb(
@@ -30,7 +26,7 @@ _SAID_CHARACTERS = 60
     "autopoiesis compile - --budget 4096 --json < message.txt",
     'autopoiesis compile "What did Odile ask for?" --as-of 2026-06-10',
     'autopoiesis compile "What did Odile ask for?" --diff "3 days ago" now',
-    "autopoiesis compile --message last --diff-before   # what the last message has changed",
+    "autopoiesis compile --message last --diff-before   # what the last message changed",
     "autopoiesis compile --message ses_1a2b3c4d:7 --explain",
     name="compile",
 )
@@ -38,21 +34,25 @@ _SAID_CHARACTERS = 60
 @click.option(
     "--message",
     metavar="last[:N]|ID[:TURN]",
-    help="In place of TEXT a message that stands in a conversation: the last one, or the Nth from the end, of"
-    " all or of --session; or the last one in session ID (or the conversation with this path); or its TURN,"
-    " counted as in `session flush`. For an agent's turn it is the message that it answers.",
+    help="A recorded message instead of TEXT: the last one, or the Nth from the end, of all conversations or"
+    " of --session; or the last one of session ID (or the conversation with this path), or its TURN, numbered"
+    " as in `session flush`. An agent's turn means the message that it answers.",
 )
 @click.option("--budget", type=click.IntRange(min=256), help="Tokens for prompt and reply reserve.")
-@click.option("--session", "session_id", default="", metavar="ID", help="Bring this session's earlier turns.")
+@click.option(
+    "--session", "session_id", default="", metavar="ID", help="Include this session's earlier turns."
+)
 @as_of_option
-@click.option("--diff", nargs=2, metavar="A B", help="What differs between two such states, and why.")
+@click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two such states, and why.")
 @click.option(
     "--diff-before",
     is_flag=True,
-    help="What differs from the prompt of the message before --message, and why.",
+    help="Show what differs from the prompt of the message before --message, and why.",
 )
-@click.option("--record", is_flag=True, help="Log what the prompt holds, because it is really sent.")
-@click.option("--explain", is_flag=True, help="Print the outline instead of the text: what, where from, why.")
+@click.option("--record", is_flag=True, help="Log the prompt's contents, for a prompt that is actually sent.")
+@click.option(
+    "--explain", is_flag=True, help="Print the outline instead of the text: sections, sources, reasons."
+)
 def compile_prompt(
     text: str | None,
     message: str | None,
@@ -67,23 +67,21 @@ def compile_prompt(
 ) -> None:
     """Compile the prompt for TEXT; `-` reads standard input.
 
-    With --message, for a message that was said already: as the workbench shows it, without asking the gate.
+    With --message, for a recorded message: as shown in the workbench, without asking the gate.
     """
     if (text is None) == (message is None):
-        raise click.UsageError("Give TEXT, or --message for one that was said already.")
+        raise click.UsageError("give either TEXT or --message")
     if message is not None and (as_of is not None or diff is not None or record):
-        raise click.UsageError(
-            "--message is for a prompt of now: it goes with none of --as-of, --diff, --record."
-        )
+        raise click.UsageError("--message cannot be used with --as-of, --diff or --record")
     if diff_before and message is None:
-        raise click.UsageError("--diff-before needs --message: a new message has none before it.")
+        raise click.UsageError("--diff-before needs --message")
     if as_of is not None and diff is not None:
-        raise click.UsageError("--as-of and --diff cannot go together: --diff names both states itself.")
+        raise click.UsageError("--as-of cannot be used with --diff, which names both states")
     if record and (as_of is not None or diff is not None):
-        raise click.UsageError("--record is for a prompt of now: the past was not sent.")
+        raise click.UsageError("--record cannot be used with --as-of or --diff")
     with invocation().engine() as engine:
         if text is None:
-            _said(engine, message or "", session_id, budget, diff_before, explain, as_json)
+            _compile_recorded(engine, message or "", session_id, budget, diff_before, explain, as_json)
             return
         message = read_text(text)
         if diff is not None:
@@ -91,15 +89,15 @@ def compile_prompt(
             return
         commit = None if as_of is None else engine.revisions.find(as_of)
         if commit is None:
-            with answering(engine):
+            with prompt_for_gate(engine):
                 compiled = engine.compile(message, budget=budget, session_id=session_id, record=record)
         else:
             compiled = _recalled(engine, message, commit, budget, session_id)
-            say_commit(commit)
+            print_commit(commit)
         _print(compiled, {} if as_of is None else {"revision": commit}, explain, as_json)
 
 
-def _said(
+def _compile_recorded(
     engine: Engine,
     name: str,
     session: str,
@@ -108,19 +106,19 @@ def _said(
     explain: bool,
     as_json: bool,
 ) -> None:
-    """The prompt of a message that was said already, or how it differs from that of the one before."""
+    """The prompt of a recorded message, or its difference from the message before."""
     from engine.live.messages import LAST, find_message, message_before  # noqa: PLC0415 — only this form needs it
 
     if session and name.partition(":")[0] != LAST:
-        raise click.UsageError(f"--session goes with --message {LAST}: any other names its own conversation.")
+        raise click.UsageError(f"--session can only be used with --message {LAST}")
     message = find_message(engine, name, session)
     earlier = message_before(engine, message) if with_before else None
     engine.catch_up_index()
     after = engine.compile_of(message.key, budget=budget)
     before = engine.compile_before(message.key, budget=budget) if earlier is not None else None
     if after is None or (earlier is not None and before is None):
-        raise TranscriptError("the message is gone", where=message.path, hint="try again")
-    _say_message(message)
+        raise TranscriptError("the message no longer exists", where=message.path, hint="try again")
+    _print_message(message)
     if earlier is None or before is None:
         _print(after, {"message": message}, explain, as_json)
         return
@@ -128,12 +126,12 @@ def _said(
     _print_difference(before, after, names, {"messages": (earlier, message)}, explain, as_json)
 
 
-def _say_message(message: SpokenMessage) -> None:
-    """Says on standard error which message a name has led to."""
+def _print_message(message: SpokenMessage) -> None:
+    """Prints on standard error which message a name resolved to."""
     from engine.context.delimiters import one_line  # noqa: PLC0415 — only for this form
 
-    said = one_line(message.text, _SAID_CHARACTERS)
-    click.echo(visible(f"turn {message.turn} of {message.path} “{said}”"), err=True)
+    quote = one_line(message.text, _QUOTED_CHARACTERS)
+    click.echo(visible(f"turn {message.turn} of {message.path} “{quote}”"), err=True)
 
 
 def _compare(
@@ -150,7 +148,7 @@ def _compare(
     names = ["now" if commit is None else commit.revision[:8] for commit in commits]
     for commit in commits:
         if commit is not None:
-            say_commit(commit)
+            print_commit(commit)
     _print_difference(before, after, (names[0], names[1]), {"revisions": commits}, explain, as_json)
 
 
@@ -173,7 +171,7 @@ def _print_difference(
     as_json: bool,
 ) -> None:
     from engine.context.difference import compare  # noqa: PLC0415 — only this form needs it
-    from engine.context.difference_text import difference_text  # noqa: PLC0415 — likewise
+    from engine.context.difference_text import difference_text  # noqa: PLC0415 — only this form needs it
 
     difference = compare(before, after, names)
     if as_json:
@@ -190,7 +188,7 @@ def _print_difference(
 def _recalled(
     engine: Engine, message: str, commit: Commit | None, budget: int | None, session_id: str
 ) -> Compiled:
-    with laying_out() as report:
+    with checkout_progress() as report:
         return engine.revisions.compile(
             message, commit, budget=budget, session_id=session_id, progress=report
         )

@@ -1,4 +1,4 @@
-"""``review``: items that wait for a person before they become knowledge."""
+"""``review``: items that need a person's decision before they become knowledge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_json, group, kept
+from tui.cli.base import commit_text, emit, emit_json, group
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ _group_option = click.option(
             *("repeated", "other", "risky"),
         )
     ),
-    help="All that waits for one kind of reason.",
+    help="All items in a group.",
 )
-_from_option = click.option("--from", "origin", metavar="NAME", help="All that waits of one conversation.")
+_from_option = click.option("--from", "origin", metavar="NAME", help="All items from a conversation.")
 
 
 @group(
@@ -36,48 +36,48 @@ _from_option = click.option("--from", "origin", metavar="NAME", help="All that w
     "autopoiesis review accept --from 2026-06-11-vestrand-gateway-call",
 )
 def review() -> None:
-    """What a harvest proposes, and what it or a flush found and did not write because it could be planted."""
+    """Review proposed items, and items held back because they could be planted."""
 
 
 @review.verb("list", "autopoiesis review list --all")
-@click.option("--all", "everything", is_flag=True, help="Also those that were settled.")
+@click.option("--all", "everything", is_flag=True, help="Include settled items.")
 @_group_option
 @_from_option
 def review_list(
     engine: Engine, everything: bool, group: str | None, origin: str | None, as_json: bool
 ) -> None:
-    """List what waits, by group, each with why and with the line it comes from; the dangerous first."""
-    from engine.knowledge.proposed import GROUPS, TITLES, group_of  # noqa: PLC0415 — as for `--help`
+    """List pending items by group, risky ones first, each with the line it comes from."""
+    from engine.knowledge.proposed import GROUPS, TITLES, group_of  # noqa: PLC0415 — not for `--help`
 
     queue = engine.knowledge.review.queue
     found = queue.all() if everything else queue.waiting()
-    found = tuple(each for each in found if _is_meant(each, group, origin))
+    found = tuple(each for each in found if _matches(each, group, origin))
     if as_json:
         emit_json(found)
         return
     if not found:
-        emit("nothing waits")
+        emit("no pending items")
     for name in GROUPS:
         members = sorted((each for each in found if group_of(each.why) == name), key=lambda each: -each.times)
         if members:
             emit(f"{TITLES[name]}: {len(members)}")
         for each in members:
-            _emit_waiting(each, engine.files, says_why=name in ("risky", "repeated", "other"))
+            _emit_item(each, engine.files, with_reason=name in ("risky", "repeated", "other"))
         if members and name != "risky" and not everything:
-            emit(f"  all of these: autopoiesis review accept --group {name}")
+            emit(f"  to accept all: autopoiesis review accept --group {name}")
 
 
-def _emit_waiting(each: Waiting, files: Files, *, says_why: bool) -> None:
+def _emit_item(each: Waiting, files: Files, *, with_reason: bool) -> None:
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
         often = f"  ({plural(each.times, 'time')} in {plural(each.places, 'conversation')})"
     target = f" ({each.item.path})" if each.item.category in ("notes", "pages") else ""
     emit(f"{each.id}  {each.item.category}{target}: {each.item.text}{often}{settled}")
-    if says_why:
-        emit(f"    why: {each.why}")
+    if with_reason:
+        emit(f"    reason: {each.why}")
     if each.read:
-        emit(f"    after reading: {'; '.join(each.read)}")
+        emit(f"    after the agent read: {'; '.join(each.read)}")
     if each.change is not None:
         _emit_change(each, files)
         return
@@ -86,9 +86,9 @@ def _emit_waiting(each: Waiting, files: Files, *, says_why: bool) -> None:
 
 
 def _emit_change(each: Waiting, files: Files) -> None:
-    """What accepting a change of files does to them, as long as it waits."""
-    from engine.errors import AutopoiesisError  # noqa: PLC0415 — as for `--help`
-    from engine.knowledge.file_changes import diff  # noqa: PLC0415 — as for `--help`
+    """Prints a proposed change of files, with its diff while it is pending."""
+    from engine.errors import AutopoiesisError  # noqa: PLC0415 — not for `--help`
+    from engine.knowledge.file_changes import diff  # noqa: PLC0415 — not for `--help`
 
     assert each.change is not None
     for line in each.change.about:
@@ -110,8 +110,8 @@ def _emit_change(each: Waiting, files: Files) -> None:
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
 @_from_option
-@click.option("--text", help="What is written in its place.")
-@click.option("--sure", is_flag=True, help="Also what is held because it could do harm; name each by its id.")
+@click.option("--text", help="Write this text instead.")
+@click.option("--sure", is_flag=True, help="Accept risky items without asking; name each by its id.")
 def review_accept(
     engine: Engine,
     names: tuple[str, ...],
@@ -120,36 +120,35 @@ def review_accept(
     text: str | None,
     sure: bool,
 ) -> None:
-    """Make items knowledge, as they are or as you word them; one by one, a group or a conversation at once.
+    """Accept items as they are or reworded: one by one, by group or by conversation.
 
-    What could do harm is accepted by its id alone, and asks again or wants --sure.
+    Risky items are only accepted by id, and need confirmation or --sure.
     """
-    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — as for `--help`
+    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — not for `--help`
 
-    meant = _meant(engine, names, group, origin)
-    if text is not None and len(meant) > 1:
-        raise click.UsageError("--text is for one item")
+    selected = _selected(engine, names, group, origin)
+    if text is not None and len(selected) > 1:
+        raise click.UsageError("--text can only be used with one item")
     queue = engine.knowledge.review.queue
-    waiting = {each.id: each for each in queue.waiting()}
-    risky = [name for name in meant if name in waiting and is_risky(waiting[name])]
+    pending = {each.id: each for each in queue.waiting()}
+    risky = [name for name in selected if name in pending and is_risky(pending[name])]
     if not names and risky:
-        left = plural(len(risky), "item")
-        emit(f"{left} that could do harm will wait on: autopoiesis review list --group risky")
-        meant = tuple(name for name in meant if name not in risky)
-    for name in meant:
-        _emit(engine.knowledge.review.accept(name, text or "", sure=sure or _is_sure(engine, name, text)))
+        emit(f"{plural(len(risky), 'risky item')} skipped: autopoiesis review list --group risky")
+        selected = tuple(name for name in selected if name not in risky)
+    for name in selected:
+        _emit(engine.knowledge.review.accept(name, text or "", sure=sure or _confirm(engine, name, text)))
 
 
-def _is_sure(engine: Engine, name: str, text: str | None) -> bool:
-    """Whether the person at the terminal wants an item that could do harm all the same."""
-    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — as for `--help`
+def _confirm(engine: Engine, name: str, text: str | None) -> bool:
+    """Asks whether to accept a risky item; False if the item is not risky or there is no terminal."""
+    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — not for `--help`
 
     queue = engine.knowledge.review.queue
     found = [each for each in queue.waiting() if name and each.id.startswith(name)]
     if len(found) != 1 or not is_risky(found[0], text or "") or not sys.stdin.isatty():
         return False
-    _emit_waiting(found[0], engine.files, says_why=True)
-    return click.confirm("It could do harm. Write it all the same?", default=False)
+    _emit_item(found[0], engine.files, with_reason=True)
+    return click.confirm("This item could do harm. Accept it anyway?", default=False)
 
 
 @review.verb("reject", "autopoiesis review reject 5e2277cb")
@@ -157,45 +156,42 @@ def _is_sure(engine: Engine, name: str, text: str | None) -> bool:
 @_group_option
 @_from_option
 def review_reject(engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None) -> None:
-    """Reject items, one by one, a group or a conversation at once; they never come back."""
-    meant = _meant(engine, names, group, origin)
-    for name in meant:
+    """Reject items for good: one by one, by group or by conversation."""
+    selected = _selected(engine, names, group, origin)
+    for name in selected:
         engine.knowledge.review.reject(name)
-    emit(f"{plural(len(meant), 'item')} rejected, {len(engine.knowledge.review.queue.waiting())} left")
+    emit(f"{plural(len(selected), 'item')} rejected, {len(engine.knowledge.review.queue.waiting())} left")
 
 
-def _meant(engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None) -> tuple[str, ...]:
-    """The ids of what is named, or of all that waits in a group, of a conversation, or of both.
-
-    Raises:
-        click.UsageError: Items and a group are named, or neither is.
-    """
+def _selected(
+    engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None
+) -> tuple[str, ...]:
+    """The named ids, or those of the pending items in a group, from a conversation, or both."""
     if bool(names) == (group is not None or origin is not None):
-        raise click.UsageError("name items by their ids, or a group with --group or --from")
+        raise click.UsageError("give either ids, or --group or --from")
     if not names:
         engine.knowledge.review.recover()
-    waiting = engine.knowledge.review.queue.waiting()
-    return names or tuple(each.id for each in waiting if _is_meant(each, group, origin))
+    pending = engine.knowledge.review.queue.waiting()
+    return names or tuple(each.id for each in pending if _matches(each, group, origin))
 
 
-def _is_meant(each: Waiting, group: str | None, origin: str | None) -> bool:
-    """Whether an item belongs to a group and a conversation, as far as these are named."""
-    from engine.knowledge.proposed import group_of  # noqa: PLC0415 — `--help` must not load the engine
+def _matches(each: Waiting, group: str | None, origin: str | None) -> bool:
+    from engine.knowledge.proposed import group_of  # noqa: PLC0415 — not for `--help`
 
-    named = origin is None or origin in (each.origin.name, each.source)
-    return named and (group is None or group_of(each.why) == group)
+    is_from = origin is None or origin in (each.origin.name, each.source)
+    return is_from and (group is None or group_of(each.why) == group)
 
 
 def _emit(done: Reviewed) -> None:
     if done.settled:
-        emit(f"{done.waiting.id} was accepted already")
+        emit(f"{done.waiting.id} was already accepted")
         if done.commit:
-            emit(kept(done.commit, ""))
+            emit(commit_text(done.commit, ""))
     elif done.known:
-        emit(f"stood there already: {done.path}:{done.number}")
+        emit(f"already known: {done.path}:{done.number}")
     elif done.paths:
         emit(f"changed: {', '.join(done.paths)}")
-        emit(kept(done.commit, done.uncommitted))
+        emit(commit_text(done.commit, done.uncommitted))
     else:
         emit(f"{done.path}:{done.number}  {done.line}")
-        emit(kept(done.commit, done.uncommitted))
+        emit(commit_text(done.commit, done.uncommitted))

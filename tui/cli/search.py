@@ -1,4 +1,4 @@
-"""``search`` and ``index``: finding what was said and written, and the cache that makes it quick."""
+"""``search`` and ``index``: full-text and vector search, and the index behind it."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 @click.argument("query", nargs=-1, required=True)
 @click.option("--category", type=click.Choice(CATEGORIES), help="Only this kind of file.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
-@click.option("--explain", is_flag=True, help="Say for each result why it ranks there: score, shares, ranks.")
+@click.option("--explain", is_flag=True, help="Explain each result's rank: score, shares, ranks.")
 def search(
     engine: Engine, query: tuple[str, ...], category: str | None, limit: int, explain: bool, as_json: bool
 ) -> None:
-    """Find QUERY in everything remembered; every character of it is meant literally."""
+    """Search all of memory for QUERY; every character is literal."""
     with progress("indexing") as report:
         engine.catch_up_index(report)
     results = engine.search(" ".join(query), category=category, limit=limit)
     if engine.index.without_vectors:
-        emit_problems([f"warning: search went by words alone: {engine.index.without_vectors}"])
+        emit_problems([f"warning: searched by words only: {engine.index.without_vectors}"])
     if as_json:
         emit_json(results)
         return
     if not results:
-        emit("nothing found")
+        emit("no results")
     for result in results:
         place = f"{result.path}:{result.start_line}-{result.end_line}"
         emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
@@ -59,8 +59,7 @@ def search(
 
 
 def _explain(result: SearchResult) -> None:
-    """Prints the score, what it is made of, and both ranks."""
-    from tui.render.search_why import plain_ranks, plain_shares  # noqa: PLC0415 — a plain search draws nothing
+    from tui.render.search_why import plain_ranks, plain_shares  # noqa: PLC0415 — only with --explain
 
     emit(f"    {result.score:.3f}  {result.why}")
     for line in (plain_shares(result), plain_ranks(result)):
@@ -69,10 +68,10 @@ def _explain(result: SearchResult) -> None:
 
 
 @verb("autopoiesis index", "autopoiesis index --rebuild")
-@click.option("--rebuild", is_flag=True, help="Throw memory.db away and make it anew from the files.")
-@click.option("--verify", is_flag=True, help="Check every page and row; rebuild when something is wrong.")
+@click.option("--rebuild", is_flag=True, help="Delete memory.db and rebuild it from the files.")
+@click.option("--verify", is_flag=True, help="Check every page and row; rebuild if something is wrong.")
 def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
-    """Bring the search index up to date with the files, and say how many of each kind it holds."""
+    """Update the search index from the files, and show how many of each kind it holds."""
     with progress("indexing") as report:
         checked = engine.index.verify(report) if verify else None
         done = engine.index.rebuild(report) if rebuild else engine.refresh_index(report)
@@ -84,16 +83,16 @@ def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
         return
     status = engine.index.status()
     if checked is not None:
-        emit("every page and row in order" if checked.sound else "; ".join(checked.problems))
+        emit("all pages and rows are intact" if checked.sound else "; ".join(checked.problems))
     if done is not None:
         changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
         emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
         for skipped in done.skipped:
-            emit(f"  left out {skipped.path}: {skipped.why}")
+            emit(f"  skipped {skipped.path}: {skipped.why}")
     elif status.state == "ready":
-        emit(f"{status.files} files, {status.chunks} chunks; the workspace cannot be written")
+        emit(f"{status.files} files, {status.chunks} chunks; the workspace is read-only")
     else:
-        emit(f"{status.why}; the workspace cannot be written, so its files themselves are searched")
+        emit(f"{status.why}; the workspace is read-only, so the files are searched directly")
     if status.categories:
         heads = ("", "category", "files", "chunks")
         table(
@@ -101,6 +100,6 @@ def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
         )
     without = status.without_vectors or ("" if status.vectors or done is None else done.vectors)
     if without:
-        emit(f"  search goes by words alone: {without}")
+        emit(f"  searching by words only: {without}")
     elif status.vectors_coming:
         emit(f"  {status.vectors_coming}")

@@ -1,4 +1,4 @@
-"""``send``: a message answered by a model, with all that memory has to say about it (spec 10.1)."""
+"""``send``: sends a message to a model, with the prompt that memory compiles for it (spec 10.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.settings.model import ChatProviderName
 
-_OF_THE_PROMPT = ("tokens", "budget", "stable_prefix_length", "boundaries", "active_topics")
+_PROMPT_FIELDS = ("tokens", "budget", "stable_prefix_length", "boundaries", "active_topics")
 PROVIDERS = ("local", "anthropic", "openai", "gemini", "claude-code")
 """As ``config.ChatProviderName``."""
 
@@ -34,22 +34,22 @@ PROVIDERS = ("local", "anthropic", "openai", "gemini", "claude-code")
     name="send",
 )
 @click.argument("text")
-@click.option("--session", "session_id", default="", metavar="ID", help="The session to go on with.")
+@click.option("--session", "session_id", default="", metavar="ID", help="The session to continue.")
 @click.option(
-    "--provider", type=click.Choice(PROVIDERS), help="Who answers; else chat.provider of the settings."
+    "--provider", type=click.Choice(PROVIDERS), help="The provider; by default chat.provider in the settings."
 )
-@click.option("--model", default="", help="The provider's model; else chat.model of the settings.")
+@click.option("--model", default="", help="The model; by default chat.model in the settings.")
 def send(
     engine: Engine, text: str, session_id: str, provider: ChatProviderName | None, model: str, as_json: bool
 ) -> int:
-    """Say TEXT and have it answered; `-` reads standard input.
+    """Send TEXT to a model and print its reply; `-` reads standard input.
 
-    The message is written down, the topics that fire and the prompt are made as in the workbench, a model is
-    asked, and its reply is printed as it comes, written down and watched. Ctrl+C ends the reply; what has
-    come is kept. Without a provider the lines of the prompt that are nearest to the message are the answer.
+    Records the message, compiles the prompt as in the workbench, and prints the reply as it arrives; the
+    reply is recorded and checked by output triggers. Ctrl+C stops the reply; what has arrived is kept.
+    Without a provider, the answer consists of the prompt's lines that are nearest to the message.
     """
     sending = engine.discussions.sending(provider=provider, model=model)
-    with _stopped_by_hand(sending):
+    with _stop_on_interrupt(sending):
         sent = sending.send(
             read_text(text), session_id=session_id, on_text=(lambda _piece: None) if as_json else _print_piece
         )
@@ -61,8 +61,8 @@ def send(
 
 
 @contextmanager
-def _stopped_by_hand(sending: Sending) -> Iterator[None]:
-    """Ctrl+C ends the reply and not the program, so that what has come is written down."""
+def _stop_on_interrupt(sending: Sending) -> Iterator[None]:
+    """Lets ctrl+c stop the reply instead of the program, so that what has arrived is recorded."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -84,7 +84,7 @@ def _print_piece(piece: str) -> None:
 
 
 def _print_end(sent: Sent) -> None:
-    """What it took, on standard error: standard output holds the reply and nothing else."""
+    """Prints the summary on standard error; standard output holds only the reply."""
     if sent.reply.text and not sent.reply.text.endswith("\n"):
         click.echo()
     for line in (*summary(sent), *(f"next time: {each.hint}" for each in sent.corrections)):
@@ -94,11 +94,8 @@ def _print_end(sent: Sent) -> None:
 
 
 def _tree(sent: Sent) -> dict[str, Any]:
-    """Everything about it but the prompt's text, which ``compile --message`` prints."""
+    """The result as JSON, without the prompt's text, which ``compile --message`` prints."""
     tree: dict[str, Any] = plain(sent)
     compiled = tree.pop("compiled")
-    tree["prompt"] = {
-        name: compiled[name]
-        for name in ("tokens", "budget", "stable_prefix_length", "boundaries", "active_topics")
-    }
+    tree["prompt"] = {name: compiled[name] for name in _PROMPT_FIELDS}
     return tree

@@ -1,4 +1,4 @@
-"""``serve``: the gateway for programs on this machine."""
+"""``serve``: the HTTP gateway for programs on this machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Type=exec
 ExecStart={command} -C {root} serve --port {port}
 Restart=on-failure
 RestartSec=5
-# Secrets of webhooks, readable by you alone: AUTOPOIESIS_WEBHOOK_SECRET_GITHUB=…
+# Webhook secrets, in a file that only you can read: AUTOPOIESIS_WEBHOOK_SECRET_GITHUB=…
 EnvironmentFile=-%h/.config/autopoiesis/serve.env
 
 [Install]
@@ -37,16 +37,18 @@ WantedBy=default.target
     "autopoiesis serve --unit > ~/.config/systemd/user/autopoiesis.service",
     name="serve",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Only names of this machine.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8765, show_default=True, help="0: any.")
-@click.option("--show-token", is_flag=True, help="Print the token that requests have to carry.")
-@click.option("--unit", is_flag=True, help="Print a systemd user unit that serves this workspace, and end.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address or name.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8765, show_default=True, help="0 for any free port."
+)
+@click.option("--show-token", is_flag=True, help="Print the token that requests must carry.")
+@click.option("--unit", is_flag=True, help="Print a systemd user unit that serves this workspace, and exit.")
 def serve(host: str, port: int, show_token: bool, unit: bool) -> None:
-    """Serve this memory to programs on this machine until interrupted; /openapi.json lists what may be asked.
+    """Serve this memory to programs on this machine until interrupted; /openapi.json describes the API.
 
-    Requests carry `Authorization: Bearer TOKEN`. The token is $AUTOPOIESIS_HOOK_TOKEN, or kept in hook-token
-    in your settings folder, made when there is none. Webhooks of GitHub carry its signature instead, made
-    with the secret in $AUTOPOIESIS_WEBHOOK_SECRET_GITHUB.
+    Requests must carry `Authorization: Bearer TOKEN`. The token is $AUTOPOIESIS_HOOK_TOKEN, or the contents
+    of hook-token in your settings folder, which is created if needed. GitHub webhooks carry its signature
+    instead, made with the secret in $AUTOPOIESIS_WEBHOOK_SECRET_GITHUB.
     """
     if unit:
         click.echo(unit_of(invocation().workspace, port), nl=False)
@@ -61,9 +63,9 @@ def _serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
     from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it
     from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only a server needs it
 
-    token, where = hook_token(settings_folder())
+    token, source = hook_token(settings_folder())
     server = HookServer(engine, token, host=host, port=port)
-    click.echo(visible(f"{server.address}/api/cache · token in {where} · ctrl+c ends it"), err=True)
+    click.echo(visible(f"{server.address}/api/cache · token in {source} · ctrl+c to stop"), err=True)
     if show_token:
         click.echo(token)
     engine.schedule.start("serve")
@@ -79,6 +81,6 @@ def unit_of(root: Path, port: int) -> str:
 
 
 def _quoted(path: Path) -> str:
-    """A path as systemd reads it: neither a variable nor a specifier, and one word."""
+    """A path as one word for systemd, without variables or specifiers."""
     text = os.fspath(path).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{text}"'

@@ -1,4 +1,4 @@
-"""``sync``: two machines of one person, kept equal by way of a git remote."""
+"""``sync``: synchronises a memory between machines through a git remote."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from tui.cli.base import Group, emit, emit_json, emit_problems, group, invocation, minute, table
+from tui.cli.base import Group, emit, emit_json, emit_problems, group, invocation, json_option, minute, table
 from tui.render.conflict_words import explained
 from tui.render.figures import plural
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from engine.sync.model import Conflict, Report, Side, Status
 
 _SHOWN = 12
-"""Files that a report lists."""
+"""Files listed in a report."""
 
-_CURES = (
-    "to decide: autopoiesis sync --take ours PATH…, or --take theirs PATH…",
-    "or edit a file here until it says what you want, and take ours",
+_HINTS = (
+    "to resolve: autopoiesis sync --take ours PATH…, or --take theirs PATH…",
+    "or edit the file here, then take ours",
 )
 
 
 class _SyncGroup(Group):
-    """Takes several paths behind ``--take``, as in ``--take ours PATH PATH``."""
+    """Accepts several paths after ``--take``, as in ``--take ours PATH PATH``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Gives each path its own ``--take``."""
+        """Repeats ``--take`` for each path."""
         found: list[str] = []
         side = ""
         for at, word in enumerate(args):
@@ -52,8 +52,8 @@ class _SyncGroup(Group):
     cls=_SyncGroup,
     invoke_without_command=True,
 )
-@click.option("--remote", default="", metavar="NAME", help="Another remote than git.remote.")
-@click.option("--dry-run", is_flag=True, help="Fetch, and say what would be done.")
+@click.option("--remote", default="", metavar="NAME", help="Use this remote instead of git.remote.")
+@click.option("--dry-run", is_flag=True, help="Fetch, and show what would be done.")
 @click.option(
     "--take",
     "decisions",
@@ -61,10 +61,10 @@ class _SyncGroup(Group):
     nargs=2,
     type=(click.Choice(["ours", "theirs"]), str),
     metavar="SIDE PATH…",
-    help="In a conflict, ours or theirs counts for these files.",
+    help="Resolve conflicts in these files with our or their version.",
 )
-@click.option("--rewound", is_flag=True, help="Merge though the remote lost commits that it held.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.option("--rewound", is_flag=True, help="Merge even if the remote lost commits.")
+@json_option
 @click.pass_context
 def sync(
     context: click.Context,
@@ -74,47 +74,47 @@ def sync(
     rewound: bool,
     as_json: bool,
 ) -> int:
-    """Fetch what your other machine sent, merge it, and send what is new here (git.remote).
+    """Fetch and merge what your other machines pushed to git.remote, and push what is new here.
 
-    Lists, logs, journals and the ledger of both machines are made one. Where both changed the same entry or
-    the same lines, nothing at all is changed until you decide: the files are explained one by one, and --take
-    settles them, or you edit them here first. Nothing is ever forced. What lies uncommitted in the memory is
-    committed before.
+    Lists, logs, journals and the ledger are merged entry by entry. If both sides changed the same entry or
+    lines, nothing is changed until you decide: each file's conflict is explained, and you resolve it with
+    --take or by editing the file here. Never force-pushes. Uncommitted changes in the memory are committed
+    first.
     """
     if context.invoked_subcommand is not None:
         return 0
     if dry_run and decisions:
-        raise click.UsageError("a decision (--take) is no dry run")
+        raise click.UsageError("--take cannot be used with --dry-run")
     with invocation().engine() as engine:
         take = [(cast("Side", side), path) for side, path in decisions]
         report = engine.sync.run(remote, dry_run=dry_run, take=take, rewound=rewound)
     if as_json:
         emit_json(report)
     else:
-        _say(report, dry_run=dry_run)
+        _print_report(report, dry_run=dry_run)
     return 1 if report.conflicts else 0
 
 
 @sync.verb("status", "autopoiesis sync status", "autopoiesis sync status --fetch --json")
-@click.option("--remote", default="", metavar="NAME", help="Another remote than git.remote.")
-@click.option("--fetch", is_flag=True, help="Ask the remote first; nothing here changes.")
+@click.option("--remote", default="", metavar="NAME", help="Use this remote instead of git.remote.")
+@click.option("--fetch", is_flag=True, help="Fetch from the remote first; nothing here changes.")
 def sync_status(engine: Engine, remote: str, fetch: bool, as_json: bool) -> int:
-    """Show how this machine and the remote stand, and which conflicts wait."""
+    """Show how this machine and the remote differ, and the unresolved conflicts."""
     found = engine.sync.status(remote, fetch=fetch)
     if as_json:
         emit_json(found)
     else:
-        _stand(found)
+        _print_status(found)
     return 1 if found.conflicts else 0
 
 
-def _say(report: Report, *, dry_run: bool) -> None:
+def _print_report(report: Report, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
     if report.committed:
-        emit(f"{plural(len(report.committed), 'file')} committed before")
+        emit(f"{plural(len(report.committed), 'file')} committed first")
     emit_problems(f"autopoiesis: {each.path}: {each.why}" for each in report.left)
     if report.conflicts:
-        explain(report.conflicts, *_CURES)
+        explain(report.conflicts, *_HINTS)
         return
     if report.changed:
         files = plural(len(report.changed), "file")
@@ -128,33 +128,33 @@ def _say(report: Report, *, dry_run: bool) -> None:
     if report.merge:
         emit(f"merged as {report.merge[:8]}")
     if report.sent:
-        emit(f"{plural(report.sent, 'commit')} {would}sent to {report.remote} ({report.address})")
+        emit(f"{plural(report.sent, 'commit')} {would}pushed to {report.remote} ({report.address})")
     if report.outcome == "equal" or not (report.changed or report.sent):
-        emit(f"{report.remote} ({report.address}) and this machine are equal")
+        emit(f"up to date with {report.remote} ({report.address})")
 
 
-def _stand(found: Status) -> None:
+def _print_status(found: Status) -> None:
     if not found.remote:
         emit(found.why)
         return
     table(
         [
             ["remote", f"{found.remote} ({found.address}), branch {found.branch}"],
-            ["here only", plural(found.ahead, "commit")],
-            ["there only", plural(found.behind, "commit")],
+            ["ahead", plural(found.ahead, "commit")],
+            ["behind", plural(found.behind, "commit")],
             ["uncommitted", plural(found.uncommitted, "file")],
             ["last sync", minute(found.synced) or "never"],
-            ["last asked", minute(found.checked) or "never"],
-            *([["not possible", found.why]] if found.why else []),
+            ["last fetch", minute(found.checked) or "never"],
+            *([["problem", found.why]] if found.why else []),
         ]
     )
     if found.conflicts:
-        explain(found.conflicts, *_CURES)
+        explain(found.conflicts, *_HINTS)
 
 
 def explain(conflicts: tuple[Conflict, ...], *hints: str) -> None:
-    """Explains file by file what both sides did, and says what can be done."""
-    emit(f"{plural(len(conflicts), 'file')} for you to decide; nothing was merged, here or there")
+    """Explains each file's conflict, and prints how to resolve it."""
+    emit(f"conflicts in {plural(len(conflicts), 'file')}; nothing was merged")
     for each in conflicts:
         emit()
         for line in explained(each):

@@ -1,4 +1,4 @@
-"""``topics``: list, show, check, and switch them by hand."""
+"""``topics``: lists, shows and checks topics, and forces them on or off."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @group("autopoiesis topics check", "autopoiesis topics show github-pr-review")
 def topics() -> None:
-    """The situational playbooks in topics/."""
+    """Manage the situational playbooks in topics/."""
 
 
 @topics.verb("list", "autopoiesis topics list --json")
 def topics_list(engine: Engine, as_json: bool) -> None:
-    """List every topic with its triggers."""
+    """List all topics with their triggers."""
     known = engine.library.topics
     if as_json:
         emit_json(known)
@@ -30,10 +30,7 @@ def topics_list(engine: Engine, as_json: bool) -> None:
             [
                 topic.name,
                 topic.priority,
-                topic.activation
-                + (
-                    {True: " (on)", False: " (off)"}.get(topic.forced, "") if topic.forced is not None else ""
-                ),
+                topic.activation + ("" if topic.forced is None else " (on)" if topic.forced else " (off)"),
                 ", ".join(dict.fromkeys(trigger.type for trigger in topic.triggers)) or "–",
                 topic.description,
             ]
@@ -47,7 +44,7 @@ def topics_list(engine: Engine, as_json: bool) -> None:
 @topics.verb("show", "autopoiesis topics show email-triage")
 @click.argument("name")
 def topics_show(engine: Engine, name: str, as_json: bool) -> None:
-    """Show one topic as the engine understands it."""
+    """Show one topic as the engine reads it."""
     topic = engine.topic(name)
     if as_json:
         emit_json(topic)
@@ -66,14 +63,14 @@ def topics_show(engine: Engine, name: str, as_json: bool) -> None:
         hint = f"   hint: {trigger.correction_hint}" if trigger.correction_hint else ""
         emit(f"  {trigger.type} ({trigger.scope}): {what.strip()}{hint}")
     for path in topic.subscriptions:
-        emit(f"  brings {path}")
+        emit(f"  includes {path}")
     emit()
     emit(topic.instructions)
 
 
 @topics.verb("check", "autopoiesis topics check")
 def topics_check(engine: Engine, as_json: bool) -> int:
-    """Check every topic: file, line, what is wrong, and the hint. Exit 1 when there is an error."""
+    """Check all topics, and list problems by file and line. Exit 1 if there is an error."""
     from engine.topics.check import check_topics  # noqa: PLC0415 — probes patterns; only needed here
 
     problems = check_topics(engine.workspace, engine.files)
@@ -83,35 +80,35 @@ def topics_check(engine: Engine, as_json: bool) -> int:
         for problem in problems:
             emit(f"{problem.severity}: {problem}")
     else:
-        emit(f"{len(engine.library.topics)} topics, nothing wrong")
+        emit(f"{len(engine.library.topics)} topics, no problems")
     return 1 if any(problem.severity == "error" for problem in problems) else 0
 
 
-def _force(name: str, state: bool | None, said: str) -> None:
+def _force(name: str, state: bool | None, outcome: str) -> None:
     with invocation().engine() as engine:
         topic = engine.topic(name)
         if topic is None:
-            raise TopicError(f"there is no topic {name}", hint="see `autopoiesis topics list`")
+            raise TopicError(f"no topic named {name}", hint="see: autopoiesis topics list")
         engine.library.force(topic.name, state)
-        emit(f"{topic.name} {said}")
+        emit(f"{topic.name} {outcome}")
 
 
 @topics.verb("activate", "autopoiesis topics activate release")
 @click.argument("name")
 def topics_activate(name: str) -> None:
     """Keep a topic active for every message until `topics reset`."""
-    _force(name, True, "is active for every message, until `autopoiesis topics reset`")
+    _force(name, True, "is active for every message until `autopoiesis topics reset`")
 
 
 @topics.verb("deactivate", "autopoiesis topics deactivate release")
 @click.argument("name")
 def topics_deactivate(name: str) -> None:
     """Keep a topic out of every prompt until `topics reset`."""
-    _force(name, False, "stays out of every prompt, until `autopoiesis topics reset`")
+    _force(name, False, "stays out of every prompt until `autopoiesis topics reset`")
 
 
 @topics.verb("reset", "autopoiesis topics reset release")
 @click.argument("name")
 def topics_reset(name: str) -> None:
-    """Give a topic back to its triggers."""
+    """Let a topic's triggers decide again."""
     _force(name, None, "follows its triggers again")

@@ -1,24 +1,20 @@
-"""``trust``: whether a workspace may send, take in or run what its settings say."""
+"""``trust``: whether a workspace's settings may send, receive or run anything."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from tui.cli.base import emit, emit_json, invocation, table, verb
 from tui.render.figures import value_text
 
-if TYPE_CHECKING:
-    from engine.settings.trust import Standing
-
-SAID = {
-    "nothing": "its settings send nothing, take nothing in and run nothing; there is nothing to trust",
-    "trusted": "trusted: these settings count",
+STATES = {
+    "nothing": "nothing to trust: the settings send, receive and run nothing",
+    "trusted": "trusted: these settings apply",
     "new": "not trusted: these settings are ignored",
-    "changed": "changed since you trusted it: these settings are ignored",
-    "declined": "you declined: these settings are ignored",
+    "changed": "changed since you trusted them: these settings are ignored",
+    "declined": "declined: these settings are ignored",
 }
 
 
@@ -26,15 +22,15 @@ SAID = {
     "autopoiesis trust --show", "autopoiesis trust", "autopoiesis trust --yes", "autopoiesis trust --revoke"
 )
 @click.option("--show", is_flag=True, help="Only show what the settings ask for.")
-@click.option("--revoke", is_flag=True, help="Take trust back.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--revoke", is_flag=True, help="Revoke trust.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
-    """Let the settings of this workspace send, take in or run what they name, until they change.
+    """Allow this workspace's settings to send, receive or run what they name, until they change.
 
-    A workspace can come from somebody else. Until you trust it, everything that stays on this machine works,
-    and the rest is ignored. What you trust is kept outside the workspace.
+    A workspace may come from someone else. Until you trust it, only what stays on this machine works, and the
+    other settings are ignored. Your decision is stored outside the workspace.
     """
-    from engine.settings import trust as kept  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.settings import trust as trusting  # noqa: PLC0415 — `--help` must not load the engine
     from engine.settings.file import read  # noqa: PLC0415 — not for `--help`
     from engine.store.files import Files  # noqa: PLC0415 — not for `--help`
     from engine.store.paths import Workspace  # noqa: PLC0415 — not for `--help`
@@ -44,28 +40,24 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     workspace = Workspace.open(invocation().workspace)
     config, _ = read(Files(workspace, read_only=True))
     if revoke:
-        kept.revoke(workspace.root)
-    standing = kept.standing(workspace.root, config)
+        trusting.revoke(workspace.root)
+    standing = trusting.standing(workspace.root, config)
     if yes and not standing.counts:
-        kept.trust(workspace.root, config)
-        standing = kept.standing(workspace.root, config)
+        trusting.trust(workspace.root, config)
+        standing = trusting.standing(workspace.root, config)
     if as_json:
         emit_json(standing)
         return 0
-    _say(standing)
+    emit(f"{standing.root}: {STATES[standing.state]}")
+    table([[f"  {act.name}", value_text(act.value), act.does] for act in standing.acts])
     if standing.counts or show or revoke:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         emit("to trust it: autopoiesis trust --yes")
         return 1
     if not click.confirm("Trust it?", default=False):
-        kept.decline(workspace.root, config)
+        trusting.decline(workspace.root, config)
         return 1
-    kept.trust(workspace.root, config)
-    emit("trusted until one of these settings changes")
+    trusting.trust(workspace.root, config)
+    emit("trusted, until one of these settings changes")
     return 0
-
-
-def _say(standing: Standing) -> None:
-    emit(f"{standing.root}: {SAID[standing.state]}")
-    table([[f"  {act.name}", value_text(act.value), act.does] for act in standing.acts])

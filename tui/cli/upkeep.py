@@ -1,6 +1,4 @@
-"""``condense``, ``prune`` and ``archive``: what keeps memory short and current, always shown before it is
-done.
-"""
+"""``condense``, ``prune`` and ``archive``: keep memory short and current; dry runs unless ``--apply``."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import ChangeRefused
-from tui.cli.base import emit, emit_json, group, kept, table, verb
+from tui.cli.base import commit_text, emit, emit_json, group, table, verb
 from tui.render.figures import plural, sizes
 
 if TYPE_CHECKING:
@@ -23,11 +21,15 @@ if TYPE_CHECKING:
     from engine.lifecycle.retention.retention import Plan
 
 _day_option = click.option(
-    "--day", metavar="DATE", help="A day of the time meant, as 2026-06-12; else today."
+    "--day", metavar="DATE", help="A day in the period, such as 2026-06-12; by default today."
 )
-_apply_option = click.option("--apply", "applied", is_flag=True, help="Do it; without this it is only shown.")
+_apply_option = click.option("--apply", "applied", is_flag=True, help="Do it; without it, only show it.")
 _number_option = click.option(
-    "--archive", "number", type=int, metavar="N", help="Say that so many files may move, where they are many."
+    "--archive",
+    "number",
+    type=int,
+    metavar="N",
+    help="Confirm the number of files to move when there are many.",
 )
 
 
@@ -35,7 +37,7 @@ _number_option = click.option(
 def condense() -> None:
     """Condense days into journals, weeks into MEMORY.md, months into proposals.
 
-    Without --apply what it comes to is shown, and waits in `autopoiesis review list --group upkeep`.
+    Without --apply the result is shown and queued for review (`autopoiesis review list --group upkeep`).
     """
 
 
@@ -43,7 +45,7 @@ def condense() -> None:
 @_day_option
 @_apply_option
 def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
-    """Write what a day's journal lacks: what was harvested, decided and done. No line of yours is touched."""
+    """Add what a day's journal lacks: what was harvested, decided and done. Your own lines stay."""
     _recover(engine, applied, as_json)
     return _settle(engine, [engine.condenser.daily(_day(engine, day))], applied, as_json)
 
@@ -52,7 +54,7 @@ def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool
 @_day_option
 @_apply_option
 def condense_weekly(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
-    """Take the decisions and lessons of a week's journals over into MEMORY.md, as far as it has room."""
+    """Copy the decisions and lessons of a week's journals to MEMORY.md, as far as there is room."""
     from engine.lifecycle.condensing.weeks import week_of  # noqa: PLC0415 — `--help` must not load the engine
 
     _recover(engine, applied, as_json)
@@ -67,33 +69,28 @@ def condense_weekly(engine: Engine, day: str | None, applied: bool, as_json: boo
 def condense_monthly(
     engine: Engine, day: str | None, applied: bool, number: int | None, as_json: bool
 ) -> int:
-    """Look through all knowledge: MEMORY.md's cap, lines said twice, projects gone quiet, old journals."""
+    """Check all knowledge: MEMORY.md's cap, duplicate lines, inactive projects, old journals."""
     _recover(engine, applied, as_json)
     return _settle(engine, engine.condenser.monthly(_day(engine, day)), applied, as_json, number)
 
 
 def _day(engine: Engine, text: str | None) -> date | None:
-    """The day that a person names.
-
-    Raises:
-        click.BadParameter: It is none.
-    """
     if text is None:
         return None
-    from engine.store.moments import FORMS, moment  # noqa: PLC0415 — only where one is named
-    from engine.store.zone import local_day  # noqa: PLC0415 — likewise
+    from engine.store.moments import FORMS, moment  # noqa: PLC0415 — only with --day
+    from engine.store.zone import local_day  # noqa: PLC0415 — only with --day
 
     zone = engine.config.days.time_zone
     found: datetime | None = moment(text, engine.clock(), zone or "")
     if found is None:
-        raise click.BadParameter(f"is no day; give {FORMS}", param_hint="--day")
+        raise click.BadParameter(f"not a day; give {FORMS}", param_hint="--day")
     return local_day(found, zone)
 
 
 def _settle(
     engine: Engine, proposals: Sequence[Proposal], applied: bool, as_json: bool, number: int | None = None
 ) -> int:
-    """Applies proposals or has them wait, and says what became of each; 1 where one was refused."""
+    """Applies proposals or queues them for review; returns 1 if one was refused."""
     if applied:
         done = engine.condenser.apply(proposals, number)
     else:
@@ -131,27 +128,32 @@ def _emit_done(done: Outcome, *, shows: bool) -> None:
     if done.error:
         emit(f"  refused: {done.error}")
     if done.known:
-        emit(f"  it was {done.known} before, so it does not wait again; --apply does it all the same")
+        emit(f"  {done.known} before, so it is not queued again; --apply does it anyway")
     if done.waiting:
-        emit(f"  waits, because {proposal.why}: autopoiesis review accept {done.waiting}")
+        emit(f"  queued for review, because {proposal.why}: autopoiesis review accept {done.waiting}")
     if done.applied:
-        emit(f"  {kept(done.commit, done.uncommitted)}{f'; undo: {done.undo}' if done.undo else ''}")
+        emit(f"  {_commit_text(done)}")
+
+
+def _commit_text(done: Done) -> str:
+    undo = f"; undo: {done.undo}" if done.undo else ""
+    return commit_text(done.commit, done.uncommitted) + undo
 
 
 def _recover(engine: Engine, applied: bool, as_json: bool) -> None:
-    """Finishes, before anything is written, what was cut short before."""
-    for made in engine.retention.recover() if applied else ():
+    """Finishes an interrupted run before anything is written."""
+    for change in engine.retention.recover() if applied else ():
         if not as_json:
-            emit(f"finished: {', '.join(made.paths)}; {kept(made.commit, made.uncommitted)}")
+            emit(f"finished: {', '.join(change.paths)}; {commit_text(change.commit, change.uncommitted)}")
 
 
 @verb("autopoiesis prune", "autopoiesis prune --apply", "autopoiesis prune --apply --archive 120")
 @_apply_option
 @_number_option
 def prune(engine: Engine, applied: bool, number: int | None, as_json: bool) -> int:
-    """Bring MEMORY.md below its cap, and archive old journals and files that nobody changed or used for long.
+    """Trim MEMORY.md to its cap, and archive old journals and files unused for a long time.
 
-    Nothing is deleted: lines go to archive/memory/, files to archive/. Without --apply it is only shown.
+    Nothing is deleted: lines move to archive/memory/, files to archive/.
     """
     _recover(engine, applied, as_json)
     plan = engine.retention.plan()
@@ -191,8 +193,8 @@ def _emit_plan(plan: Plan) -> None:
         emit("nothing to prune")
         return
     typed = f" --archive {plan.number}" if plan.too_many else ""
-    why = f", which are {plan.too_many}" if plan.too_many else ""
-    emit(f"{plural(plan.number, 'file')} would move{why}; do it: autopoiesis prune --apply{typed}")
+    reason = f", which are {plan.too_many}" if plan.too_many else ""
+    emit(f"{plural(plan.number, 'file')} would move{reason}; to do it: autopoiesis prune --apply{typed}")
 
 
 def _emit_moves(what: str, moves: Sequence[Move]) -> None:
@@ -204,9 +206,7 @@ def _emit_moves(what: str, moves: Sequence[Move]) -> None:
 
 @group("autopoiesis archive list", "autopoiesis archive add knowledge/people/jonas-brandt.md --apply")
 def archive() -> None:
-    """What is kept and found, and stands in no prompt by itself (archive/). Restoring brings it back as it
-    was.
-    """
+    """Manage archived files (archive/): searchable and restorable, but not in prompts."""
 
 
 @archive.verb("list", "autopoiesis archive list --json")
@@ -216,7 +216,7 @@ def archive_list(engine: Engine, as_json: bool) -> None:
     if as_json:
         emit_json({"files": [{"path": path, "bytes": size} for path, size in files], "entries": entries})
     elif not files and not entries:
-        emit("nothing is archived")
+        emit("no archived files")
     else:
         table([[path, sizes(size)] for path, size in files] + [[f"{path}/", "entry"] for path in entries])
 
@@ -232,9 +232,9 @@ def archive_list(engine: Engine, as_json: bool) -> None:
 def archive_add(
     engine: Engine, paths: tuple[str, ...], applied: bool, number: int | None, as_json: bool
 ) -> None:
-    """Move files, or all files of folders, to the archive; links to them are written anew.
+    """Move files, or all files in folders, to the archive, and update links to them.
 
-    Knowledge entries are archived whole, by `autopoiesis knowledge archive`.
+    Knowledge entries are archived as a whole, with `autopoiesis knowledge archive`.
     """
     _recover(engine, applied, as_json)
     proposal, moves = engine.retention.archive(paths)
@@ -245,7 +245,7 @@ def archive_add(
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True)
 @_apply_option
 def archive_restore(engine: Engine, paths: tuple[str, ...], applied: bool, as_json: bool) -> None:
-    """Bring archived files back to where they were, byte for byte; links to them are written anew."""
+    """Move archived files back, byte for byte, and update links to them."""
     _recover(engine, applied, as_json)
     proposal, moves = engine.retention.restore(paths)
     _moved(engine, proposal, moves, applied, as_json, len(moves))
@@ -268,14 +268,12 @@ def _moved(
     for move in moves:
         emit(f"{move.path} → {move.target} ({sizes(move.size)})")
         for place in move.relinked:
-            emit(f"  {place} leads to it as before")
+            emit(f"  {place} still links to it")
         for place in move.broken:
-            emit(f"  {place} will lead nowhere")
+            emit(f"  {place} will be a broken link")
     if done[0].error:
         raise ChangeRefused(done[0].error)
     if applied:
-        emit(
-            f"{kept(done[0].commit, done[0].uncommitted)}{f'; undo: {done[0].undo}' if done[0].undo else ''}"
-        )
+        emit(_commit_text(done[0]))
     else:
-        emit("nothing was moved; with --apply it is")
+        emit("nothing was moved; pass --apply to do it")

@@ -1,4 +1,4 @@
-"""``watch``: the live feed without a screen."""
+"""``watch``: the live feed as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.render.safe import json_text
 
 
 @verb("autopoiesis watch --json | jq -c .event")
-@click.option("--seconds", type=click.FloatRange(min=0), help="Stop after so long; else at ctrl+c.")
+@click.option("--seconds", type=click.FloatRange(min=0), help="Stop after this time; by default on ctrl+c.")
 def watch(seconds: float | None, as_json: bool) -> None:
     """Print what happens in the workspace as it happens: turns, activations, changes, commits."""
     events: queue.SimpleQueue[EngineEvent] = queue.SimpleQueue()
@@ -45,7 +45,7 @@ def watch(seconds: float | None, as_json: bool) -> None:
 
 
 def described(event: EngineEvent, zone: str = "") -> str:
-    """One line for an event, its time in a zone; empty for events that change nothing a person would read."""
+    """One line for an event, with its time in ``zone``; empty for events not worth printing."""
     if isinstance(event, TurnTraced):
         return f"      {event.trace.why}" if event.trace.active or event.trace.corrections else ""
     entry = entry_of(event)

@@ -1,8 +1,8 @@
-"""``open``, ``init`` and ``doctor``: the workspace itself."""
+"""``open``, ``init`` and ``doctor``."""
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -12,7 +12,7 @@ from tui.cli.base import emit, emit_json, emit_problems, invocation, verb
 
 @verb("autopoiesis ~/memory", name="open")
 @click.argument("workspace", required=False, type=click.Path(path_type=Path, file_okay=False))
-@click.option("--read-only", is_flag=True, help="Look, but write nothing.")
+@click.option("--read-only", is_flag=True, help="Do not write anything.")
 def open_workbench(workspace: Path | None = None, read_only: bool = False) -> int:
     """Open the workbench on WORKSPACE."""
     from engine.engine import Engine  # noqa: PLC0415 — only now is the engine needed
@@ -24,35 +24,27 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
 
 @verb("autopoiesis init --sample ~/memory")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--sample", is_flag=True, help="Fill it with a month of an agent's work on an invented project."
-)
-@click.option(
-    "--today", type=click.DateTime(["%Y-%m-%d"]), help="The sample's last day; today when left out."
-)
-@click.option("--hooks", is_flag=True, help="Only put git's hooks of a workspace back.")
-def init(directory: Path | None, sample: bool, today: object, hooks: bool) -> None:
-    """Make a workspace in DIRECTORY: folders, settings, a git repository with its hooks."""
+@click.option("--sample", is_flag=True, help="Add a month of an agent's work on a fictional project.")
+@click.option("--today", type=click.DateTime(["%Y-%m-%d"]), help="The sample's last day; by default today.")
+@click.option("--hooks", is_flag=True, help="Only reinstall the workspace's git hooks.")
+def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bool) -> None:
+    """Create a workspace in DIRECTORY: folders, settings, and a git repository with hooks."""
     from engine.workspace.initialise import initialise, renew_hooks  # noqa: PLC0415 — only now is the engine needed
 
     if hooks and (sample or today is not None):
-        raise click.UsageError("--hooks goes with no other option")
-    day = today.date() if hasattr(today, "date") else None
+        raise click.UsageError("--hooks takes no other options")
     root = directory or invocation().workspace
-    report = (
-        renew_hooks(root)
-        if hooks
-        else initialise(root, sample=sample, today=day if isinstance(day, date) else None)
-    )
+    day = None if today is None else today.date()
+    report = renew_hooks(root) if hooks else initialise(root, sample=sample, today=day)
     for line in report.lines:
         emit(line)
     emit_problems(report.problems)
 
 
 @verb("autopoiesis doctor", "autopoiesis doctor --staged   # what the commit hook runs")
-@click.option("--staged", is_flag=True, help="Check only what the next commit would hold.")
+@click.option("--staged", is_flag=True, help="Check only what is staged for the next commit.")
 def doctor(staged: bool, as_json: bool) -> int:
-    """Check the workspace and this machine, and say how to mend what is wrong. Exit 1 on an error."""
+    """Check the workspace and this machine, and suggest fixes. Exit 1 if there is an error."""
     from engine.workspace.doctor import examine  # noqa: PLC0415 — only now is the engine needed
     from tui.cli.install import agents_found  # noqa: PLC0415 — only here
 

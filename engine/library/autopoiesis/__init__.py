@@ -1,4 +1,4 @@
-"""The memory as a library: ``import autopoiesis``. A whole agent, but for its model::
+"""The memory as a library: ``import autopoiesis``. A complete agent, except for its model::
 
     import autopoiesis
 
@@ -9,7 +9,7 @@
 
     with autopoiesis.open() as memory:
         session = autopoiesis.new_session_id()
-        memory.capture.start(session, title="An agent of my own")
+        memory.capture.start(session, title="My own agent")
         for message in iter(lambda: input("> "), ""):
             prompt = memory.compile(message, session_id=session, record=True)
             memory.capture.message(session, "user", message)
@@ -18,7 +18,7 @@
             print(reply)
         print(autopoiesis.end_session(memory, session))
 
-What it offers is loaded when it is first used, so that the import itself costs next to nothing.
+Everything is loaded on first use, so that the import itself is cheap.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ __all__ = ["end_session", "open", *_FROM]
 
 
 def open(path: str | Path | None = None, *, read_only: bool = False) -> Engine:
-    """Opens a workspace; it is closed by ``with``, or by its ``close``.
+    """Opens a workspace; use ``with`` or call ``close``.
 
     Args:
-        path: ``$AUTOPOIESIS_HOME``, or else ``~/.autopoiesis``, when left out.
+        path: Defaults to ``$AUTOPOIESIS_HOME``, then ``~/.autopoiesis``.
 
     Raises:
-        WorkspaceError: The folder is not a workspace; ``initialise`` makes one.
-        ConfigError: A setting cannot be used.
+        WorkspaceError: The folder is not a workspace; ``initialise`` creates one.
+        ConfigError: A setting is not valid.
     """
     from engine.engine import Engine  # noqa: PLC0415 — the import of this module must stay cheap
 
@@ -67,16 +67,16 @@ def open(path: str | Path | None = None, *, read_only: bool = False) -> Engine:
 
 
 def end_session(memory: Engine, session_id: str) -> EndedSession:
-    """Finishes a session's transcript, commits it, and has the engine learn from it as its settings say.
+    """Ends a session: closes and commits its transcript, and extracts knowledge if the settings say so.
 
     Raises:
         TranscriptError: The session was never started, or has ended.
-        WriteFailed, ReadOnly: Its header was not written.
+        WriteFailed, ReadOnly: The transcript was not closed.
     """
     from engine.conversations.sessions import end_session  # noqa: PLC0415 — as above
 
-    wanted = memory.config.git.auto_commit
-    ended = end_session(memory.capture, memory.repository, session_id, commit=wanted)
+    commit = memory.config.git.auto_commit
+    ended = end_session(memory.capture, memory.repository, session_id, commit=commit)
     memory.extraction.session_ended(ended.path)
     return ended
 

@@ -1,4 +1,4 @@
-"""``reconstruct`` and ``compare``: knowledge made anew on a branch, beside the one there is."""
+"""``reconstruct`` and ``compare``: rebuilds knowledge on a branch, and compares branches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tui.cli.as_of import checkout_progress
 from tui.cli.base import emit, emit_json, emit_problems, plain, table, verb
+from tui.cli.costs import estimate_text
 from tui.cli.history import print_diff
-from tui.cli.past import laying_out
 from tui.cli.search import progress
-from tui.render.figures import dollars, plural
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,21 +29,23 @@ _SHOWN = 20
 
 
 @verb(
-    "autopoiesis reconstruct --branch v2   # what it would read, and cost",
+    "autopoiesis reconstruct --branch v2   # what it would read and cost",
     "autopoiesis reconstruct --branch v2 --extractor decisions --apply",
     "autopoiesis compare v2 --probes",
     "autopoiesis reconstruct --merge v2 --apply",
     name="reconstruct",
 )
-@click.option("--branch", metavar="NAME", help="Make knowledge anew on the branch extract/NAME.")
-@click.option("--merge", metavar="NAME", help="Take the knowledge of extract/NAME over.")
-@click.option("--extractor", "names", metavar="NAME", multiple=True, help="Only this one; may be repeated.")
-@click.option("--provider", type=click.Choice(_PROVIDERS), help="In place of extraction.provider.")
-@click.option("--model", metavar="MODEL", default="", help="In place of extraction.model.")
-@click.option("--batch", is_flag=True, help="Ask the model in batches: half the price, within a day.")
-@click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
-@click.option("--partial", is_flag=True, help="Make the branch though sessions could not be read.")
-@click.option("--anew", is_flag=True, help="Begin again, whatever an earlier run has done.")
+@click.option("--branch", metavar="NAME", help="Rebuild knowledge on the branch extract/NAME.")
+@click.option("--merge", metavar="NAME", help="Merge the branch extract/NAME.")
+@click.option(
+    "--extractor", "names", metavar="NAME", multiple=True, help="Only this extractor; may be repeated."
+)
+@click.option("--provider", type=click.Choice(_PROVIDERS), help="Use instead of extraction.provider.")
+@click.option("--model", metavar="MODEL", default="", help="Use instead of extraction.model.")
+@click.option("--batch", is_flag=True, help="Use the provider's batch API: half the price, within a day.")
+@click.option("--apply", "is_applied", is_flag=True, help="Do it; without it, only show what would be done.")
+@click.option("--partial", is_flag=True, help="Create the branch even if some sessions could not be read.")
+@click.option("--anew", is_flag=True, help="Start over, ignoring an earlier unfinished run.")
 def reconstruct(
     engine: Engine,
     branch: str | None,
@@ -56,23 +59,24 @@ def reconstruct(
     anew: bool,
     as_json: bool,
 ) -> int:
-    """Read all sessions anew, and put what comes of it on a branch of its own.
+    """Re-read all sessions, and commit the resulting knowledge to a separate branch.
 
-    Starts from the newest commit without the lines that come from these sessions (with --extractor: only
-    those that these extractors wrote), reads every session in order of time, and commits the result as
-    extract/NAME. Files, index and branch of the workspace stay as they are. What you wrote yourself, and what
-    came from elsewhere, stays on the branch too. A run that was stopped or killed goes on with the same
-    command. With --batch (anthropic and openai) all questions go at once and the command waits for the
-    replies; ctrl+c leaves it, and the same command takes up the same batch. --merge shows what a branch would
-    change here; with --apply it is merged as one commit, and the branch goes.
+    Starts from the latest commit without the lines extracted from these sessions (with --extractor: only
+    those that the named extractors wrote), reads every session in chronological order, and commits the result
+    to extract/NAME, including what you wrote yourself and what came from elsewhere. The workspace's files,
+    index and branch do not change. To resume an interrupted run, repeat the command. With --batch (anthropic
+    and openai), all requests are sent at once and the command waits for the replies; after ctrl+c, the same
+    command resumes the same batch. --merge shows what a branch would change here; with --apply, it is merged
+    as one commit and removed.
     """
     if (branch is None) == (merge is None):
         raise click.UsageError("give either --branch or --merge")
     if merge is not None:
         if names or provider or model or batch or partial or anew:
-            raise click.UsageError("--merge goes with --apply alone")
-        return _merge(engine, merge, is_applied, as_json)
-    from engine.lifecycle.reconstruction.reconstruction import Request  # noqa: PLC0415 — `--help` loads no engine
+            raise click.UsageError("--merge can only be used with --apply")
+        hint = "to resolve: edit the file here, commit it, then reconstruct again from that state"
+        return merge_branch(engine, merge, is_applied, as_json, hint)
+    from engine.lifecycle.reconstruction.reconstruction import Request  # noqa: PLC0415 — not for `--help`
 
     request = Request(branch or "", names, provider or "", model, batch)
     if is_applied:
@@ -93,19 +97,19 @@ def _print_estimate(engine: Engine, found: Estimate, *, batch: bool) -> None:
     emit(f"{found.branch}, from {found.base[:8]}: {', '.join(found.extractors)}")
     emit(f"{plural(len(due), 'session')} to read, {plural(readings, 'reading')}")
     for each in [each for each in survey.candidates if each.why][:_SHOWN]:
-        emit(f"left alone: {each.path}: {each.why}")
+        emit(f"skipped: {each.path}: {each.why}")
     if not survey.provider:
         emit("no model used, $0")
     else:
-        about = "price unknown" if found.usd is None else f"about {dollars(found.usd)} and the replies"
-        asked = f"{survey.provider} {survey.model}"
-        how = " in a batch, for half the price" if batch else ""
-        emit(f"{plural(survey.questions, 'question')}{how}, ~{survey.tokens:,} tokens to {asked}, {about}")
+        about = estimate_text(found.usd)
+        target = f"{survey.provider} {survey.model}"
+        how = " in a batch, at half price" if batch else ""
+        emit(f"{plural(survey.questions, 'question')}{how}, ~{survey.tokens:,} tokens to {target}, {about}")
     if found.is_begun:
-        emit("an earlier run has done a part of it, and is gone on with")
+        emit("resumes an earlier run")
     dirty = engine.repository.changed("knowledge")
     if dirty:
-        emit(f"{plural(len(dirty), 'file')} of knowledge with uncommitted changes, which it will not see")
+        emit(f"ignores uncommitted changes in {plural(len(dirty), 'file')} of knowledge")
     emit("dry run; pass --apply to do it")
 
 
@@ -120,14 +124,14 @@ def _apply(engine: Engine, request: Request, partial: bool, anew: bool, as_json:
             bars[label](done, total)
 
         def waited(names: tuple[str, ...], done: int, total: int) -> None:
-            emit_problems([f"waiting for {', '.join(names)} of {plural(total, 'question')}, a day at most;"
-                           " ctrl+c leaves it, and the same command takes it up"])  # fmt: skip
+            emit_problems([f"waiting up to a day for {', '.join(names)} of {plural(total, 'question')};"
+                           " after ctrl+c, the same command resumes it"])  # fmt: skip
             report("answered", done, total)
 
-        def told(_result: Result, done: int, total: int) -> None:
+        def on_result(_result: Result, done: int, total: int) -> None:
             report("reading sessions", done, total)
 
-        done = engine.reconstruction.run(request, told, partial=partial, anew=anew, on_wait=waited)
+        done = engine.reconstruction.run(request, on_result, partial=partial, anew=anew, on_wait=waited)
     if as_json:
         emit_json(done)
     else:
@@ -138,8 +142,8 @@ def _apply(engine: Engine, request: Request, partial: bool, anew: bool, as_json:
     if done.commit:
         return 0
     why = done.read.stopped if done.read else ""
-    hint = "run the same command again to go on, or add --partial to do without what failed"
-    emit_problems([f"autopoiesis: {done.branch} was not made: {why or 'sessions could not be read'}; {hint}"])
+    hint = "run the same command again to resume, or add --partial to skip what failed"
+    emit_problems([f"autopoiesis: {done.branch} not created: {why or 'sessions could not be read'}; {hint}"])
     return 1
 
 
@@ -149,7 +153,7 @@ def _print_report(done: Report) -> None:
     if read:
         emit(f"{plural(len(read), 'session')} read, {plural(lines, 'line')} written")
     if done.held:
-        emit(f"{plural(done.held, 'item')} would wait for review, and are not on the branch")
+        emit(f"{plural(done.held, 'item')} would need review, and are not on the branch")
     for line in done.left:
         emit(line)
     if done.commit:
@@ -157,13 +161,8 @@ def _print_report(done: Report) -> None:
         emit(f"compare: autopoiesis compare {done.branch} --probes")
 
 
-def _merge(engine: Engine, name: str, is_applied: bool, as_json: bool) -> int:
-    hint = "to decide: change the file here to what you want and commit it, then reconstruct anew from that"
-    return merge(engine, name, is_applied, as_json, hint)
-
-
-def merge(engine: Engine, name: str, is_applied: bool, as_json: bool, hint: str) -> int:
-    """Merges a branch, or shows what that would change; ``hint`` says what to do about conflicts."""
+def merge_branch(engine: Engine, name: str, is_applied: bool, as_json: bool, hint: str) -> int:
+    """Merges a branch, or shows what that would change; ``hint`` says how to resolve conflicts."""
     merging = engine.reconstruction.merging
     found = merging.apply(name) if is_applied else merging.plan(name)
     if as_json:
@@ -181,15 +180,17 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
     _print_diffs(found.diffs)
     for note in found.notes:
         emit(note)
-    gone = f"stays: it is checked out in {found.stays}" if found.stays else "is gone"
+    branch = (
+        f"kept {found.branch}, checked out in {found.stays}" if found.stays else f"removed {found.branch}"
+    )
     if not is_applied:
-        what = "is merged already" if found.is_merged else f"would change {plural(len(found.diffs), 'file')}"
+        what = "is already merged" if found.is_merged else f"would change {plural(len(found.diffs), 'file')}"
         emit(f"{found.branch} {what}; dry run; pass --apply to merge it and remove the branch")
     elif found.commit:
         changed = plural(len(found.diffs), "file")
-        emit(f"merged as {found.commit[:8]}, {changed} changed; {found.branch} {gone}")
+        emit(f"merged as {found.commit[:8]}, {changed} changed; {branch}")
     else:
-        emit(f"{found.branch} was merged already, and {gone}")
+        emit(f"already merged; {branch}")
 
 
 @verb(
@@ -199,19 +200,21 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
 )
 @click.argument("names", metavar="[BRANCH [OTHER]]", nargs=-1)
 @click.option("--probes", "is_probed", is_flag=True, help="Run the probes against both sides.")
-@click.option("--no-diff", is_flag=True, help="Leave the diff out.")
+@click.option("--no-diff", is_flag=True, help="Omit the diff.")
 def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bool, as_json: bool) -> int:
-    """Show how the memory on a branch differs from that of the current one, or that of two branches.
+    """Compare the memory on a branch with the current branch, or two branches.
 
-    Without BRANCH: the newest extract/ branch. Only what is committed is compared. Exit code 0 whatever
-    differs.
+    BRANCH defaults to the latest extract/ branch. Only committed files are compared. The exit code is 0 even
+    if they differ.
     """
     if len(names) > 2:
-        raise click.UsageError("give one branch, or two")
+        raise click.UsageError("give one or two branches")
     if not names:
         found = [each.name for each in engine.history.branches() if each.name.startswith("extract/")]
         if not found:
-            emit_problems(["autopoiesis: there is no branch extract/: autopoiesis reconstruct --branch NAME"])
+            emit_problems(
+                ["autopoiesis: no extract/ branch; create one with: autopoiesis reconstruct --branch NAME"]
+            )
             return 1
         names = (found[0],)
     show_compared(engine, (names[-2] if len(names) == 2 else "HEAD", names[-1]), is_probed, no_diff, as_json)
@@ -225,7 +228,7 @@ def show_compared(
     no_diff: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Prints how two states differ, and what the probes find in each."""
+    """Prints how two states differ, and the probes' results for each."""
     compared = engine.reconstruction.compare(*names)
     recalled = _recalled(engine, compared) if is_probed else None
     if as_json:
@@ -239,9 +242,9 @@ def show_compared(
 def _recalled(engine: Engine, compared: Comparison) -> Recall:
     from engine.lifecycle.reconstruction.comparison import recalled  # noqa: PLC0415 — only with probes
 
-    with laying_out() as report:
-        found, told = recalled(engine, compared, report)
-    emit_problems(told)
+    with checkout_progress() as report:
+        found, problems = recalled(engine, compared, report)
+    emit_problems(problems)
     return found
 
 
@@ -249,7 +252,7 @@ def _print_comparison(compared: Comparison, names: tuple[str, str], no_diff: boo
     for name, commit in zip(names, (compared.left, compared.right), strict=True):
         emit(f"{name}: {commit.revision[:8]} {commit.subject}")
     if not compared.files:
-        emit("both are the same")
+        emit("no differences")
         return
     changed = [
         [each.letter, each.path, f"+{diff.added} −{diff.removed}"]

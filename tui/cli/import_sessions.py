@@ -1,4 +1,4 @@
-"""``import``: sessions of other agents, found on this machine or named, as transcripts; and the way back."""
+"""``import``: imports other agents' sessions as transcripts, and undoes an import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from tui.cli.base import emit, emit_json, emit_problems, kept, plain, table, verb
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, plain, table, verb
 from tui.cli.install import agents_without
 from tui.cli.search import progress
 from tui.render.figures import plural, sizes
@@ -29,14 +29,14 @@ _REASONS = {
     "sub-agent-logs": ("sub-agent log", ""),
     "tool-output": ("tool output", " cut to a line"),
     "images": ("image", ""),
-    "injected": ("text", " that the program told the model"),
-    "system-records": ("record", " of the program"),
+    "injected": ("text", " injected by the program"),
+    "system-records": ("system record", ""),
     "repeated-records": ("repeated record", ""),
-    "taken-back": ("message", " taken back before it was sent"),
+    "taken-back": ("message", " withdrawn before it was sent"),
     "unreadable-lines": ("unreadable line", ""),
     "redacted": ("secret", ", written as [secret]"),
 }
-"""What is left out, by reason: the word that becomes a plural, and what follows it."""
+"""Reasons for leaving things out: a singular noun, and what follows it."""
 
 
 @verb(
@@ -47,24 +47,24 @@ _REASONS = {
     name="import",
 )
 @click.argument("what", nargs=-1, metavar="[AGENT] [PATH]...")
-@click.option("--yes", "is_agreed", is_flag=True, help="Import what was found without asking.")
-@click.option("--dry-run", is_flag=True, help="Say what would be imported; write nothing.")
-@click.option("--undo", "is_undone", is_flag=True, help="Take the last import back.")
+@click.option("--yes", "is_agreed", is_flag=True, help="Import without asking.")
+@click.option("--dry-run", is_flag=True, help="Show what would be imported; write nothing.")
+@click.option("--undo", "is_undone", is_flag=True, help="Undo the last import.")
 def import_sessions(
     engine: Engine, what: tuple[str, ...], is_agreed: bool, dry_run: bool, is_undone: bool, as_json: bool
 ) -> int:
     """Import other agents' sessions as transcripts; a second run adds only what is new.
 
-    Alone, it finds the sessions of Claude Code, Codex, Gemini CLI and SpecStory on this machine, shows them,
-    and asks. AGENT is claude-code, codex, gemini or specstory: only theirs, without asking. PATH is any file
-    or folder: chats in Markdown, text, JSON or JSON lines are recognised by their content. Every import is
-    one commit, without transcripts that hold what looks like a secret, and --undo takes it back.
+    Without arguments, lists the sessions of Claude Code, Codex, Gemini CLI and SpecStory on this machine and
+    asks. AGENT (claude-code, codex, gemini or specstory) imports only theirs, without asking. PATH is any
+    file or folder: chats in Markdown, text, JSON or JSON Lines are recognised by their content. Every import
+    is one commit, without transcripts that hold a possible secret; --undo reverts it.
     """
     if is_undone:
         if what or dry_run:
-            raise click.UsageError("--undo stands alone: it takes the last import back")
+            raise click.UsageError("--undo takes no other arguments; it undoes the last import")
         return _undo(engine, is_agreed, as_json)
-    agent, paths = _parted(what)
+    agent, paths = _parse_arguments(what)
     if paths:
         from engine.conversations.imports import Source  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -74,34 +74,30 @@ def import_sessions(
     found = _discovered(engine, (agent,) if agent else _AGENTS)
     sources = _sources(found, whole=bool(agent))
     if not agent and not dry_run:
-        answer = _agreed(found, is_agreed, as_json)
-        if answer is not None:
-            return answer
+        exit_code = _confirm(found, is_agreed, as_json)
+        if exit_code is not None:
+            return exit_code
     elif not as_json and not (agent and found.found):
         _emit_preview(found)
     if not found.found and not as_json:
         return 0
-    return _import(engine, sources, _sub_agents(found), dry_run, as_json)
+    left_out = {"sub-agent-logs": found.sub_agents} if found.sub_agents else {}
+    return _import(engine, sources, left_out, dry_run, as_json)
 
 
-def _parted(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
-    """The agent that is named first, if any, and the paths.
-
-    Raises:
-        click.UsageError: A path does not exist.
-    """
+def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
+    """The agent, if the first argument is one, and the paths, which must exist."""
     agent = what[0] if what and what[0] in _AGENTS else ""
     paths = tuple(Path(each).expanduser() for each in what[bool(agent) :])
     for path in paths:
         if not path.exists():
-            known = ", ".join(_AGENTS)
-            raise click.UsageError(f"{path} does not exist, and is no agent (these are {known})")
+            raise click.UsageError(f"{path} is neither a path nor an agent ({', '.join(_AGENTS)})")
     return agent, paths
 
 
 def _files(path: Path, is_log: bool) -> list[Path]:
-    """A named file as it is; of a folder, the files below it that can hold a conversation."""
-    from engine.transcripts.chats.read import CHAT_SUFFIXES  # noqa: PLC0415 — likewise
+    """The file itself, or the files below a folder that can hold a conversation."""
+    from engine.transcripts.chats.read import CHAT_SUFFIXES  # noqa: PLC0415 — only here
     from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
     if not path.is_dir():
@@ -120,7 +116,7 @@ def _files(path: Path, is_log: bool) -> list[Path]:
 
 def _discovered(engine: Engine, agents: Iterable[str]) -> Discovery:
     from engine.transcripts.discovery import discover_all  # noqa: PLC0415 — only here
-    from engine.transcripts.importers.known import Known  # noqa: PLC0415 — likewise
+    from engine.transcripts.importers.known import Known  # noqa: PLC0415 — only here
 
     wanted = cast("Iterable[Agent]", agents)
     return discover_all(Known(engine.workspace), engine.config.imports.home, Path.cwd(), wanted)
@@ -129,19 +125,15 @@ def _discovered(engine: Engine, agents: Iterable[str]) -> Discovery:
 def _sources(found: Discovery, *, whole: bool) -> list[Source]:
     from engine.conversations.imports import Source  # noqa: PLC0415 — only here
 
-    # An agent that is named is looked at whole: what was edited or cut meanwhile shows itself only so.
+    # For a named agent all sessions are read, so that edited or truncated ones are noticed.
     return [
         Source(each.path, each.agent if each.agent in ("claude-code", "codex") else None)
         for each in (found.found if whole else found.news)
     ]
 
 
-def _sub_agents(found: Discovery) -> dict[str, int]:
-    return {"sub-agent-logs": found.sub_agents} if found.sub_agents else {}
-
-
-def _agreed(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
-    """Shows what was found and asks; an exit code where nothing is to be imported."""
+def _confirm(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
+    """Shows what was found and asks; returns an exit code if nothing is to be imported."""
     if as_json and not is_agreed:
         emit_json(plain(found))
         return 0
@@ -151,16 +143,13 @@ def _agreed(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
         return 0
     if is_agreed:
         return None
-    number = len(found.news)
     if not _is_terminal():
-        emit("nothing was imported; go on with: autopoiesis import --yes")
+        emit("nothing was imported; to do it: autopoiesis import --yes")
         return 0
-    noun = "session" if number == 1 else "sessions"
-    return None if click.confirm(f"Import {number} {noun}?", default=True) else 0
+    return None if click.confirm(f"Import {plural(len(found.news), 'session')}?", default=True) else 0
 
 
 def _is_terminal() -> bool:
-    """Whether somebody is there who can be asked."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -169,15 +158,15 @@ def _emit_preview(found: Discovery) -> None:
 
     if not found.found:
         emit(f"no sessions found; looked in {', '.join(found.looked_in)}")
-        emit("name files or folders: autopoiesis import PATH…")
+        emit("import files or folders with: autopoiesis import PATH…")
         return
     rows = [
-        [agent, _shown(project), f"{len(each):,}", _days(each), _size(each), _news(each)]
-        for (agent, project), each in by_project(found.found).items()
+        [agent, _shown(project), f"{len(group):,}", _days(group), _size(group), _news(group)]
+        for (agent, project), group in by_project(found.found).items()
     ]
     table(rows, ["agent", "project", "sessions", "days", "size", "to import"])
     if not found.news:
-        emit("everything was imported already")
+        emit("everything is already imported")
 
 
 def _shown(project: str) -> str:
@@ -198,10 +187,9 @@ def _days(found: Iterable[Found]) -> str:
 
 
 def _news(found: Iterable[Found]) -> str:
-    words = {"new": "new", "grown": "grown", "second": "further files of imported ones"}
+    words = {"new": "new", "grown": "grown", "second": "more files of imported sessions"}
     counts = {name: sum(each.news == name for each in found) for name in words}
-    said = [f"{count} {words[name]}" for name, count in counts.items() if count]
-    return ", ".join(said) or "–"
+    return ", ".join(f"{count} {words[name]}" for name, count in counts.items() if count) or "–"
 
 
 def _import(
@@ -212,12 +200,12 @@ def _import(
     with progress("importing") as report:
         done = 0
 
-        def told(_result: ImportResult) -> None:
+        def count_result(_result: ImportResult) -> None:
             nonlocal done
             done += 1
             report(done, max(len(sources), done))
 
-        ran = run(engine, sources, dry_run=dry_run, on_result=told)
+        ran = run(engine, sources, dry_run=dry_run, on_result=count_result)
     counts = {**left_out, **ran.left_out}
     if as_json:
         emit_json(_document(ran, counts))
@@ -232,7 +220,7 @@ def _import(
 def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
     if dry_run or not engine.config.rules.learn or not any(result.turns_new for result in ran.results):
         return
-    with progress("reading for rules") as report:
+    with progress("learning rules") as report:
         book = engine.rules.learn(lambda read: report(read, max(read, 1))).learned.book
     if book.again:
         things = plural(len(book.again), "thing")
@@ -255,50 +243,54 @@ def _emit_results(results: Iterable[ImportResult]) -> None:
 
     lines: list[str] = []
     skipped: list[str] = []
-    untold = 0
+    without_speakers = 0
     for result in results:
         if result.status in ("new", "grown", "replaced"):
             lines.append(f"{result.status:<8} {result.turns_new:>5} turns  {result.target}")
         elif result.status == "skipped":
             skipped.append(f"skipped  {result.source}: {result.why}")
-            untold += result.why == UNTOLD
+            without_speakers += result.why == UNTOLD
         if result.odd_lines:
-            odd = "1 odd line" if result.odd_lines == 1 else f"{result.odd_lines:,} odd lines"
-            lines.append(f"         {odd} passed over in {result.source}")
+            lines.append(f"         {plural(result.odd_lines, 'malformed line')} skipped in {result.source}")
     lines += skipped
     for line in lines[:_SHOWN]:
         emit(line)
     if len(lines) > _SHOWN:
         emit(f"{_SHOWN} of {len(lines)} shown; --json has all")
-    if untold > 1:
-        emit(f"in {untold} files nothing says who speaks: they stay where they are")
+    if without_speakers > 1:
+        emit(f"{without_speakers} files do not say who is speaking; they were not imported")
 
 
 def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> None:
     counts: dict[str, int] = {}
     for result in ran.results:
         counts[result.status] = counts.get(result.status, 0) + 1
-    said = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no sessions found"
+    summary = (
+        ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no sessions found"
+    )
     turns = sum(result.turns_new for result in ran.results)
-    taken = f"; {turns:,} new turns" if turns else ""
-    emit(f"{said}{taken}{' (dry run, nothing written)' if dry_run else ''}")
+    added = f"; {turns:,} new turns" if turns else ""
+    emit(f"{summary}{added}{' (dry run, nothing written)' if dry_run else ''}")
     if left_out and turns:
-        emit(f"left out: {', '.join(_said(reason, count) for reason, count in left_out.items() if count)}")
+        reasons = (_left_out(reason, count) for reason, count in left_out.items() if count)
+        emit(f"left out: {', '.join(reasons)}")
     if dry_run:
         return
     if ran.commit.revision:
-        emit(f"{kept(ran.commit.revision, '')}; take it back with: autopoiesis import --undo")
+        emit(f"{commit_text(ran.commit.revision, '')}; undo with: autopoiesis import --undo")
     elif turns and ran.commit.why:
-        emit(kept("", ran.commit.why))
+        emit(commit_text("", ran.commit.why))
     if turns:
-        emit("next: autopoiesis harvest --transcripts, which takes what they taught into knowledge")
+        emit("next, extract knowledge from them: autopoiesis harvest --transcripts")
         for name, title in agents_without():
-            emit(f"{title} itself gets this memory with: autopoiesis install {name}")
+            emit(f"to give {title} this memory: autopoiesis install {name}")
 
 
-def _said(reason: str, count: int) -> str:
-    one, rest = _REASONS.get(reason, (reason, ""))
-    return f"{count:,} {one}{'' if count == 1 or reason not in _REASONS else 's'}{rest}"
+def _left_out(reason: str, count: int) -> str:
+    if reason not in _REASONS:
+        return f"{count:,} {reason}"
+    noun, rest = _REASONS[reason]
+    return f"{plural(count, noun)}{rest}"
 
 
 def _emit_held(engine: Engine, held: Sequence[Held]) -> None:
@@ -310,8 +302,8 @@ def _emit_held(engine: Engine, held: Sequence[Held]) -> None:
     if len(held) > _SHOWN:
         emit(f"  {_SHOWN} of {len(held)} shown; --json has all")
     emit(
-        "take the secrets out of these files, and the next import commits them; if they are none, commit them"
-        f" by hand: git -C {engine.workspace.root} add PATH && git -C {engine.workspace.root} commit"
+        "remove the secrets from these files, and the next import commits them; if they are not secrets,"
+        f" commit by hand: git -C {engine.workspace.root} add PATH && git -C {engine.workspace.root} commit"
     )
 
 
@@ -327,33 +319,33 @@ def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
 
     undo = last_import(engine)
     if undo is None:
-        emit_problems(["autopoiesis: there is no import in the history to take back"])
+        emit_problems(["autopoiesis: no import in the history to undo"])
         return 1
     if undo.blocked:
         changed = "".join(f"\n  {path}" for path in undo.blocked[:_SHOWN])
         emit_problems(
             [
-                f"autopoiesis: {len(undo.blocked)} of its transcripts were changed since,"
-                f" so nothing was taken back:{changed}\n(restore them first: git restore PATH)"
+                f"autopoiesis: nothing was undone, because {plural(len(undo.blocked), 'transcript')}"
+                f" changed since:{changed}\n(restore first: git restore PATH)"
             ]
         )
         return 1
     if not as_json:
         emit(f"{undo.subject} ({undo.revision[:8]}, {undo.at:%Y-%m-%d %H:%M} UTC)")
         for path in [*undo.removed, *undo.restored][:_SHOWN]:
-            emit(f"  {'goes' if path in undo.removed else 'as before'}  {path}")
+            emit(f"  {'deleted' if path in undo.removed else 'restored'}  {path}")
         total = len(undo.removed) + len(undo.restored)
         if total > _SHOWN:
             emit(f"  {_SHOWN} of {total} shown")
     if not is_agreed:
         if not _is_terminal():
-            emit("nothing was taken back; go on with: autopoiesis import --undo --yes")
+            emit("nothing was undone; to do it: autopoiesis import --undo --yes")
             return 0
-        if not click.confirm("Take it back?", default=False):
+        if not click.confirm("Undo this import?", default=False):
             return 0
     change = undo_import(engine, undo)
     if as_json:
         emit_json({"undone": plain(undo), "commit": change.revision, "uncommitted": change.why})
     else:
-        emit(f"taken back, {kept(change.revision, change.why)}")
+        emit(f"undone, {commit_text(change.revision, change.why)}")
     return 0

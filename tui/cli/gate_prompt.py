@@ -1,4 +1,4 @@
-"""Gate questions answered at the prompt, for commands that run with ``gate.provider: ask``."""
+"""Gate questions answered on the terminal, for commands run with ``gate.provider: ask``."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def answering(engine: Engine) -> Iterator[None]:
-    """While this lasts, a person at a terminal is asked; without one no one is, and the gate says so."""
+def prompt_for_gate(engine: Engine) -> Iterator[None]:
+    """Asks gate questions on the terminal; without a terminal they go unanswered."""
     if engine.config.gate.provider != "ask" or not (sys.stdin.isatty() and sys.stderr.isatty()):
         yield
         return
-    from engine.events import GateAsked  # noqa: PLC0415 — only where a person is asked
+    from engine.events import GateAsked  # noqa: PLC0415 — only on a terminal
 
     one_at_a_time = threading.Lock()
 
-    def put(question: GateAsked) -> None:
+    def ask(question: GateAsked) -> None:
         with one_at_a_time:
             click.echo(visible(f"{question.topic}: {question.description}"), err=True)
             answer = click.confirm("Does it apply?", err=True, default=False)
         engine.answer(question.question_id, answer)
 
     def handle(event: EngineEvent) -> None:
-        # The event comes on the thread that also watches the deadline; waiting for a key must not hold it up.
+        # Events arrive on the thread that watches the deadline, so waiting for a key must not block it.
         if isinstance(event, GateAsked):
-            threading.Thread(target=put, args=(event,), daemon=True).start()
+            threading.Thread(target=ask, args=(event,), daemon=True).start()
 
     unsubscribe = engine.subscribe(handle)
     try:

@@ -1,4 +1,4 @@
-"""``extract``: sessions are read for knowledge."""
+"""``extract``: extracts knowledge from sessions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import emit, emit_json, emit_problems, kept, minute, plain, table, verb
-from tui.render.figures import dollars, plural, sizes
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, minute, plain, table, verb
+from tui.cli.costs import estimate_text, usage_text
+from tui.render.figures import plural, sizes
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -27,10 +28,12 @@ _SHOWN = 20
     name="extract",
 )
 @click.argument("sessions", metavar="[SESSION]…", nargs=-1)
-@click.option("--extractor", "names", metavar="NAME", multiple=True, help="Only this one; may be repeated.")
-@click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
-@click.option("--again", is_flag=True, help="Also what was read before.")
-@click.option("--list", "is_list", is_flag=True, help="List the extractors, and how far they have come.")
+@click.option(
+    "--extractor", "names", metavar="NAME", multiple=True, help="Only this extractor; may be repeated."
+)
+@click.option("--apply", "is_applied", is_flag=True, help="Do it; without it, only show what would be done.")
+@click.option("--again", is_flag=True, help="Include sessions that were read before.")
+@click.option("--list", "is_list", is_flag=True, help="List the extractors and their progress.")
 def extract(
     engine: Engine,
     sessions: tuple[str, ...],
@@ -40,14 +43,13 @@ def extract(
     is_list: bool,
     as_json: bool,
 ) -> int:
-    """Read sessions for decisions, lessons, people, procedures, facts and the journal.
+    """Extract decisions, lessons, people, procedures, facts and journal entries from sessions.
 
-    Reads every session of raw/ that has ended, or only SESSION (its id or its path), each once with each
-    extractor. What it finds goes to the pages of projects, people, procedures and references, to MEMORY.md
-    and the journal, with where it comes from; what could be planted waits for you (`autopoiesis review
-    list`). extraction.provider names the model; the default, `none`, is none: then what a session marks
-    itself is taken, and what else can be known without one is proposed for review. knowledge/prompts/NAME.md
-    replaces what a model is asked.
+    Reads every ended session in raw/, or only SESSION (its id or path), once with each extractor. Findings go
+    to the pages of projects, people, procedures and references, to MEMORY.md and to the journal, with their
+    source; possibly planted ones wait for you (`autopoiesis review list`). extraction.provider names the
+    model; with the default, `none`, marked lines are taken, and what else can be found without a model is
+    proposed for review. knowledge/prompts/NAME.md replaces an extractor's prompt.
     """
     if is_list:
         return _list(engine, as_json)
@@ -81,10 +83,10 @@ def extract(
 def _emit_survey(engine: Engine, survey: Survey, *, named: bool) -> None:
     due, done = survey.due, sum(each.is_done for each in survey.candidates)
     readings = sum(len(each.due) for each in due)
-    emit(f"{plural(len(due), 'session')} to read, {plural(readings, 'reading')}; {done:,} done before")
+    emit(f"{plural(len(due), 'session')} to read, {plural(readings, 'reading')}; {done:,} already done")
     for each in survey.candidates:
         if each.why and not each.is_done:
-            emit(f"left alone: {each.path}: {each.why}")
+            emit(f"skipped: {each.path}: {each.why}")
         elif named and each.why:
             emit(f"{each.path}: {each.why}")
     if not due:
@@ -92,8 +94,7 @@ def _emit_survey(engine: Engine, survey: Survey, *, named: bool) -> None:
     if not survey.provider:
         emit("no model used, $0")
         return
-    price = engine.extraction.price_of(survey)
-    about = "price unknown" if price is None else f"about {dollars(price)} and the replies"
+    about = estimate_text(engine.extraction.price_of(survey))
     emit(f"{plural(survey.questions, 'question')}, ~{survey.tokens:,} tokens to {survey.provider}, {about}")
     rows = [[each.path, sizes(each.size), plural(each.windows, "window"), f"{each.tokens:,}"] for each in due]
     table(rows[:_SHOWN])
@@ -113,7 +114,7 @@ def _emit_preview(preview: Preview) -> None:
         emit(f"  known  {known.path}:{known.number}  {known.line}")
     for held in decided.held:
         emit(f"  for review  {held.item.path or held.item.category}: {held.item.text}")
-        emit(f"    why: {held.why}")
+        emit(f"    reason: {held.why}")
     for reading in preview.readings:
         if reading.error:
             emit(f"  {reading.by.extractor}: {reading.error}")
@@ -122,7 +123,7 @@ def _emit_preview(preview: Preview) -> None:
 
 
 def _apply(runner: Runner, paths: tuple[str, ...], as_json: bool) -> int:
-    report = runner.run(paths, lambda each, done, total: None if as_json else _told(each, done, total))
+    report = runner.run(paths, lambda each, done, total: None if as_json else _emit_result(each, done, total))
     if as_json:
         emit_json(report)
     else:
@@ -132,8 +133,8 @@ def _apply(runner: Runner, paths: tuple[str, ...], as_json: bool) -> int:
     return 1 if failed or report.stopped else 0
 
 
-def _told(result: Result, done: int, total: int) -> None:
-    from engine.lifecycle.extraction.settle import counted  # noqa: PLC0415 — `--help` loads no engine
+def _emit_result(result: Result, done: int, total: int) -> None:
+    from engine.lifecycle.extraction.settle import counted  # noqa: PLC0415 — `--help` must not load the engine
 
     what = ", ".join(
         filter(None, (counted(result.records), f"{result.held} for review" if result.held else ""))
@@ -146,28 +147,26 @@ def _told(result: Result, done: int, total: int) -> None:
 
 def _emit_report(report: Report) -> None:
     for path in report.recovered:
-        emit(f"finished what was interrupted: {path}")
+        emit(f"finished an interrupted run: {path}")
     for each in report.results:
         if each.outcome == "skipped":
             emit(f"skipped  {each.path}: {each.error}")
     read = [each for each in report.results if each.records]
+    records = [record for each in read for record in each.records]
+    lines = sum(len(record.items) for record in records)
     if not report.results:
         emit("nothing to extract")
-    lines = sum(len(record.items) for each in read for record in each.records)
     if read:
         emit(f"{plural(len(read), 'session')} read, {plural(lines, 'line')} written")
     held = sum(each.held for each in read)
     if held:
         emit(f"{plural(held, 'item')} for review: autopoiesis review list")
-    records = [record for each in read for record in each.records]
     tokens = sum(record.input_tokens + record.output_tokens for record in records)
     if tokens:
-        costs = [record.cost_usd for record in records]
-        known = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
-        emit(f"{tokens:,} tokens, {known}")
+        emit(usage_text(tokens, [record.cost_usd for record in records]))
     last = next((each for each in reversed(read) if each.commit or each.uncommitted), None)
     if last is not None:
-        emit(kept(last.commit, last.uncommitted))
+        emit(commit_text(last.commit, last.uncommitted))
     if report.stopped:
         emit_problems([f"autopoiesis: stopped: {report.stopped}"])
 

@@ -1,4 +1,4 @@
-"""``trace --explain``: the evidence as the workbench draws it, line by line on standard output."""
+"""``trace --explain``: prints the evidence as the workbench draws it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.render.shown import Shown
 from tui.render.table import SIGNS, tabulate
 
 NARROWEST, WIDEST = 60, 120
-"""Columns that the explanations take at least and at most."""
+"""Limits of the output's width, in columns."""
 MESSAGE_LINES = 4
 """Lines of the message above the evidence for a topic."""
 
@@ -41,12 +41,9 @@ _ON_A_TERMINAL = Roles.of(
 
 
 def print_evidence(trace: Trace, rows: int) -> None:
-    """Prints the evidence for the topics nearest to a message.
+    """Prints the evidence for the ``rows`` topics nearest to a message.
 
-    On a terminal marked words are underlined or in italics, in a pipe they stand in brackets.
-
-    Args:
-        rows: Topics at most.
+    Marked words are underlined or in italics on a terminal, in brackets in a pipe.
     """
     styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     roles = PLAIN if not styled or os.environ.get("NO_COLOR") else _ON_A_TERMINAL
@@ -54,7 +51,7 @@ def print_evidence(trace: Trace, rows: int) -> None:
     shown = Shown("kept", trace.message.text, None, trace)
     chosen = tabulate(trace, unfolded=rows >= len(trace.rows)).rows[:rows]
     legend = "underlined: matched by a trigger; italic" if styled else "[matched by a trigger], ‹"
-    legend += ": word that speaks for the topic" if styled else "word that speaks for the topic›"
+    legend += ": word in favour of the topic" if styled else "word in favour of the topic›"
     for row in chosen:
         _print(Row(), styled)
         for line in explained_lines(shown, row, width, roles, brackets=not styled):
@@ -67,7 +64,7 @@ def print_evidence(trace: Trace, rows: int) -> None:
 
 
 def explained_lines(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, brackets: bool) -> list[Row]:
-    """Verdict, counterfactual, the message with its marks, and every block of evidence."""
+    """Verdict, counterfactual, the marked message, and all blocks of evidence."""
     inner = width - 2
     marks: Marks = "brackets" if brackets else "style"
     message = message_block(shown.text, row, inner - LABEL, MESSAGE_LINES, roles, marks=marks)

@@ -1,4 +1,4 @@
-"""``history undo``, ``snapshot``, ``snapshots``, ``branches``: what can be done with the past."""
+"""``history undo``, ``snapshot``, ``snapshots`` and ``branches``."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 @verb(
-    "autopoiesis history undo   # shows what it would do",
+    "autopoiesis history undo   # show what it would do",
     "autopoiesis history undo 1a2b3c4d --apply",
     name="undo",
 )
 @click.argument("revision", metavar="[COMMIT]", default="")
-@click.option("--apply", is_flag=True, help="Do it, as a commit of its own.")
+@click.option("--apply", is_flag=True, help="Do it, as a new commit.")
 def history_undo(engine: Engine, revision: str, apply: bool, as_json: bool) -> int:
-    """Take back what one commit did, and keep what came after; without COMMIT the newest that can be undone.
+    """Undo one commit and keep later changes; without COMMIT, the latest commit that can be undone.
 
-    Shows the diff and changes nothing until --apply. The undo is a commit itself, and can be undone. Ledger,
-    review queue, logs and conversations stay as they are; transcripts are never changed. Exit code 1 when it
-    cannot be undone.
+    Only shows the diff without --apply. The undo is a commit itself, and can be undone. Ledger, review queue,
+    logs and conversations stay as they are; transcripts are never changed. Exit code 1 if the commit cannot
+    be undone.
     """
     plan = engine.history.undo_plan(revision)
     done = engine.history.undo(plan) if apply and plan.can_apply else None
@@ -43,31 +43,31 @@ def history_undo(engine: Engine, revision: str, apply: bool, as_json: bool) -> i
         if done is not None:
             emit(f"undone, committed as {done.revision[:8]}")
         elif plan.can_apply:
-            emit(
-                f"nothing was changed; do it with: autopoiesis history undo {plan.entry.revision[:8]} --apply"
-            )
+            emit(f"nothing was changed; to do it: autopoiesis history undo {plan.entry.revision[:8]} --apply")
     if plan.can_apply:
         return 0
-    told = [
+    problems = [
         f"autopoiesis: {each.path or plan.entry.revision[:8]}: {each.why}"
         + (f"; {each.hint}" if each.hint else "")
         for each in plan.blocked
     ]
-    emit_problems(told or [f"autopoiesis: {plan.entry.revision[:8]}: nothing left to undo"])
+    emit_problems(problems or [f"autopoiesis: {plan.entry.revision[:8]}: nothing left to undo"])
     return 1
 
 
 def _print_plan(engine: Engine, plan: UndoPlan) -> None:
     for each in plan.passed:
-        emit(f"passed over, cannot be undone: {each.revision[:8]}  {each.subject}")
+        emit(f"skipped, cannot be undone: {each.revision[:8]}  {each.subject}")
     entry = plan.entry
     emit(f"undo {entry.revision[:8]}  {when_of(engine, entry.at)}  {entry.subject}")
     for file in plan.files:
-        what = "goes" if file.after is None else "keeps what came later" if file.merged else "as before"
+        what = (
+            "deleted" if file.after is None else "undone, later changes kept" if file.merged else "restored"
+        )
         emit(f"  {file.path}: {what}")
         print_diff(file.diff)
-    for kept in plan.kept:
-        emit(f"  {kept.path}: stays; {kept.why}")
+    for blocked in plan.kept:
+        emit(f"  {blocked.path}: unchanged; {blocked.why}")
 
 
 @verb(
@@ -82,29 +82,30 @@ def _print_plan(engine: Engine, plan: UndoPlan) -> None:
     type=click.Choice(["milestone", "before", "extract", "daily", "weekly"]),
     default="milestone",
     show_default=True,
-    help="What it is; of daily and weekly, NAME is a day.",
+    help="The kind of snapshot; for daily and weekly, NAME is a day.",
 )
 @click.option(
-    "--at", "revision", default="HEAD", metavar="REV|DATE", help="The state that is meant; else the newest."
+    "--at", "revision", default="HEAD", metavar="REV|DATE", help="The state to tag; by default the latest."
 )
 def history_snapshot(engine: Engine, name: str, kind: str, revision: str, as_json: bool) -> int:
-    """Give the memory's state a name that lasts: a tag such as memory/milestone/NAME.
+    """Tag the memory's state, as memory/milestone/NAME for example.
 
-    What is in no commit is not in it.
+    Uncommitted changes are not included.
     """
-    past = engine.history
+    repository_history = engine.history
     if kind in ("daily", "weekly"):
-        tag = (past.tag_daily if kind == "daily" else past.tag_weekly)(_day(engine, name))
+        tag_day = repository_history.tag_daily if kind == "daily" else repository_history.tag_weekly
+        tag = tag_day(_day(engine, name))
         if not tag:
-            emit_problems([f"autopoiesis: there is no commit of that {'day' if kind == 'daily' else 'week'}"])
+            emit_problems([f"autopoiesis: no commits on that {'day' if kind == 'daily' else 'week'}"])
             return 1
     else:
-        tag = past.snapshot(name, kind, revision)  # type: ignore[arg-type]  # click has checked it
+        tag = repository_history.snapshot(name, kind, revision)  # type: ignore[arg-type]  # checked by click
     dirty = engine.repository.state().dirty
     if as_json:
         emit_json({"tag": tag, "uncommitted": dirty})
     else:
-        emit(f"{tag}" + (f"; {plural(dirty, 'file')} with uncommitted changes not in it" if dirty else ""))
+        emit(f"{tag}" + (f"; uncommitted changes in {plural(dirty, 'file')} not included" if dirty else ""))
     return 0
 
 
@@ -113,13 +114,13 @@ def _day(engine: Engine, text: str) -> date:
 
     found = moments.moment(text, engine.clock(), engine.config.days.time_zone)
     if found is None:
-        raise click.UsageError(f"{text} is no day; give one such as 2026-02-16 or yesterday")
+        raise click.UsageError(f"{text!r} is not a day; give one such as 2026-02-16 or yesterday")
     return zone.local_day(found, engine.config.days.time_zone)
 
 
 @verb("autopoiesis history snapshots", name="snapshots")
 def history_snapshots(engine: Engine, as_json: bool) -> None:
-    """List the snapshots, the newest state first. Any of them can be given to recall, changed or --as-of."""
+    """List the snapshots, newest first. They can be passed to recall, changed or --as-of."""
     found = engine.history.snapshots()
     if as_json:
         emit_json(found)
@@ -131,13 +132,13 @@ def history_snapshots(engine: Engine, as_json: bool) -> None:
 
 @verb("autopoiesis history branches", "autopoiesis history branches --prune --apply", name="branches")
 @click.option(
-    "--prune", is_flag=True, help="Show which explore branches would go: those not used for a week."
+    "--prune", is_flag=True, help="Show which explore branches would be removed: those unused for a week."
 )
 @click.option("--apply", is_flag=True, help="With --prune: remove them.")
 def history_branches(engine: Engine, prune: bool, apply: bool, as_json: bool) -> None:
-    """List the branches explore/* and extract/*: age, commits, and files that they change."""
+    """List the branches explore/* and extract/*: age, commits and changed files."""
     if apply and not prune:
-        raise click.UsageError("--apply goes with --prune")
+        raise click.UsageError("--apply needs --prune")
     found = engine.history.prune() if apply else engine.history.branches()
     shown = [each for each in found if each.due or not prune]
     if as_json:
@@ -145,26 +146,26 @@ def history_branches(engine: Engine, prune: bool, apply: bool, as_json: bool) ->
         return
     print_branches(shown, engine.clock())
     if not shown:
-        emit("no branch is due to be removed" if prune else "no branches explore/* or extract/*")
+        emit("no branches to remove" if prune else "no branches explore/* or extract/*")
     elif apply:
-        emit("removed; one comes back with: git branch NAME REVISION")
+        emit("removed; restore one with: git branch NAME REVISION")
     elif prune:
-        emit("nothing was removed; do it with: autopoiesis history branches --prune --apply")
+        emit("nothing was removed; to do it: autopoiesis history branches --prune --apply")
 
 
 def print_branches(shown: Sequence[Branch], now: datetime) -> None:
-    """Prints branches, each with its age, what it is ahead by, what it changes, and where it is."""
+    """Prints branches with age, commits ahead, changed files and worktree."""
     table([[each.name, each.revision[:8], *_branch(each, now)] for each in shown])
 
 
 def _branch(each: Branch, now: datetime) -> tuple[str, ...]:
     more = f" and {len(each.files) - 5:,} more" if len(each.files) > 5 else ""
     place = f"in {each.in_use}" if each.in_use else ""
-    left = f"{plural(each.uncommitted, 'file')} not committed" if each.uncommitted else ""
-    due = "to be removed" if each.due else ""
+    uncommitted = plural(each.uncommitted, "uncommitted file") if each.uncommitted else ""
+    due = "due for removal" if each.due else ""
     return (
         f"{plural((now - each.at).days, 'day')} old",
         f"{plural(each.ahead, 'commit')} ahead",
         ", ".join(f"{file.letter} {file.path}" for file in each.files[:5]) + more,
-        "; ".join(filter(None, (due, left, place))),
+        "; ".join(filter(None, (due, uncommitted, place))),
     )

@@ -1,4 +1,4 @@
-"""``tune``: the decision log under other thresholds, those fitted to its labels, and writing them."""
+"""``tune``: replays the decision log under other thresholds, and fits and writes thresholds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import emit, emit_json, invocation, plain, table, verb
-from tui.cli.tuned import (
+from tui.cli.tune_output import (
     BINS,
     OVERVIEW_HEADS,
     badness,
@@ -15,13 +15,13 @@ from tui.cli.tuned import (
     labels_line,
     overview_row,
     picture,
+    print_applied,
+    print_figures,
+    print_flips,
+    print_left_out,
     proposed,
-    said,
-    say_applied,
-    say_figures,
-    say_flips,
-    say_left_out,
     threshold_text,
+    thresholds_text,
 )
 
 if TYPE_CHECKING:
@@ -31,41 +31,41 @@ if TYPE_CHECKING:
 
 
 def _threshold_value(text: str) -> float | str:
-    """A number from 0 to 1; ``never`` stays as it is."""
+    """A number from 0 to 1, or ``never``."""
     if text == "never":
         return text
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
+        value = -1.0
+    if not 0 <= value <= 1:
         raise click.BadParameter(f"{text!r} is neither a number from 0 to 1 nor `never`")
-    return found
+    return value
 
 
 @verb(
-    "autopoiesis tune                                    # every topic, the worst first",
+    "autopoiesis tune                                    # all topics, worst first",
     "autopoiesis tune release --gate .34 --activate .62  # what would change",
-    "autopoiesis tune release --fit --apply              # write what the labels speak for",
+    "autopoiesis tune release --fit --apply              # write the fitted thresholds",
     "autopoiesis tune --undo",
 )
 @click.argument("topic", required=False)
 @click.option(
-    "--fit", is_flag=True, help="Propose thresholds from the labels, measured on decisions left out."
+    "--fit", is_flag=True, help="Propose thresholds from the labels, validated on held-out decisions."
 )
 @click.option(
-    "--gate", type=_threshold_value, metavar="SCORE", help="Ask the gate from this score, or `never`."
+    "--gate", type=_threshold_value, metavar="SCORE", help="Ask the gate from this score up, or `never`."
 )
 @click.option(
     "--activate",
     type=_threshold_value,
     metavar="SCORE",
-    help="Be active from this score without the gate, or `never`.",
+    help="Activate without the gate from this score up, or `never`.",
 )
 @click.option(
-    "--apply", "write", is_flag=True, help="Write the thresholds into the topic's file and commit it."
+    "--apply", "write", is_flag=True, help="Write the thresholds to the topic's file and commit it."
 )
-@click.option("--undo", is_flag=True, help="Take the last change back that --apply made.")
+@click.option("--undo", is_flag=True, help="Undo the last change made by --apply.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Decisions to list.")
 def tune(
     topic: str | None,
@@ -77,16 +77,16 @@ def tune(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show how well topics fire by the labels of their decisions, and move their thresholds.
+    """Measure how well topics fire, by the labels of their decisions, and adjust their thresholds.
 
-    A topic has two thresholds: from the lower one the gate is asked, from the upper one it is active without
-    it. Nothing is written without --apply.
+    A topic has two thresholds: from the lower one up the gate is asked, from the upper one up the topic is
+    active without asking. Nothing is written without --apply.
     """
     tried = gate is not None or activate is not None
-    _refuse_odd(topic, fit=fit, tried=tried, write=write, undo=undo)
+    _check_options(topic, fit=fit, tried=tried, write=write, undo=undo)
     with invocation().engine() as engine:
         if undo:
-            say_applied(engine.tuning.undo(), as_json)
+            print_applied(engine.tuning.undo(), as_json)
         elif topic is None:
             _every_topic(engine, fit=fit, write=write, as_json=as_json)
         elif fit:
@@ -95,22 +95,18 @@ def tune(
             _one_topic(engine, topic, gate, activate, write=write, limit=limit, as_json=as_json)
 
 
-def _refuse_odd(topic: str | None, *, fit: bool, tried: bool, write: bool, undo: bool) -> None:
-    """Raises for options that do not go together."""
+def _check_options(topic: str | None, *, fit: bool, tried: bool, write: bool, undo: bool) -> None:
     if undo and (topic or fit or tried or write):
-        raise click.UsageError("--undo stands alone: it takes the last change back, whichever topic's it was")
+        raise click.UsageError("--undo takes no other arguments; it undoes the last change of any topic")
     if fit and tried:
-        raise click.UsageError(
-            "--fit proposes thresholds, --gate and --activate name them: use one or the other"
-        )
+        raise click.UsageError("--fit cannot be used with --gate or --activate")
     if tried and topic is None:
         raise click.UsageError("--gate and --activate need a TOPIC")
     if write and not (fit or tried):
-        raise click.UsageError("--apply needs thresholds to write: --fit, or --gate and --activate")
+        raise click.UsageError("--apply needs --fit, --gate or --activate")
 
 
 def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> None:
-    """The table of all topics, or a proposal for each."""
     from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — brings numpy
 
     log = engine.tuning.table()
@@ -135,12 +131,12 @@ def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> No
         )
         return
     if not log.size:
-        emit("no decisions yet: they are logged as transcripts grow, or by `autopoiesis trace --log TEXT`")
+        emit("no decisions yet: they are logged as transcripts grow, or with `autopoiesis trace --log TEXT`")
     else:
         rows = [overview_row(name, figures[name], log.today(name)) for name in worst_first]
         table([*rows, [*overview_row(f"all {len(rows)}", everything)]], OVERVIEW_HEADS)
         emit(labels_line(everything))
-    say_left_out(log.left_out)
+    print_left_out(log.left_out)
 
 
 def _one_topic(
@@ -153,7 +149,7 @@ def _one_topic(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Figures, thresholds and scores of a topic; with other thresholds, what they would change."""
+    """A topic's figures, thresholds and scores; with other thresholds, also what they would change."""
     from engine.activation.tuning.replay import alone_text, figures, flips, histogram  # noqa: PLC0415 — brings numpy
 
     log = _log_with(engine, topic)
@@ -178,24 +174,24 @@ def _one_topic(
             }
         )
         return
-    emit(f"{topic}: {said(today)}")
+    emit(f"{topic}: {thresholds_text(today)}")
     if alone := alone_text(log, topic, wanted):
         emit(alone)
-    say_figures(before, after)
+    print_figures(before, after)
     for line in picture(scores, today, wanted):
         emit(line)
-    say_left_out(log.left_out_of(topic))
+    print_left_out(log.left_out_of(topic))
     if wanted is not None and turned is not None:
-        emit(f"with {said(wanted)}: {turned.fixed} fixed, {turned.lost} lost, {turned.changed} changed")
-        say_flips(log, turned)
+        counts = f"{turned.fixed} fixed, {turned.lost} lost, {turned.changed} changed"
+        emit(f"with {thresholds_text(wanted)}: {counts}")
+        print_flips(log, turned)
     if applied is not None:
-        say_applied(applied, as_json)
+        print_applied(applied, as_json)
     elif wanted is not None:
-        emit("nothing was written: add --apply")
+        emit("nothing was written; pass --apply to do it")
 
 
 def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
-    """A proposal for a topic; written on request."""
     from engine.errors import TopicError  # noqa: PLC0415 — only where a proposal is refused
 
     log = _log_with(engine, topic)
@@ -208,12 +204,12 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
     if as_json:
         emit_json({**plain(proposal), "applied": applied})
         return
-    emit(f"{topic}: {said(proposal.today)}")
-    say_figures(proposal.before, proposal.after)
+    emit(f"{topic}: {thresholds_text(proposal.today)}")
+    print_figures(proposal.before, proposal.after)
     if proposal.thresholds is None:
         emit(f"no proposal: {proposal.refused}")
         return
-    emit(f"proposed {said(proposal.thresholds)}")
+    emit(f"proposed {thresholds_text(proposal.thresholds)}")
     emit(str(proposal.held_out))
     if proposal.caution:
         emit(proposal.caution)
@@ -222,16 +218,14 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
             threshold_text(threshold)
             for threshold in (proposal.thresholds.gate, proposal.thresholds.activate)
         )
-        emit(
-            f"what flips: autopoiesis tune {topic} --gate {gate} --activate {activate}; to write it: --apply"
-        )
+        emit(f"to see what changes: autopoiesis tune {topic} --gate {gate} --activate {activate}")
+        emit("nothing was written; pass --apply to do it")
     else:
-        say_applied(applied, as_json)
-    say_left_out(log.left_out_of(topic))
+        print_applied(applied, as_json)
+    print_left_out(log.left_out_of(topic))
 
 
 def _fit_all(engine: Engine, log: DecisionTable, *, write: bool, as_json: bool) -> None:
-    """A proposal for every topic, one line each; written on request."""
     proposals = [engine.tuning.propose(name) for name in log.topics]
     applied = [
         engine.tuning.apply(proposal.topic, proposal.thresholds)
@@ -243,22 +237,18 @@ def _fit_all(engine: Engine, log: DecisionTable, *, write: bool, as_json: bool) 
         return
     proposals.sort(key=lambda proposal: (proposal.thresholds is None, proposal.topic))
     table(
-        [[proposal.topic, said(proposal.today), *proposed(proposal)] for proposal in proposals],
+        [[proposal.topic, thresholds_text(proposal.today), *proposed(proposal)] for proposal in proposals],
         ["topic", "today", "proposed", "why"],
     )
     for done in applied:
-        say_applied(done, as_json)
+        print_applied(done, as_json)
     if not write and any(proposal.thresholds is not None for proposal in proposals):
-        emit("nothing was written: add --apply")
-    say_left_out(log.left_out)
+        emit("nothing was written; pass --apply to do it")
+    print_left_out(log.left_out)
 
 
 def _log_with(engine: Engine, topic: str) -> DecisionTable:
-    """The log, which knows the topic.
-
-    Raises:
-        TopicError: It does not, and there is no such topic.
-    """
+    """The decision log; raises ``TopicError`` if the topic is neither in it nor has a file."""
     log = engine.tuning.table()
     if topic not in log.topics:
         engine.topic(topic)
@@ -266,7 +256,7 @@ def _log_with(engine: Engine, topic: str) -> DecisionTable:
 
 
 def _wanted(today: Thresholds, gate: float | str | None, activate: float | str | None) -> Thresholds | None:
-    """The thresholds that were asked for; one alone takes the other along where they would cross."""
+    """The requested thresholds; one given alone moves the other where they would cross."""
     from engine.activation.policy import Thresholds  # noqa: PLC0415 — `--help` must not load the engine
 
     if gate is None and activate is None:
@@ -275,7 +265,7 @@ def _wanted(today: Thresholds, gate: float | str | None, activate: float | str |
     upper = today.activate if activate is None else _place(activate)
     if lower is not None and upper is not None and lower > upper:
         if gate is not None and activate is not None:
-            raise click.UsageError(f"--gate {gate} lies above --activate {activate}")
+            raise click.UsageError(f"--gate {gate} is above --activate {activate}")
         lower, upper = (lower, lower) if activate is None else (upper, upper)
     return Thresholds(lower, upper)
 

@@ -1,4 +1,4 @@
-"""How ``tune`` prints figures, thresholds, scores and flipping decisions."""
+"""Output of ``tune``: figures, thresholds, scores and flipped decisions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.activation.numbers import format_threshold
 from tui.cli.activation import number
-from tui.cli.base import emit, emit_json, kept, minute, plain, table
+from tui.cli.base import commit_text, emit, emit_json, minute, plain, table
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.activation.policy import Thresholds
@@ -24,12 +25,12 @@ _LABELS = {1: "useful", 0: "noise", -1: "–"}
 
 
 def badness(name: str, figures: Figures) -> tuple[bool, float, int, str]:
-    """Worst first; topics that nothing is known of last."""
+    """Sort key: worst F1 first, topics without one last."""
     return figures.f1 is None, figures.f1 or 0.0, -figures.labelled, name
 
 
 def overview_row(name: str, figures: Figures, thresholds: Thresholds | None = None) -> list[str]:
-    """A line of the table of all topics."""
+    """A row of the table of all topics."""
     marks = (
         ["", ""]
         if thresholds is None
@@ -48,23 +49,26 @@ def overview_row(name: str, figures: Figures, thresholds: Thresholds | None = No
 
 
 def proposed(proposal: Proposal) -> list[str]:
-    """What is proposed and why, or why nothing is; as two cells."""
+    """The proposed thresholds and the reason, as two cells."""
     if proposal.thresholds is None:
         return ["–", proposal.refused]
-    why = str(proposal.held_out)
-    return [said(proposal.thresholds), f"{why}; {proposal.caution}" if proposal.caution else why]
+    reason = str(proposal.held_out)
+    return [
+        thresholds_text(proposal.thresholds),
+        f"{reason}; {proposal.caution}" if proposal.caution else reason,
+    ]
 
 
 def labels_line(figures: Figures) -> str:
-    """How many labels there are, and whose."""
+    """How many labels there are, by source."""
     return (
-        f"labels {figures.labelled:,} of {figures.decisions:,} decisions · a person {figures.by_person:,} · "
+        f"labels {figures.labelled:,} of {figures.decisions:,} decisions · by hand {figures.by_person:,} · "
         f"gate {figures.by_gate:,} · from use {figures.by_use:,}"
     )
 
 
-def say_figures(before: Figures, after: Figures | None) -> None:
-    """Prints figures, beside those of other thresholds where there are some."""
+def print_figures(before: Figures, after: Figures | None) -> None:
+    """Prints figures, next to those under other thresholds if given."""
 
     def both(name: str, text: Callable[[Figures], str]) -> str:
         return f"{name} {text(before)}" + ("" if after is None else f" → {text(after)}")
@@ -74,8 +78,8 @@ def say_figures(before: Figures, after: Figures | None) -> None:
         both("precision", lambda found: number(found.precision)),
         both("recall", lambda found: number(found.recall)),
         both("F1", lambda found: number(found.f1)),
-        both("gate calls a day", lambda found: f"{found.gate_calls_per_day:.1f}"),
-        both("$ a day", lambda found: f"{found.cost_usd_per_day:.4f}"),
+        both("gate calls/day", lambda found: f"{found.gate_calls_per_day:.1f}"),
+        both("$/day", lambda found: f"{found.cost_usd_per_day:.4f}"),
     ]
     emit(" · ".join(parts))
     if before.labelled:
@@ -84,8 +88,8 @@ def say_figures(before: Figures, after: Figures | None) -> None:
         emit(f"active: {useful} · {noise}")
 
 
-def say_flips(log: DecisionTable, turned: Flips) -> None:
-    """Prints the decisions that flip."""
+def print_flips(log: DecisionTable, turned: Flips) -> None:
+    """Prints the decisions that change under other thresholds."""
     rows = []
     for flip in turned.rows:
         decision = log.decision(flip.index)
@@ -93,30 +97,29 @@ def say_flips(log: DecisionTable, turned: Flips) -> None:
         when, text = minute(decision.at), " ".join(decision.message.split())[:60]
         score = number(float(log.scores[flip.index]))
         rows.append([flip.kind, decision.id[:10], when, score, f"{flip.before} → {flip.after}", label, text])
-    table(rows, ["", "id", "when", "score", "what happens", "label", "message"] if rows else [])
+    table(rows, ["", "id", "when", "score", "change", "label", "message"] if rows else [])
     count = turned.fixed + turned.lost + turned.changed
     if count > len(rows):
         emit(f"{len(rows)} of {count:,} shown")
 
 
-def say_applied(applied: Applied, as_json: bool) -> None:
-    """Prints what was written into a topic's file."""
+def print_applied(applied: Applied, as_json: bool) -> None:
+    """Prints the thresholds written to a topic's file."""
     if as_json:
         emit_json(applied)
         return
-    what = kept(applied.commit, applied.why)
-    emit(f"{applied.path}: {said(applied.before)} → {said(applied.after)} ({what})")
+    what = commit_text(applied.commit, applied.why)
+    emit(f"{applied.path}: {thresholds_text(applied.before)} → {thresholds_text(applied.after)} ({what})")
 
 
-def say_left_out(count: int) -> None:
+def print_left_out(count: int) -> None:
     """Prints how many decisions could not be replayed."""
     if count:
-        what = "1 decision was" if count == 1 else f"{count:,} decisions were"
-        emit(f"left out: {what} logged under another preset")
+        emit(f"left out: {plural(count, 'decision')} logged under another preset")
 
 
 def picture(scores: Histogram, today: Thresholds, wanted: Thresholds | None) -> list[str]:
-    """Labelled decisions by score as two rows of bars, and the thresholds below them."""
+    """Histograms of useful and noise decisions by score, with the thresholds below."""
     highest = max((*scores.useful, *scores.noise), default=0)
     if not highest:
         return []
@@ -128,7 +131,7 @@ def picture(scores: Histogram, today: Thresholds, wanted: Thresholds | None) -> 
     if wanted is not None:
         lines.append(f"{'then':>9} {_marks(wanted)}")
     if scores.fixed:
-        lines.append(f"{'':9} {scores.fixed:,} more with a label are moved by no threshold")
+        lines.append(f"{'':9} {scores.fixed:,} more labelled decisions do not depend on the thresholds")
     return lines
 
 
@@ -145,22 +148,22 @@ def _marks(thresholds: Thresholds) -> str:
     return "".join("●" if middle >= active else "?" if middle >= gate else "·" for middle in middles)
 
 
-def said(thresholds: Thresholds) -> str:
-    """Thresholds in words: ``gate .25, active .60``."""
+def thresholds_text(thresholds: Thresholds) -> str:
+    """Formats thresholds: ``gate .25, active .60``."""
     return f"gate {threshold_text(thresholds.gate)}, active {threshold_text(thresholds.activate)}"
 
 
 def threshold_text(threshold: float | None) -> str:
-    """One threshold: ``.25``, ``never``."""
+    """Formats one threshold: ``.25``, ``never``."""
     return "never" if threshold is None else format_threshold(threshold)
 
 
 def flips_tree(log: DecisionTable, turned: Flips) -> dict[str, Any]:
-    """The decisions that flip, as JSON knows them."""
+    """The flipped decisions as JSON."""
     rows = []
     for flip in turned.rows:
         decision = log.decision(flip.index)
         label = {1: True, 0: False, -1: None}[int(log.labels[flip.index])]
-        told = {"id": decision.id, "at": decision.at, "message": decision.message, "useful": label}
-        rows.append({**plain(flip), "score": float(log.scores[flip.index]), **told})
+        row = {"id": decision.id, "at": decision.at, "message": decision.message, "useful": label}
+        rows.append({**plain(flip), "score": float(log.scores[flip.index]), **row})
     return {"fixed": turned.fixed, "lost": turned.lost, "changed": turned.changed, "rows": rows}

@@ -1,4 +1,4 @@
-"""``session flush``: notes of turns before they leave the window."""
+"""``session flush``: takes notes of turns before they leave the window."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import TranscriptError
-from tui.cli.base import emit, emit_json, emit_problems, kept, verb
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, verb
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.context.flush_record import FlushRecord
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
     name="flush",
 )
 @click.argument("session_id", metavar="ID")
-@click.option("--all", "everything", is_flag=True, help="Every turn, also those that are in no danger.")
-@click.option("--dry-run", is_flag=True, help="Say what would be flushed; ask nobody, write nothing.")
+@click.option(
+    "--all", "everything", is_flag=True, help="All turns, not only those about to leave the window."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be flushed; ask no model and write nothing.")
 def session_flush(engine: Engine, session_id: str, everything: bool, dry_run: bool, as_json: bool) -> int:
     """Take notes of the turns of session ID that have left the window or are about to.
 
-    The provider that flush.provider names is shown the turns, without what looks like a secret in them; what
-    it notes is added to the journal, to MEMORY.md or to a project, and committed. What looks planted is held
-    back. Without a provider the turns are recorded as unflushed. ID may also be the path of a conversation.
+    Sends the turns, with possible secrets removed, to flush.provider; its notes are added to the journal, to
+    MEMORY.md or to a project, and committed. Notes that look planted are held for review. Without a provider,
+    the turns are recorded as unflushed. ID may also be the path of a conversation.
     """
     conversation = _conversation(engine, session_id)
     last = engine.compile_of(f"{conversation.path}#{conversation.end - 1}")
@@ -57,43 +60,41 @@ def session_flush(engine: Engine, session_id: str, everything: bool, dry_run: bo
 def _conversation(engine: Engine, name: str) -> Conversation:
     conversation = engine.conversations.read(name) or engine.conversations.of_session(name)
     if not conversation.turns:
-        raise TranscriptError("there is nothing in it", where=conversation.path)
+        raise TranscriptError("the conversation is empty", where=conversation.path)
     return conversation
 
 
 def _emit_plan(engine: Engine, plan: FlushPlan, dry_run: bool) -> None:
     emit(
         f"{plan.tokens:,} tokens of turns, room for {plan.room:,}; {plan.leaving} have left the window or are"
-        f" about to, {plan.unrecorded} of them in no record"
+        f" about to, {plan.unrecorded} of them not recorded"
     )
     if not plan.parts:
         emit("nothing is due")
     elif dry_run:
         provider = engine.config.flush.provider
-        asked = "no provider is set: they would be recorded as unflushed" if provider == "none" else provider
+        how = "no provider set: they would be recorded as unflushed" if provider == "none" else provider
         for part in plan.parts:
-            emit(f"{_turns(part.first, part.last)} would be flushed ({asked})")
+            emit(f"{_turns(part.first, part.last)} would be flushed ({how})")
 
 
 def _emit_record(record: FlushRecord) -> None:
     price = "" if record.cost_usd is None else f", ${record.cost_usd:.4f}"
-    asked = f" ({record.model}, {record.input_tokens:,} tokens{price})" if record.input_tokens else ""
-    why = f": {record.error}" if record.error else ""
-    emit(f"{_turns(record.first, record.last)}: {record.status}{asked}{why}")
+    call = f" ({record.model}, {record.input_tokens:,} tokens{price})" if record.input_tokens else ""
+    error = f": {record.error}" if record.error else ""
+    emit(f"{_turns(record.first, record.last)}: {record.status}{call}{error}")
     for note in record.items:
         emit(f"  {note.path}:{note.line}  {note.text}")
     for held in record.held:
         emit(f"  held: {held.text} ({held.to}; {held.reason})")
     if record.held:
-        waits = "1 note waits" if len(record.held) == 1 else f"{len(record.held)} notes wait"
-        emit(f"  {waits} for you: autopoiesis review list")
+        emit(f"  {plural(len(record.held), 'note')} for review: autopoiesis review list")
     if record.redacted:
-        places = "1 place" if record.redacted == 1 else f"{record.redacted} places"
-        emit(f"  what looks like a secret was taken out in {places} before the turns were sent")
+        emit(f"  {plural(record.redacted, 'possible secret')} removed before the turns were sent")
     if record.items:
-        emit(f"  {kept(record.commit, record.uncommitted)}")
+        emit(f"  {commit_text(record.commit, record.uncommitted)}")
     if record.in_part:
-        emit(f"  too long to be shown whole: {', '.join(map(str, record.in_part))}")
+        emit(f"  too long to send in full: {', '.join(map(str, record.in_part))}")
 
 
 def _document(
