@@ -135,7 +135,7 @@ def _emit_done(done: Outcome, *, shows: bool) -> None:
         emit(f"  {_commit_text(done)}")
 
 
-def _commit_text(done: Done) -> str:
+def _commit_text(done: Outcome) -> str:
     undo = f"; undo: {done.undo}" if done.undo else ""
     return commit_text(done.commit, done.uncommitted) + undo
 
