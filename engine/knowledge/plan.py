@@ -66,7 +66,7 @@ def plan(
         if found is not None:
             known.append(found)
         elif doubt := held(item):
-            waiting.append(Held(item_id(item, origin.name), item, doubt.why, doubt.read))
+            waiting.append(Held(item_id(item, origin.name), item, doubt.reason, doubt.sources))
         else:
             edits.append(planner.edit(item))
     return Plan(tuple(edits), tuple(known), tuple(waiting))

@@ -97,7 +97,7 @@ def why_held(item: Item, said: Voices) -> Doubt | None:
     if not item.why or (doubt is not None and item.why.startswith(TOO_LONG)):
         return doubt
     if doubt is not None and (
-        group_of(doubt.why) == "risky" or (doubt.why == OUTSIDE and item.voice != "person")
+        group_of(doubt.reason) == "risky" or (doubt.reason == OUTSIDE and item.voice != "person")
     ):
         return doubt
     return Doubt(item.why)

@@ -56,12 +56,12 @@ def test_what_has_changed_is_committed_and_what_may_not_be_is_named(desk: Desk) 
     assert knowledge.revision == desk.git("rev-parse", "HEAD")
     assert desk.git("log", "-1", "--format=%B") == knowledge.message
     assert {each.path: each.why.partition(";")[0] for each in report.left_out} == {
-        "knowledge/inner/": "is a repository of its own",
+        "knowledge/inner/": "is a separate repository",
         "knowledge/link.md": "it is no regular file",
         "knowledge/memory/MEMORY.md": "has 201 lines",
         "knowledge/merge.md": "it holds conflict markers",
         "knowledge/secret.md": "line 1 holds what looks like a AWS access key",
-        OPEN: "its session still runs",
+        OPEN: "its session is still running",
     }
     assert OPEN not in {each.path for each in report.refused} and len(report.refused) == 5
     again = desk.engine.commits.commit()
@@ -118,7 +118,7 @@ def test_what_git_lfs_keeps_is_left_to_git(desk: Desk) -> None:
     report = desk.engine.commits.commit()
     assert report.commits == ()
     assert [(each.path, each.why.partition(",")[0]) for each in report.refused] == [
-        ("attachments/b.png", "git-lfs keeps it")
+        ("attachments/b.png", "git-lfs file")
     ]
     (desk.root / ".gitattributes").unlink()
     assert (

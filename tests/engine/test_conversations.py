@@ -167,7 +167,7 @@ def test_a_session_that_is_not_there_is_named(sample: Path) -> None:
     workspace = Workspace.open(sample)
     conversations = Conversations(workspace, Files(workspace))
     for name in ("ses_nobody", "../../etc/passwd", ""):
-        with pytest.raises(TranscriptError, match="there is no session"):
+        with pytest.raises(TranscriptError, match="no such session"):
             conversations.of_session(name)
 
 

@@ -154,7 +154,7 @@ def test_no_secret_of_the_turns_is_sent_and_the_record_says_how_many(tmp_path: P
     record = only(desk)
     assert record.redacted == 3
     assert [(held.text, held.reason) for held in record.held] == [
-        ("The [secret] opens it.", "holds what looks like a secret")
+        ("The [secret] opens it.", "contains what looks like a secret")
     ]
     assert "hunter2" not in "".join(path.read_text() for path in (tmp_path / "knowledge").rglob("*.md"))
     # The turns that were meant are those of the conversation, as it says them.
@@ -364,7 +364,7 @@ def test_more_parts_than_allowed_are_recorded_as_unflushed(
     desk = Desk(tmp_path, provider)
     conversation = desk.talk()
     parts = desk.flusher.plan(conversation, 200).parts
-    records = list(desk.flusher.run(conversation, parts, most=2))
+    records = list(desk.flusher.run(conversation, parts, limit=2))
     assert [record.status for record in records] == ["nothing", "nothing", *["unflushed"] * (len(parts) - 2)]
     assert f"autopoiesis session flush {SESSION}" in records[-1].error
 
@@ -412,7 +412,7 @@ def test_a_conversation_that_changed_during_the_question_is_left_alone(tmp_path:
 
     provider.meanwhile = edit
     assert desk.flush() == ["failed"]
-    assert only(desk).error == "the conversation has changed meanwhile" and not only(desk).held
+    assert only(desk).error == "the conversation has changed in the meantime" and not only(desk).held
     assert not (tmp_path / JOURNAL).exists()
     later = Desk(tmp_path, Provider(reply(NOTES[2])))
     assert later.flush() == ["flushed"], "the turn that changed is another turn and due"
@@ -547,7 +547,7 @@ def test_a_journal_of_an_earlier_version_is_told_and_its_turns_are_due_again(tmp
     journal = json.dumps({"record": asdict(record), "lines": [line], "day": "2026-06-12"})
     (tmp_path / "scratch/flush/0123456789ab.json").write_text(journal)
     assert desk.flush() == ["flushed"]
-    assert len(desk.problems) == 1 and "its turns are flushed anew" in desk.problems[0]
+    assert len(desk.problems) == 1 and "its turns will be flushed again" in desk.problems[0]
 
 
 def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:
     doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)).said)
-    return doubt.why if doubt else ""
+    return doubt.reason if doubt else ""
 
 
 def test_what_a_person_says_is_written(tmp_path: Path) -> None:
@@ -128,7 +128,8 @@ def test_a_path_that_speaks_to_a_model_is_held(tmp_path: Path) -> None:
 def test_a_secret_is_held(tmp_path: Path) -> None:
     said = ("user", "The login is password: hunter2hunter2.")
     assert (
-        held("The login is password: hunter2hunter2", said, root=tmp_path) == "holds what looks like a secret"
+        held("The login is password: hunter2hunter2", said, root=tmp_path)
+        == "contains what looks like a secret"
     )
 
 

@@ -33,7 +33,7 @@ def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
     waiting: dict[Said, str] = {}
     for item in done.items if done.outcome == "extracted" else ():
         if doubt := why_held(item, source.said):
-            waiting[key(item)] = doubt.why
+            waiting[key(item)] = doubt.reason
         else:
             through.append(item)
     return through, waiting

@@ -13,7 +13,7 @@ SILENCE = Voices("", "", "")
 
 def held(text: str, said: Voices = SILENCE, source: str = "") -> str:
     doubt = doubt_of(text, said, is_tool=source == "tool", needs_ground=False)
-    return doubt.why if doubt else ""
+    return doubt.reason if doubt else ""
 
 
 @each_case(

@@ -97,8 +97,8 @@ def test_what_was_read_is_named_in_order_and_what_was_said_before_is_sound() -> 
         ]
     )
     assert said.reads == ("WebFetch https://a.example",)
-    assert "8080" in said.sound and "All 41 tests pass" in said.sound
-    assert "three per cent" not in said.sound and "monthly" not in said.sound
+    assert "8080" in said.trusted and "All 41 tests pass" in said.trusted
+    assert "three per cent" not in said.trusted and "monthly" not in said.trusted
 
 
 @pytest.mark.timeout(30)

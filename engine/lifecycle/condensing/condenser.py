@@ -262,5 +262,5 @@ def _doubt(bullets: Sequence[Bullet], sessions: Sequence[Session], path: str) ->
         for text in (bullet.text, bullet.topic):
             doubt = why_held(Item("notes", text, path, "agent"), said)
             if doubt is not None:
-                return doubt.why
+                return doubt.reason
     return WHY["upkeep"]

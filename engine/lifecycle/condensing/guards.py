@@ -154,7 +154,7 @@ def _doubt(before: bytes, after: bytes, known: str) -> str:
             raise BadReply(f"a line of the reply imitates what only the program writes: “{plain(text)[:60]}”")
         doubt = doubt_of(text, voices, needs_ground=False)
         if doubt is not None:
-            why = doubt.why
+            why = doubt.reason
     return why
 
 

@@ -121,7 +121,7 @@ def _doubt(item: Item, said: Voices) -> Doubt | None:
     that was read from outside, as it would if it were stated.
     """
     doubt = why_held(item, said)
-    if doubt is not None and doubt.why == OUTSIDE and item.text.startswith(ASKED):
+    if doubt is not None and doubt.reason == OUTSIDE and item.text.startswith(ASKED):
         words = normalised(item.text.removeprefix(ASKED).rstrip("…"))
         if words in normalised(said.person):
             return None
