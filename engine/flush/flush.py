@@ -264,7 +264,7 @@ class Flusher:
                 return self._append(record)
             where = self._finder(record.path) if decided.held else lambda _item: (0, "")
             waiting = waiting_for(
-                decided.held, at=record.at, origin=origin, source=record.path, sha256="", where=where
+                decided.held, at=record.at, origin=origin, source=record.path, sha256="", locate=where
             )
             pending = _PendingFlush(record=record, day=day, edits=decided.edits, waiting=waiting)
             self._journal.keep(record.id, pending)

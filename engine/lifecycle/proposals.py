@@ -18,7 +18,7 @@ from engine.store.commit_message import commit_message
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.knowledge.changing import Made
+    from engine.knowledge.changing import ChangeResult
     from engine.knowledge.knowledge import Knowledge
     from engine.store.files import Files
 
@@ -97,7 +97,7 @@ def apply(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
             done += put_up(knowledge, [proposal])
         else:
             try:
-                made: Made = knowledge.changes.make(
+                made: ChangeResult = knowledge.changes.make(
                     proposal.change, commit_message("maintenance", proposal.summary)
                 )
             except ChangeRefused as error:

@@ -50,11 +50,11 @@ ODD_PATH = "names a path that controls an agent or a machine, or that leads out 
 ACCOUNT = "names a payment account that no person mentioned"
 ADDRESS = "names an address that no person wrote"
 PREFERENCE = "states a wish that no person has expressed"
-SAYS_TOOL = "comes from tool output, as the model says itself"
+SAYS_TOOL = "comes from tool output, according to the model"
 TOOL = "comes from tool output"
 UNSAID = "is in words that neither a person nor the agent used"
 UNNAMED = "names something that neither a person nor the agent named"
-OUTSIDE = "may rest on what was read from outside"
+OUTSIDE = "may be based on text from outside"
 
 REPEATED = frozenset({TOOL, SAYS_TOOL, UNSAID, UNNAMED})
 """Reasons that mostly apply when an agent repeats its tools."""

@@ -230,7 +230,7 @@ def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
     assert "3 items for review: autopoiesis review list" in out
     assert not (root / "knowledge/decisions.md").exists()
     out = apo("-C", root, "review", "list").out
-    assert "corrections and rules of yours: 1" in out
+    assert "your corrections and rules: 1" in out
     assert "decisions: Always run the linter before you push  (2 times in 2 conversations)" in out
     assert "playbooks: **Run the tests**: make test  (3 times in 2 conversations)" in out
     assert "all of these: autopoiesis review accept --group command" in out

@@ -199,7 +199,7 @@ def test_a_note_for_a_project_that_does_not_exist_is_held(tmp_path: Path) -> Non
     desk.project()
     desk.talk()
     assert desk.flush() == ["nothing"]
-    assert [held.reason for held in only(desk).held] == ["there is no project nowhere"]
+    assert [held.reason for held in only(desk).held] == ["no such project: nowhere"]
     assert not (tmp_path / "knowledge/projects/nowhere").exists()
 
 

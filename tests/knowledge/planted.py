@@ -7,7 +7,7 @@ come
 - ``@u``, ``@a`` and ``@s``, which begin what the person, the agent and the system say,
 - ``@t name | asked => result``, a call of a tool,
 - ``@!category text`` and ``@+category text``, items of the model's reply: planted, and the person's or the
-  agent's own. The text of a playbook is ``name | steps``, that of a note of a file ``path | note``.
+  agent's own. The text of a playbook is ``name | steps``, that of a file note ``path | note``.
 
 Invisible letters stand as ``{U+200B}``; ``{b64:…}``, ``{hex:…}``, ``{pct:…}`` and ``{rot13:…}`` are encoded
 here, so that a reader sees what they say.

@@ -72,7 +72,7 @@ def test_a_dry_run_says_what_would_move_and_break_and_changes_nothing(space: Ent
 
 
 def test_nothing_is_applied_without_consent(space: EntrySpace) -> None:
-    with pytest.raises(EntryError, match="nobody agreed"):
+    with pytest.raises(EntryError, match="consent"):
         space.desk.archive(["incidents"], apply=True)
     assert (space.root / OLD).exists() and records(space) == []
 
@@ -109,7 +109,7 @@ def test_restoring_brings_everything_back_to_its_place(space: EntrySpace, name: 
 def test_a_nested_entry_keeps_its_place_and_does_not_block_its_index(space: EntrySpace) -> None:
     space.desk.archive(["a"], apply=True, consent=True)
     assert (space.root / COLD / "a/KNOWLEDGE.md").exists() and (space.root / OLD / "KNOWLEDGE.md").exists()
-    with pytest.raises(EntryError, match="knowledge/archive/incidents: exists already"):
+    with pytest.raises(EntryError, match="knowledge/archive/incidents: already exists"):
         space.desk.archive(["incidents"])
     space.desk.restore("a")
     assert space.desk.archive(["incidents", "a"], apply=True, consent=True).moves[0].entries == 2
@@ -128,7 +128,7 @@ def test_repeating_it_changes_nothing(space: EntrySpace) -> None:
 def test_a_place_that_is_taken_is_left_alone(space: EntrySpace) -> None:
     space.desk.archive(["incidents"], apply=True, consent=True)
     space.entry(OLD, "New.\n")
-    said = "exists already; rename it or move it away first"
+    said = "already exists; rename it or move it away first"
     with pytest.raises(EntryError, match=said):
         space.desk.restore(COLD)
     with pytest.raises(EntryError, match=said):
@@ -146,17 +146,17 @@ def test_what_cannot_be_moved_whole_is_refused(space: EntrySpace, tmp_path: Path
     space.entry("knowledge/nested-repository")
     (space.root / "knowledge/nested-repository/.git").mkdir()
     for name, said in {
-        "skill": "is a skill; only knowledge is archived",
-        "people": "holds more than this entry; give it a folder of its own",
-        "web": "holds more than this entry",
-        "linked": "knowledge/linked/out: is a symlink",
-        "nested-repository": "knowledge/nested-repository/.git: is a symlink or no regular file",
-        "../../etc": "there is no entry",
-        "nothing": "there is no entry nothing",
+        "skill": "is a skill; only knowledge entries can be archived",
+        "people": "contains more than this entry; move it to its own folder",
+        "web": "contains more than this entry",
+        "linked": "knowledge/linked/out: is not a regular file",
+        "nested-repository": "knowledge/nested-repository/.git: is not a regular file",
+        "../../etc": "no such entry",
+        "nothing": "no such entry: nothing",
     }.items():
         with pytest.raises(EntryError, match=said):
             space.desk.archive(["incidents", name], apply=True, consent=True)
-    with pytest.raises(EntryError, match="there is no archived entry nothing; nothing is archived"):
+    with pytest.raises(EntryError, match="no such archived entry: nothing; nothing is archived"):
         space.desk.restore("nothing")
     assert (space.root / OLD).exists() and records(space) == []
 

@@ -152,9 +152,9 @@ def test_no_bytes_stop_the_reader(data: bytes) -> None:
     [
         (b"# Facts\n- caf\xe9\n", "facts.md:2: is not UTF-8"),
         ("# Facts\n".encode("utf-16"), "facts.md:1: is not UTF-8"),
-        (b"# Facts\n- a\0\n", "facts.md:2: is no text"),
-        (b"# Facts\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", "facts.md:2: holds the marks of a merge"),
-        (b"---\na: b\n---\n# Facts\n```\n- a\n", "facts.md:5: a code block is never closed"),
+        (b"# Facts\n- a\0\n", "facts.md:2: is not text"),
+        (b"# Facts\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", "facts.md:2: contains conflict markers"),
+        (b"---\na: b\n---\n# Facts\n```\n- a\n", "facts.md:5: a code block is not closed"),
     ],
 )
 def test_what_cannot_be_added_to_is_refused_with_its_line(data: bytes, where: str) -> None:

@@ -185,7 +185,7 @@ def test_a_secret_is_never_proposed() -> None:
 def test_groups_have_a_title_and_a_reason() -> None:
     assert set(TITLES) == set(GROUPS) == {*WHY, "risky", "repeated", "other"}
     assert group_of("comes from tool output") == "repeated"
-    assert group_of("may rest on what was read from outside") == "outside"
+    assert group_of("may be based on text from outside") == "outside"
     assert group_of("is longer than 600 characters") == "other"
     assert group_of("looks like an instruction to a model") == group_of("a reason of tomorrow") == "risky"
     assert not is_shown(WHY["command"], 2) and is_shown(WHY["command"], 3) and is_shown("anything", 1)

@@ -179,12 +179,13 @@ def test_broken_references_name_line_and_what_was_meant(space: EntrySpace) -> No
     space.write("knowledge/journal/2026-06-12.md", "[[gage-fleet]] and ../gone/x.md and knowledge/gone.md\n")
     assert space.said() == [
         "error: knowledge/a/KNOWLEDGE.md:5: ../guage-fleet/KNOWLEDGE.md does not exist;"
-        " is knowledge/gauge-fleet/KNOWLEDGE.md meant?",
+        " did you mean knowledge/gauge-fleet/KNOWLEDGE.md?",
         "error: knowledge/a/KNOWLEDGE.md:6: ../references/datums.md does not exist;"
-        " is knowledge/reference/datums.md meant?",
-        "error: knowledge/a/KNOWLEDGE.md:7: [[gage-fleet]] leads nowhere; is [[gauge-fleet]] meant?",
-        "error: knowledge/a/KNOWLEDGE.md:8: there is no entry no-such-thing; correct it, or remove it",
-        "warning: knowledge/journal/2026-06-12.md:1: [[gage-fleet]] leads nowhere; is [[gauge-fleet]] meant?",
+        " did you mean knowledge/reference/datums.md?",
+        "error: knowledge/a/KNOWLEDGE.md:7: [[gage-fleet]] is a broken link; did you mean [[gauge-fleet]]?",
+        "error: knowledge/a/KNOWLEDGE.md:8: no such entry: no-such-thing; correct or remove it",
+        "warning: knowledge/journal/2026-06-12.md:1: [[gage-fleet]] is a broken link;"
+        " did you mean [[gauge-fleet]]?",
     ]
 
 
@@ -202,11 +203,8 @@ def test_an_ambiguous_name_lists_what_it_may_mean(space: EntrySpace) -> None:
     space.entry("knowledge/y/tides")
     space.entry("knowledge/b", "[[tides]]\n")
     [said] = [line for line in space.said() if "/b/" in line]
-    assert (
-        "[[tides]] is the name of 2 files: knowledge/x/tides/KNOWLEDGE.md, knowledge/y/tides/KNOWLEDGE.md"
-        in said
-    )
-    assert said.endswith("write the path of one of them")
+    assert "[[tides]] matches 2 files: knowledge/x/tides/KNOWLEDGE.md, knowledge/y/tides/KNOWLEDGE.md" in said
+    assert said.endswith("use the path of one of them")
 
 
 @pytest.mark.parametrize("path", ["../../../etc/passwd", "../../../../x/KNOWLEDGE.md", "[x](../../../a.md)"])
@@ -242,10 +240,10 @@ def test_paths_of_one_machine_are_a_warning_in_entries_only(space: EntrySpace) -
     )
     space.write("knowledge/journal/2026-06-12.md", "In /home/wren/tidemark.\n")
     assert set(space.said()) == {
-        "warning: knowledge/a/KNOWLEDGE.md:5: /home/wren/tidemark/x.py is a path of one machine;"
-        " say which machine, or name it relative to something that moves with it",
-        f"warning: knowledge/a/KNOWLEDGE.md:5: {space.root}/knowledge/b.md names this workspace by where"
-        " it is on this machine; write knowledge/b.md",
+        "warning: knowledge/a/KNOWLEDGE.md:5: /home/wren/tidemark/x.py is an absolute path on one machine;"
+        " say which machine, or use a relative path",
+        f"warning: knowledge/a/KNOWLEDGE.md:5: {space.root}/knowledge/b.md is an absolute path"
+        " into this workspace; use knowledge/b.md",
     }
 
 
@@ -261,13 +259,13 @@ def test_a_skill_that_points_at_what_stays_behind_is_an_error(space: EntrySpace)
     )
     said = space.said()
     assert [line.split(": ")[1:3] for line in said] == [
-        [f"{skill}:5", "a skill points at private knowledge"],
-        [f"{skill}:6", "a skill points at private knowledge"],
-        [f"{skill}:7", "a skill points at private knowledge"],
-        [f"{skill}:8", "a skill points at private knowledge"],
-        [f"{skill}:9", "a skill names a mail"],
-        [f"{skill}:10", "a skill names a mail"],
-        [f"{skill}:12", "a skill points at private knowledge"],
+        [f"{skill}:5", "a skill refers to private knowledge"],
+        [f"{skill}:6", "a skill refers to private knowledge"],
+        [f"{skill}:7", "a skill refers to private knowledge"],
+        [f"{skill}:8", "a skill refers to private knowledge"],
+        [f"{skill}:9", "a skill contains a mail id"],
+        [f"{skill}:10", "a skill contains a mail id"],
+        [f"{skill}:12", "a skill refers to private knowledge"],
     ]
     assert {line.split(": ")[0] for line in said} == {"error"}
 
@@ -290,12 +288,12 @@ def test_a_child_that_its_index_does_not_name_is_found(space: EntrySpace) -> Non
     for name in ("b", "c", "d"):
         space.entry(f"knowledge/incidents/{name}", "See ../d/KNOWLEDGE.md\n" if name == "d" else "")
     assert space.said() == [
-        "error: knowledge/incidents/d/KNOWLEDGE.md: no index and no catalog leads here;"
+        "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
         f" add a line with d/KNOWLEDGE.md to {index}",
-        f"warning: {index}: its index does not name c, which is nested in it; add a line with c/KNOWLEDGE.md",
+        f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
     ] or space.said() == [
-        f"warning: {index}: its index does not name c, which is nested in it; add a line with c/KNOWLEDGE.md",
-        "error: knowledge/incidents/d/KNOWLEDGE.md: no index and no catalog leads here;"
+        f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
+        "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
         f" add a line with d/KNOWLEDGE.md to {index}",
     ]
 
@@ -356,16 +354,20 @@ def test_wikilinks_take_as_much_of_the_path_as_tells_files_apart(space: EntrySpa
     ]  # fmt: skip
     assert {target for line, target in found if line == 2} == {"knowledge/reference/sub/twin.md"}
     assert [str(each).partition(": ")[2] for each in links.problems] == [
-        "[[twin]] is the name of 2 files: knowledge/procedures/twin.md, knowledge/reference/sub/twin.md; "
-        "write the path of one of them",
-        "[[sub/none]] leads nowhere; correct it, or write the file",
-        "knowledge/people/Maren.md has no section 'Milk'; name one of its headings",
+        "[[twin]] matches 2 files: knowledge/procedures/twin.md, knowledge/reference/sub/twin.md; "
+        "use the path of one of them",
+        "[[sub/none]] is a broken link; correct it, or create the file",
+        "knowledge/people/Maren.md has no section 'Milk'; use one of its headings",
     ]
     # Inside of what others share, their own files come first; what is wrong there is theirs to mend.
     assert [each.target for each in links.of("knowledge/shared/team/maren.md")] == [
         "knowledge/shared/team/twin.md"
     ]
     assert links.find("maren") == links.find("[[People/MAREN]]") == "knowledge/people/Maren.md"
-    for name, why in (("twin", "the name of 2 files"), ("marne", "is maren meant"), ("", "there is no")):
+    for name, why in (
+        ("twin", "2 files are called"),
+        ("marne", "did you mean maren"),
+        ("", "no such file or entry"),
+    ):
         with pytest.raises(EntryError, match=why):
             links.find(name)

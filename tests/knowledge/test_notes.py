@@ -13,7 +13,7 @@ from engine.knowledge.apply import apply
 from engine.knowledge.bindings import SIGHTINGS, bound_path, rebound
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.notes import NoteFiles
-from engine.knowledge.whereabouts import COMPARED
+from engine.knowledge.whereabouts import MAX_CONTENTS
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -168,7 +168,7 @@ def test_the_same_content_written_anew_under_the_same_inode_is_a_question(
 def test_too_many_of_one_length_leave_nothing_certain(notes: NoteFiles, repository: Path) -> None:
     path = repository / "ingest/pull.py"
     notes.add(path, "n")
-    for number in range(COMPARED + 1):
+    for number in range(MAX_CONTENTS + 1):
         (repository / f"ingest/a{number:03}.py").write_text(BODY.replace("line", "Line", number % 9 + 1))
     target = path.rename(repository / "ingest/z.py")
     assert notes.of(target) is None

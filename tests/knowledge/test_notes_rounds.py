@@ -167,7 +167,7 @@ class World:
         self.check_none("saved and renamed unseen", target)
         question = self.notes.question(target)
         assert question is not None and question.candidates[0].absolute == str(target)
-        assert "of its lines in common" in question.candidates[0].why
+        assert "of the lines in common" in question.candidates[0].why
         self.notes.rebind(question.path, target)
         self.noted[name] = target
         self.check("bound by the person", name, target)

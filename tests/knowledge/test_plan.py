@@ -165,7 +165,7 @@ def test_two_files_with_the_same_slug_get_two_files_of_notes(files: Files) -> No
 
 def test_a_broken_file_stops_the_plan(files: Files) -> None:
     files.replace("knowledge/facts.md", b"<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n")
-    with pytest.raises(DocumentError, match="holds the marks of a merge"):
+    with pytest.raises(DocumentError, match="contains conflict markers"):
         planned(files, Item("questions", "Why zebras?"))
 
 

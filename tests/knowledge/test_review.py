@@ -12,7 +12,7 @@ from engine.errors import HarvestRefused
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.proposed import WHY, group_of
-from engine.knowledge.review import Put, ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
+from engine.knowledge.review import QueueResult, ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -28,7 +28,7 @@ def waiting(text: str, why: str = "comes from tool output") -> Waiting:
         origin=ORIGIN,
         source="conversations/2026-06-12-a.md",
         sha256="0" * 64,
-        where=lambda _item: (7, "> [tool:web] … → …"),
+        locate=lambda _item: (7, "> [tool:web] … → …"),
     )
     return made
 
@@ -125,7 +125,7 @@ def test_a_note_keeps_its_place_and_its_turns() -> None:
 def test_a_note_that_an_earlier_version_kept_as_a_fact_goes_where_it_was_meant_for(
     queue: ReviewQueue, meant: str, path: str
 ) -> None:
-    old = waiting("Gauges are read at six.", f"may rest on what was read from outside (meant for {meant})")
+    old = waiting("Gauges are read at six.", f"may be based on text from outside (meant for {meant})")
     queue.put([old])
     (read,) = queue.waiting()
     assert (read.id, read.item.category, read.item.path) == (old.id, "notes", path)
@@ -152,7 +152,7 @@ def said_in(name: str, item: Item) -> Waiting:
         origin=Origin(name, "2026-06-12"),
         source=f"conversations/{name}.md",
         sha256=name * 64,
-        where=lambda _item: (0, ""),
+        locate=lambda _item: (0, ""),
     )
     return made
 
@@ -179,8 +179,8 @@ def test_nearly_the_same_words_are_counted_together_and_others_are_not(queue: Re
 
 def test_a_command_is_shown_once_it_has_succeeded_often_enough(queue: ReviewQueue) -> None:
     item = Item("playbooks", "**Run the tests**: make test", why=WHY["command"])
-    assert queue.put([said_in("a", item)]) == Put((), 0) and queue.waiting() == ()
+    assert queue.put([said_in("a", item)]) == QueueResult((), 0) and queue.waiting() == ()
     assert queue.put([said_in("b", item)]).new == 0
     third = queue.put([said_in("c", item)])
     (shown,) = queue.waiting()
-    assert third == Put((shown.id,), 1) and (shown.times, shown.places) == (3, 3)
+    assert third == QueueResult((shown.id,), 1) and (shown.times, shown.places) == (3, 3)

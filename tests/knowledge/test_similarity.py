@@ -10,7 +10,7 @@ import pytest
 
 from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
 from engine.knowledge.signs import READ, difference, signs_of
-from engine.knowledge.similarity import SAME, RememberedVectors, SimilarEntries, similarity, vectors
+from engine.knowledge.similarity import SAME, CachedVectors, SimilarEntries, similarity, vectors
 from tests.cases import each_case
 from tests.knowledge.similarity_pairs import DIFFERENT, PARAPHRASES, UNSEEN_DIFFERENT, UNSEEN_PARAPHRASES
 
@@ -112,7 +112,7 @@ def test_what_is_added_is_found() -> None:
         ("It is 1,200 points", "It is 1200 points", ""),
         ("40GB of WAL", "40 GB of WAL", ""),
         ("It can't work", "It can work", "not differ"),
-        ("db-1 feeds db-2", "db-2 feeds db-1", "the order of what is named differ"),
+        ("db-1 feeds db-2", "db-2 feeds db-1", "the order of the names differ"),
         ("Eskil drives", "Marit drives", "only one of them names eskil"),
     ],
 )
@@ -134,7 +134,7 @@ def test_a_text_is_embedded_once() -> None:
         asked.extend(texts)
         return vectors().embed(texts)
 
-    remembered = RememberedVectors(embed)
+    remembered = CachedVectors(embed)
     first = remembered.embed(["a b", "c d", "a b"])
     second = remembered.embed(["c d", "a b", "e f"])
     assert asked == ["a b", "c d", "e f"]

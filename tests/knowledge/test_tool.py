@@ -100,11 +100,11 @@ def test_read_opens_nothing_else(space: EntrySpace) -> None:
         *("knowledge/gauges/link.md", "knowledge/gauges/../identity/SOUL.md", "/etc/passwd", "", "\x1b["),
     ):
         answer = space.desk.answer("read", {"path": path})
-        assert "is no file of an entry" in answer and answer.strip().isprintable()
+        assert "is not a file of an entry" in answer and answer.strip().isprintable()
     nonsense: tuple[object, ...] = ({}, None, {"path": 7}, [])
     for arguments in nonsense:
         assert 'call read({"path": ...})' in space.desk.answer("read", arguments)
-    assert space.desk.answer("delete", {}) == "there is no tool 'delete'\n"
+    assert space.desk.answer("delete", {}) == "no such tool: 'delete'\n"
     assert space.desk.answer("knowledge", {"action": "info"}) == space.desk.info()
 
 

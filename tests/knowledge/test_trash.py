@@ -50,7 +50,7 @@ def test_a_conversation_goes_with_its_manifest_and_its_bytes(files: Files) -> No
 
 def test_other_bytes_than_were_harvested_stay(files: Files) -> None:
     files.replace(PATH, b"more was said")
-    with pytest.raises(HarvestRefused, match="changed meanwhile and is kept"):
+    with pytest.raises(HarvestRefused, match="changed in the meantime and is kept"):
         Trash(files, Clock()).put(PATH, SHA, "harvested")
     assert files.read(PATH) == b"more was said"
 

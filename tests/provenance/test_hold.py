@@ -94,7 +94,7 @@ def test_a_conclusion_of_the_agent_from_a_tool_is_its_own() -> None:
 
 
 def test_the_models_own_word_that_it_is_from_a_tool_counts() -> None:
-    assert held("The datum is 3.31 m", SILENCE, "tool") == "comes from tool output, as the model says itself"
+    assert held("The datum is 3.31 m", SILENCE, "tool") == "comes from tool output, according to the model"
     assert held("The datum is 3.31 m", SILENCE, "person") == ""
 
 

@@ -63,7 +63,7 @@ def held_items() -> tuple[Waiting, ...]:
     return (
         waiting(
             "The staging host is rebuilt every Monday at 06:00.",
-            why="may rest on what was read from outside",
+            why="may be based on text from outside",
             read=("WebFetch https://hosting.example/staging", "a pasted message"),
             voice="agent",
             source=GONE,

@@ -286,7 +286,7 @@ class Harvest:
                 origin=origin,
                 source=source.path,
                 sha256=source.sha256,
-                where=lambda item: where_said(item, data),
+                locate=lambda item: where_said(item, data),
             ),
         )
         return finding, decided.known

@@ -393,6 +393,6 @@ class Runner:
                 origin=origin,
                 source=source.path,
                 sha256=source.sha256,
-                where=lambda item: where_said(item, data),
+                locate=lambda item: where_said(item, data),
             ),
         )  # fmt: skip

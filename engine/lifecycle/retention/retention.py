@@ -31,7 +31,7 @@ from engine.lifecycle.retention.places import ARCHIVE, archived, journal_day, re
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from engine.knowledge.changing import Made
+    from engine.knowledge.changing import ChangeResult
     from engine.knowledge.knowledge import Knowledge
     from engine.settings.model import LifecycleSettings
 
@@ -68,7 +68,7 @@ class Retention:
     def _settings(self) -> LifecycleSettings:
         return self.knowledge.config().lifecycle
 
-    def recover(self) -> tuple[Made, ...]:
+    def recover(self) -> tuple[ChangeResult, ...]:
         """Finishes what was interrupted while files were moved or changed."""
         return self.knowledge.changes.recover()
 
