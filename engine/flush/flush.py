@@ -25,7 +25,7 @@ from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
 from engine.knowledge.apply import is_there, write_all
 from engine.knowledge.edit import Held
 from engine.knowledge.harvest.prompt import without_secrets
-from engine.knowledge.harvest.said import where_said
+from engine.knowledge.harvest.source_line import find_source_line
 from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
 from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan as plan_of
@@ -277,7 +277,7 @@ class Flusher:
             data = self.files.read(path)
         except (AutopoiesisError, FileNotFoundError):
             data = b""
-        return lambda item: where_said(item, data)
+        return lambda item: find_source_line(item, data)
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
         """The record to keep if the turns have changed or were flushed since the model was asked."""

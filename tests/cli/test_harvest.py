@@ -184,7 +184,7 @@ def test_doctor_misses_lines_and_finds_what_waits_and_what_was_interrupted(root:
 def test_wrong_use_is_told_apart_from_refusal(root: Path, apo: Command) -> None:
     assert apo("-C", root, "harvest", "--reclaim", "many").code == 2
     ran = apo("-C", root, "harvest", "nothing.md", "--apply")
-    assert (ran.code, "no conversation that waits" in ran.err) == (1, True)
+    assert (ran.code, "not a working conversation" in ran.err) == (1, True)
 
 
 TALKS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.harvest.classify import Candidate, Classifier, left_in
-from engine.knowledge.harvest.reading import MOST_TEXT_BYTES
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES
 from engine.knowledge.ledger import LedgerEntry
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -92,8 +92,8 @@ def test_the_same_words_under_another_name_are_known(root: Path) -> None:
 
 
 def test_what_is_too_large_is_kept_and_what_is_empty_pruned(root: Path) -> None:
-    put(root, "most.md", TALK + b"x" * (MOST_TEXT_BYTES - 100))
-    put(root, "more.md", TALK + b"x" * (MOST_TEXT_BYTES + 1))
+    put(root, "most.md", TALK + b"x" * (MAX_TEXT_BYTES - 100))
+    put(root, "more.md", TALK + b"x" * (MAX_TEXT_BYTES + 1))
     put(root, "none.md", b"")
     kinds = {name: (each.kind, each.state) for name, each in found(root).items()}
     assert kinds == {
@@ -105,7 +105,7 @@ def test_it_is_the_text_that_counts_and_not_what_tools_gave_back(root: Path) -> 
     log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
     put(root, "log.jsonl", log.encode())
     (each,) = found(root).values()
-    assert each.kind == "harvest" and each.size > 2 * MOST_TEXT_BYTES
+    assert each.kind == "harvest" and each.size > 2 * MAX_TEXT_BYTES
     assert each.text_size < 1_000 and each.tokens < 1_500
 
 
@@ -116,7 +116,7 @@ def test_text_in_which_nothing_tells_who_speaks_is_kept(root: Path) -> None:
     assert {name: (each.kind, each.why) for name, each in found(root).items()} == {
         "note.txt": ("keep", "could not tell who speaks"),
         "service.jsonl": ("keep", "could not tell who speaks"),
-        "picture.md": ("keep", "is no text"),
+        "picture.md": ("keep", "is not text"),
     }
 
 

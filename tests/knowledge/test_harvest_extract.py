@@ -14,7 +14,7 @@ from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.inquiry import MAX_ATTEMPTS
 from engine.knowledge.harvest.parts import parts_of
 from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
-from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, SourceText
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from engine.providers import keys
@@ -71,7 +71,7 @@ def test_a_bad_reply_is_asked_for_once_more_and_told_what_was_wrong(source: Sour
     first, second = provider.prompts
     assert second.startswith(first)
     assert second.removeprefix(first) == (
-        "\n\nYour last reply could not be used: the reply is no JSON object with the categories: "
+        "\n\nYour last reply could not be used: the reply is not a JSON object with the categories: "
         "“Sure! Here it is.”. "
         "Reply with the JSON object alone."
     )
@@ -82,8 +82,7 @@ def test_after_two_bad_replies_it_has_failed(source: SourceText) -> None:
     done, provider = taken(source, "no", "still no", reply(facts=SAID))
     assert done.outcome == "failed" and done.items == () and len(provider.prompts) == MAX_ATTEMPTS == 2
     assert done.error == (
-        "the reply could not be used after 2 attempts: "
-        "the reply is no JSON object with the categories: “still no”"
+        "no usable reply after 2 attempts: the reply is not a JSON object with the categories: “still no”"
     )
     assert (done.attempts, done.input_tokens, done.shown, done.coverage) == (2, 2400, 0, 0.0)
 
@@ -109,7 +108,7 @@ def test_a_reply_that_is_cut_off_is_kept_and_its_rest_asked_for_with_more_room(s
     provider = Cut(reply(facts=(SAID, boat)), reply(facts=boat))
     done = Extractor(Limits(max_tokens=70), provider).extract(source)
     assert provider.limits == [70, 140]
-    assert f"give only the items behind “{SAID}”" in provider.prompts[1]
+    assert f"give only the items after “{SAID}”" in provider.prompts[1]
     assert [item.text for item in done.items] == [SAID, boat]
     # The second was too long as well: what is whole in it is kept all the same, and what is missing is said.
     assert done.outcome == "extracted" and done.attempts == 2
@@ -297,19 +296,19 @@ def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, sou
 def test_an_empty_conversation_needs_nobody(tmp_path: Path) -> None:
     provider = Provider(reply())
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
-    assert (done.outcome, done.items, done.error) == ("extracted", (), "nobody says anything in it")
+    assert (done.outcome, done.items, done.error) == ("extracted", (), "it contains no messages")
     assert provider.prompts == [] and done.coverage == 1.0 and done.attempts == 0
 
 
 def test_what_is_too_large_or_no_text_is_kept_from_everybody(tmp_path: Path) -> None:
     provider = Provider(reply())
     extractor = Extractor(Limits(), provider)
-    large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MOST_TEXT_BYTES + 1)))))
+    large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MAX_TEXT_BYTES + 1)))))
     assert (large.outcome, large.coverage) == ("too-large", 0.0) and "1,048,577 bytes" in large.error
     note = extractor.extract(source_of(tmp_path, "The key is under the mat.", "note.txt"))
     assert (note.outcome, note.error, note.items) == ("unclear", "could not tell who speaks", ())
     picture = extractor.extract(source_of(tmp_path, bytes(range(256)) * 10))
-    assert (picture.outcome, picture.error) == ("failed", "is no text")
+    assert (picture.outcome, picture.error) == ("failed", "is not text")
     assert provider.prompts == []
 
 
@@ -393,7 +392,7 @@ def test_where_no_summary_comes_it_has_failed(tmp_path: Path) -> None:
     provider = Provider(GateError("answered 500"))
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(400_000)))
     assert (done.outcome, done.items, done.shown) == ("failed", (), 0)
-    assert done.error == "no part could be summed up: answered 500" and len(provider.prompts) == 3
+    assert done.error == "no part could be summarised: answered 500" and len(provider.prompts) == 3
 
 
 def test_a_long_conversation_with_nothing_in_it_is_not_asked_about_again(tmp_path: Path) -> None:
@@ -430,10 +429,10 @@ def test_it_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
     extractor.stop()
     thread.join(20)
     (done,) = found
-    assert (done.outcome, done.error) == ("failed", "stopped before it was finished")
+    assert (done.outcome, done.error) == ("failed", "stopped before it finished")
     assert len(provider.prompts) == 1, "no further part is asked about"
     again = extractor.extract(source)
-    assert (again.outcome, again.error) == ("failed", "stopped before it was finished")
+    assert (again.outcome, again.error) == ("failed", "stopped before it finished")
     assert len(provider.prompts) == 1
 
 

@@ -78,4 +78,4 @@ def test_it_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path:
     assert asked.wait(30)
     extractor.stop()
     thread.join(20)
-    assert errors == ["stopped before it was finished"]
+    assert errors == ["stopped before it finished"]

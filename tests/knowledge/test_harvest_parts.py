@@ -9,8 +9,8 @@ import pytest
 
 from engine.context.replies import BadReply
 from engine.knowledge.harvest.parts import (
-    MOST_IN_A_ROW,
-    MOST_PARTS,
+    MAX_FAILURES,
+    MAX_PARTS,
     PART_BYTES,
     SUMMARY_CHARACTERS,
     SourcePart,
@@ -20,7 +20,7 @@ from engine.knowledge.harvest.parts import (
     summaries_of,
     summary_in,
 )
-from engine.knowledge.harvest.reading import MOST_TEXT_BYTES
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES
 from tests.cases import each_case
 from tests.knowledge.extract_support import long_talk, records, source_of, talk
 
@@ -33,7 +33,7 @@ def part(number: int, size: int = 100, text: str = "said") -> SourcePart:
     ("name", "text"),
     [
         ("talk.md", long_talk(300_000)),
-        ("talk.md", long_talk(MOST_TEXT_BYTES - 2_000)),
+        ("talk.md", long_talk(MAX_TEXT_BYTES - 2_000)),
         ("talk.md", talk(("user", "Zwölf 👋 " * 30_000), ("agent", "ok"))),
         ("talk.md", talk(("user", "x" * 200_000))),
         ("talk.md", talk(*[("user", "y")] * 5_000)),
@@ -46,7 +46,7 @@ def test_parts_hold_all_turns_and_all_bytes(tmp_path: Path, name: str, text: str
     parts = parts_of(source)
     assert sum(each.size for each in parts) == source.read == source.size
     assert all(len(each.text.encode()) <= PART_BYTES for each in parts)
-    assert 1 < len(parts) <= MOST_PARTS
+    assert 1 < len(parts) <= MAX_PARTS
     assert parts[0].first == 1 and parts[-1].last == len(source.turns)
     for before, after in pairwise(parts):
         assert after.first in (before.last, before.last + 1)
@@ -109,21 +109,21 @@ def test_after_some_failures_in_a_row_nobody_is_asked_any_more() -> None:
         return "no connection"
 
     summaries = summaries_of([part(number) for number in range(1, 9)], ask)
-    assert asked == list(range(1, MOST_IN_A_ROW + 1))
+    assert asked == list(range(1, MAX_FAILURES + 1))
     assert [summary.error for summary in summaries] == ["no connection"] * 8 and covered(summaries) == 0
 
 
 def test_no_more_parts_are_asked_about_than_a_megabyte_can_have() -> None:
     asked: list[int] = []
-    parts = [part(number, 1) for number in range(MOST_PARTS + 5)]
+    parts = [part(number, 1) for number in range(MAX_PARTS + 5)]
 
     def ask(each: SourcePart) -> tuple[str, bool]:
         asked.append(each.first)
         return "So.", False
 
     summaries = summaries_of(parts, ask)
-    assert len(asked) == MOST_PARTS == covered(summaries)
-    assert all("more than 32 parts" in summary.error for summary in summaries[MOST_PARTS:])
+    assert len(asked) == MAX_PARTS == covered(summaries)
+    assert all("more than 32 parts" in summary.error for summary in summaries[MAX_PARTS:])
 
 
 @each_case(

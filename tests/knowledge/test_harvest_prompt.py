@@ -45,7 +45,7 @@ def test_the_workspaces_own_task_goes_first_and_the_other_stays_the_shipped_one(
 
 @pytest.mark.parametrize(
     ("data", "what"),
-    [(b"", "is empty"), (b" \n", "is empty"), (b"a\xff", "is no UTF-8"), (b"x" * 70_000, "larger")],
+    [(b"", "is empty"), (b" \n", "is empty"), (b"a\xff", "is not UTF-8"), (b"x" * 70_000, "larger")],
 )
 def test_a_task_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, data: bytes, what: str) -> None:
     files = workspace(tmp_path)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.proposals import MOST_CORRECTIONS, proposed
+from engine.knowledge.harvest.proposals import MAX_CORRECTIONS, proposed
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import GROUPS, TITLES, WHY, group_of, is_shown
 from engine.transcripts.turn import CORRECTION, PLAN, Text, ToolCall, Turn
@@ -88,7 +88,7 @@ def test_what_a_person_wants_who_has_stopped_the_agent_is_proposed() -> None:
 def test_a_conversation_proposes_few_and_the_newest() -> None:
     turns = [user(f"always run check number {number} before a release") for number in range(9)]
     found = of("correction", *turns)
-    assert len(found) == MOST_CORRECTIONS and found[-1].endswith("number 8 before a release")
+    assert len(found) == MAX_CORRECTIONS and found[-1].endswith("number 8 before a release")
 
 
 def test_a_plan_is_proposed_when_it_was_approved() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import PathRefused
 from engine.knowledge.harvest.others import tool_output
-from engine.knowledge.harvest.reading import MOST_FILE_BYTES, MOST_TEXT_BYTES, read_source, safe_name
+from engine.knowledge.harvest.reading import MAX_FILE_BYTES, MAX_TEXT_BYTES, read_source, safe_name
 from engine.knowledge.item import Origin
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -177,7 +177,7 @@ def test_a_log_in_which_nothing_says_who_speaks_is_not_taken_for_an_empty_one(tm
 )
 def test_an_empty_conversation_says_so(tmp_path: Path, name: str, text: str) -> None:
     source = source_of(tmp_path, text, name)
-    assert (source.state, source.why) == ("empty", "nobody says anything in it")
+    assert (source.state, source.why) == ("empty", "it contains no messages")
     assert source.shown == ()
 
 
@@ -215,33 +215,33 @@ def test_a_large_file_is_hashed_but_never_held(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "conversations/large.md"
     path.parent.mkdir()
     with path.open("wb") as stream:
-        stream.truncate(MOST_FILE_BYTES + 1)
+        stream.truncate(MAX_FILE_BYTES + 1)
     monkeypatch.setattr(Files, "read", lambda *_a, **_k: pytest.fail("was read as a whole"))
     source = read_source(files, "conversations/large.md")
     assert source.state == "too-large" and source.why == (
-        "has 67,108,865 bytes, more than the 67,108,864 that are read"
+        "has 67,108,865 bytes, more than the maximum of 67,108,864"
     )
     digest = hashlib.sha256()
-    digest.update(bytes(MOST_FILE_BYTES + 1))
+    digest.update(bytes(MAX_FILE_BYTES + 1))
     assert source.sha256 == digest.hexdigest() and source.turns == ()
 
 
 def test_one_megabyte_of_text_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
-    assert source_of(tmp_path, talk(("user", "y" * MOST_TEXT_BYTES))).state == "read"
-    more = source_of(tmp_path, talk(("user", "y" * MOST_TEXT_BYTES + "z")))
+    assert source_of(tmp_path, talk(("user", "y" * MAX_TEXT_BYTES))).state == "read"
+    more = source_of(tmp_path, talk(("user", "y" * MAX_TEXT_BYTES + "z")))
     assert (more.state, more.turns) == ("too-large", ())
-    assert more.why == "shows 1,048,577 bytes of text, more than the 1,048,576 that are harvested"
+    assert more.why == "has 1,048,577 bytes of text, more than the maximum of 1,048,576"
 
 
 def test_what_tools_gave_back_does_not_make_a_log_too_large(tmp_path: Path) -> None:
     log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
     source = source_of(tmp_path, log, "log.jsonl")
-    assert source.state == "read" and source.size > 2 * MOST_TEXT_BYTES and source.text_size < 1_000
+    assert source.state == "read" and source.size > 2 * MAX_TEXT_BYTES and source.text_size < 1_000
 
 
 def test_a_picture_under_a_conversations_name_is_no_text(tmp_path: Path) -> None:
     source = source_of(tmp_path, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
-    assert (source.state, source.why) == ("unreadable", "is no text")
+    assert (source.state, source.why) == ("unreadable", "is not text")
 
 
 def test_damaged_characters_do_not_keep_the_rest_from_being_read(tmp_path: Path) -> None:

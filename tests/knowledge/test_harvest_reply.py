@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.context.replies import BadReply, fenced_blocks, is_control
 from engine.knowledge.harvest.reply import (
-    MOST_ITEMS,
+    MAX_ITEMS,
     NAME_CHARACTERS,
     PATH_CHARACTERS,
     REPLY_CHARACTERS,
@@ -142,23 +142,23 @@ def test_an_item_that_is_too_long_waits_for_a_person() -> None:
         ("", "empty"),
         ("   \n", "empty"),
         ("<think>hm</think>", "empty"),
-        ("Nothing much happened.", "no JSON"),
+        ("Nothing much happened.", "not a JSON"),
         ("[]", "no JSON object"),
         ("null", "no JSON object"),
         ('"facts"', "no JSON object"),
         ("7", "no JSON object"),
         ("{}", "no JSON object with the categories"),
         (json.dumps({"Facts": []}), "no JSON object with the categories"),
-        ("[" * 100_000 + "]" * 100_000, "no JSON"),
+        ("[" * 100_000 + "]" * 100_000, "not a JSON"),
         ('{"facts":' * 40_000, "nested too deeply"),
-        ("9" * 100_000, "no JSON"),
+        ("9" * 100_000, "not a JSON"),
         ('{"facts": [{"statement": "a", "statement": "b"}]}', "no object"),
         (json.dumps({"facts": 7}), "no object"),
         (json.dumps({"facts": [[]]}), "no object"),
-        (fact(7), "no text"),
-        (fact(["x"]), "no text"),
-        (fact("x", detail=1.5), "no text"),
-        ('{"facts": [{"statement": NaN}]}', "no text"),
+        (fact(7), "not text"),
+        (fact(["x"]), "not text"),
+        (fact("x", detail=1.5), "not text"),
+        ('{"facts": [{"statement": NaN}]}', "not text"),
         (fact(None), "is empty"),
         (json.dumps({"facts": [{}]}), "is empty"),
         (json.dumps({"playbooks": [{"name": "x"}]}), "steps is empty"),
@@ -204,7 +204,7 @@ def test_one_bad_item_is_named_and_the_others_are_kept() -> None:
 
 def test_a_category_that_is_none_is_named() -> None:
     found = read_reply(json.dumps({**EMPTY, "facts": ["Fine."], "lessons": ["x"], "notes": []}))
-    assert found == Reply((Item("facts", "Fine."),), ("“lessons” is no category",))
+    assert found == Reply((Item("facts", "Fine."),), ("unknown category “lessons”",))
 
 
 def test_what_stands_behind_damage_in_another_category_is_kept() -> None:
@@ -214,12 +214,12 @@ def test_what_stands_behind_damage_in_another_category_is_kept() -> None:
     found = read_reply(text)
     assert found.items == (Item("facts", "One."), Item("decisions", "Two."))
     (line,) = found.refused
-    assert line.startswith("“facts” is no JSON at")
+    assert line.startswith("“facts” is not valid JSON at")
 
 
 def test_more_than_a_reply_may_hold_is_counted() -> None:
-    found = read_reply(reply(facts=tuple(f"n{n}." for n in range(MOST_ITEMS + 3))))
-    assert len(found.items) == MOST_ITEMS and found.refused == ("facts: 3 items beyond the first 50",)
+    found = read_reply(reply(facts=tuple(f"n{n}." for n in range(MAX_ITEMS + 3))))
+    assert len(found.items) == MAX_ITEMS and found.refused == ("facts: 3 items beyond the first 50",)
 
 
 def test_of_a_reply_that_was_cut_off_the_whole_items_are_kept() -> None:
@@ -259,7 +259,7 @@ def test_a_reply_of_nothing_but_damage_is_given_up_soon(piece: str) -> None:
         found = read_reply(piece * (REPLY_CHARACTERS // len(piece)))
     except BadReply:
         return
-    assert len(found.items) <= 1 and found.refused[-1] == "the rest of the reply was not read"
+    assert len(found.items) <= 1 and found.refused[-1] == "the rest of the reply was ignored"
 
 
 Spoil = Callable[[random.Random, dict[str, Any]], str]
@@ -321,7 +321,7 @@ def _deep(chance: random.Random, tree: dict[str, Any]) -> str:
 
 
 def _many(chance: random.Random, tree: dict[str, Any]) -> str:
-    tree["facts"] = [{"statement": f"Number {n}."} for n in range(MOST_ITEMS + chance.randrange(1, 500))]
+    tree["facts"] = [{"statement": f"Number {n}."} for n in range(MAX_ITEMS + chance.randrange(1, 500))]
     return json.dumps(tree)
 
 

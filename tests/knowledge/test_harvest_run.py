@@ -150,14 +150,14 @@ def test_what_is_written_to_while_somebody_is_asked_is_kept(tmp_path: Path) -> N
 def test_what_is_written_to_between_harvest_and_reclaim_is_kept(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     path = tmp_path / "conversations/2026-06-12-call.md"
-    why_not = desk.knowledge.reclaimer.why_not
+    reason_to_keep = desk.knowledge.reclaimer.reason_to_keep
 
     def changed(*given: object) -> str:
-        why = why_not(*given)  # type: ignore[arg-type]
+        why = reason_to_keep(*given)  # type: ignore[arg-type]
         path.write_bytes(said(FACT, TASK))
         return why
 
-    desk.knowledge.reclaimer.why_not = changed  # type: ignore[method-assign, assignment]
+    desk.knowledge.reclaimer.reason_to_keep = changed  # type: ignore[method-assign, assignment]
     (result,) = desk.harvest().results
     assert not result.reclaimed and result.kept
     assert path.read_bytes() == said(FACT, TASK)
@@ -182,7 +182,7 @@ def test_nothing_found_is_no_proof(tmp_path: Path) -> None:
     desk.put("2026-06-12-call.md", talk("hello"))
     (result,) = desk.harvest(HarvestRequest(consent=Consent(1))).results
     assert (result.outcome, result.reclaimed) == ("harvested", False)
-    assert "nothing was found" in result.kept
+    assert "no items found" in result.kept
     (result,) = desk.harvest(HarvestRequest(consent=Consent(1, empty=True))).results
     assert result.reclaimed
 
@@ -192,7 +192,7 @@ def test_nothing_found_is_no_proof(tmp_path: Path) -> None:
     [
         (Extraction("extracted", (FACT,), "markers", shown=1), "it was read without a model"),
         (Extraction("extracted", (FACT,), "anthropic", shown=10**9, summarised=True), "by summary"),
-        (Extraction("extracted", (FACT,), "anthropic", shown=20), r"[0-9]+% of it was looked at"),
+        (Extraction("extracted", (FACT,), "anthropic", shown=20), r"[0-9]+% of it was read"),
     ],
 )
 def test_what_was_not_looked_at_whole_is_no_proof(tmp_path: Path, extraction: Extraction, why: str) -> None:
@@ -470,7 +470,7 @@ def test_a_path_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
     desk.put("live.md", talk("hello"), minutes=1)
     desk.put("mine.md", b"---\nkeep: true\n---\n" + talk("hello"))
     for path, why in (
-        ("knowledge/facts.md", "no conversation that waits"),
+        ("knowledge/facts.md", "not a working conversation"),
         ("conversations/mine.md", "left alone"),
     ):
         with pytest.raises(HarvestRefused, match=why):
@@ -484,7 +484,7 @@ def test_a_live_one_that_a_person_names_is_harvested_and_stays(tmp_path: Path) -
     assert desk.harvest(desk.wish()).results == ()
     (result,) = desk.harvest(desk.wish(paths=(path,))).results
     assert (result.outcome, result.reclaimed) == ("harvested", False) and FACT.text in desk.text("facts.md")
-    assert result.kept == "it was written to a moment ago, so it stays until it is quiet"
+    assert result.kept == "written to moments ago; kept until it is idle"
     (result,) = desk.harvest(desk.wish(paths=(path,))).results
     assert not result.is_new and not result.reclaimed
 
@@ -523,11 +523,11 @@ def test_a_report_counts_what_this_run_has_written_and_nothing_older(tmp_path: P
 
 def test_what_could_not_be_used_of_a_reply_is_no_proof(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
-    refused = Extraction("extracted", (FACT,), "openai", shown=10**9, refused=("facts 2: is no object",))
+    refused = Extraction("extracted", (FACT,), "openai", shown=10**9, refused=("facts 2: is not an object",))
     desk.extractor = Scripted({"2026-06-12-call": refused})
     (result,) = desk.harvest(HarvestRequest()).results
-    assert result.refused == ("facts 2: is no object",) and not result.reclaimed
-    assert result.kept == "1 of the model's items could not be used (--reclaim-partial)"
+    assert result.refused == ("facts 2: is not an object",) and not result.reclaimed
+    assert result.kept == "1 of the model's items were unusable (--reclaim-partial)"
     entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
     assert entry.refused == result.refused
     assert desk.harvest().results[0].reclaimed

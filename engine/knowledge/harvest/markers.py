@@ -1,7 +1,7 @@
-"""What a conversation marks itself, taken out of it without asking a model.
+"""Extracts what a conversation marks itself, without a model.
 
 =================================================================  =======================================
-A line that begins with                                            becomes
+A line that starts with                                            becomes
 =================================================================  =======================================
 ``Decision:`` ``Decided:`` ``Entscheidung:`` ``Beschluss:``        a decision
 ``Fact:`` ``Lesson:`` ``Lesson learned:`` ``Learned:``
@@ -9,15 +9,14 @@ A line that begins with                                            becomes
 ``TODO:`` ``Task:`` ``Action item:`` ``Aufgabe:`` ``- [ ]``        an open task
 ``DONE:`` ``Erledigt:`` ``- [x]``                                  a done task
 ``Open:`` ``Open question:`` ``Offen:`` ``Offene Frage:``          a question, unless ``A:`` follows
-``Q:`` ``Question:`` ``Frage:``                                    likewise, unless it is answered
+``Q:`` ``Question:`` ``Frage:``                                    likewise, unless someone answers
 ``Playbook:`` ``Runbook:`` ``Anleitung:`` and a name               a playbook with the list or code below it
-``File:`` ``Datei:`` path ``—`` note                               a note of a file
-``> [knowledge:…] path — summary``                                 a note of that file
+``File:`` ``Datei:`` path ``—`` note                               a file note
+``> [knowledge:…] path — summary``                                 a note on that file
 =================================================================  =======================================
 
-A bullet in front and bold type do not matter, nor does case. What is marked ends with its paragraph. Only
-what a person or the agent says is looked at, and of that neither code nor quotations. Most conversations mark
-nothing.
+Case, bold type and a leading bullet are ignored. A marked text ends with its paragraph. Only text by a person
+or the agent counts, without code and quotations. Most conversations mark nothing.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ _LABELS: dict[str, Category] = {
     "datei": "files",
 }
 _ASKED = frozenset({"q", "question", "frage"})
-"""Labels of a question to the other speaker, answered when that one speaks."""
+"""Labels of questions to the other speaker, which count as answered once that speaker replies."""
 _NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))
 _BULLET = r"[ ]{0,3}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?"
 _LABEL = re.compile(
@@ -87,18 +86,15 @@ _VOICES: dict[Role, Voice] = {"user": "person", "agent": "agent"}
 
 
 def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
-    """What turns mark as worth keeping, in their order and each once; as ``labelled``."""
+    """The marked items of turns, in order, without duplicates."""
     return once(item for _, item in labelled(turns))
 
 
 def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
-    """What turns mark as worth keeping, in their order, each with its label in small letters; it is empty for
-    what has none.
+    """The marked items of turns in order, each with its lower-case label, which may be empty.
 
-    What cannot stand as one line of knowledge, such as a line that imitates a provenance, is not taken; what
-    is too long ends with an ellipsis.
-
-    ``turns`` are without what was injected into them.
+    Items that are not valid lines of knowledge, such as one with a fake provenance, are skipped; long ones
+    are shortened with an ellipsis. ``turns`` must not contain injected text.
     """
     turns = tuple(turns)
     last = {turn.role: number for number, turn in enumerate(turns) if turn.is_dialogue and turn.blocks}
@@ -107,7 +103,7 @@ def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
 
 
 def is_labelled(line: str) -> bool:
-    """Whether a line begins with a label, or is a task to be ticked."""
+    """True if a line starts with a label or a checkbox."""
     return _LABEL.fullmatch(line) is not None or _BOX.fullmatch(line) is not None
 
 
@@ -125,7 +121,7 @@ def _of_turn(turn: Turn, *, is_answered: bool) -> Iterator[tuple[str, Item]]:
 
 @dataclass(slots=True)
 class _Lines:
-    """A text and the place up to which it has been read."""
+    """A text and the current reading position."""
 
     text: str
     voice: Voice
@@ -162,7 +158,7 @@ class _Lines:
             yield from _item(category, said, "", self.voice)
 
     def _paragraph(self, lines: Sequence[str], said: str) -> str:
-        """What is said on this line and on those that go on with it."""
+        """The text of this line and its continuation lines."""
         parts = [said]
         while self.place < len(lines):
             line = lines[self.place]
@@ -179,7 +175,7 @@ class _Lines:
         return place < len(lines) and _ANSWER.match(lines[place]) is not None
 
     def _playbook(self, said: str, lines: Sequence[str], fenced: Sequence[bool]) -> Iterator[Item]:
-        """A name, and as its steps the list or the code under it, or what stands behind a dash."""
+        """A name with steps from the list or code below it, or after a dash."""
         name, dash, rest = _split(said)
         place = self.place
         while place < len(lines) and not lines[place].strip():
@@ -204,7 +200,7 @@ class _Lines:
 
 
 def _item(category: Category, first: str, second: str, voice: Voice) -> Iterator[Item]:
-    """An item, if the text can be one."""
+    """An item, if the text is valid."""
     first, second = _line(first), _line(second)
     match category:
         case "playbooks":
@@ -232,5 +228,5 @@ def _line(text: str) -> str:
     return " ".join("".join(" " if is_control(c) and c.isspace() else c for c in text).split())
 
 
-def _within(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0].rstrip() + "…"
+def _within(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rsplit(" ", 1)[0].rstrip() + "…"

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.inquiry import Failed, Inquiry
-from engine.knowledge.harvest.parts import MOST_IN_A_ROW, SourcePart, parts_of
+from engine.knowledge.harvest.inquiry import ExtractionFailed, Inquiry
+from engine.knowledge.harvest.parts import MAX_FAILURES, SourcePart, parts_of
 from engine.knowledge.harvest.prompt import prompt_of, without_secrets
 from engine.knowledge.harvest.reply import Reply, once, read_rows
 from engine.lifecycle.extraction.log import By, digest_of
@@ -121,12 +121,12 @@ def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: s
         return read_rows(text, (extractor.name,), lambda _name, row: extractor.read(row, session), cut=cut)
 
     for number, window in enumerate(windows, 1):
-        if in_a_row == MOST_IN_A_ROW or lasting:
+        if in_a_row == MAX_FAILURES or lasting:
             errors.append(f"{len(windows) - number + 1} windows were not asked about")
             break
         try:
             reply = inquiry.reply([window.text], wanted, reply_in)
-        except (Failed, AutopoiesisError) as failed:
+        except (ExtractionFailed, AutopoiesisError) as failed:
             errors.append(f"window {number} of {len(windows)}: {failed}" if len(windows) > 1 else str(failed))
             lasting, in_a_row = failed.lasting, in_a_row + 1
             continue

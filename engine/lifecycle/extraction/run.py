@@ -19,7 +19,7 @@ from engine.errors import AutopoiesisError, ExtractionRefused, ReadOnly, WriteFa
 from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import TRANSCRIPTS, Classifier, hash_of, paths_in
-from engine.knowledge.harvest.said import where_said
+from engine.knowledge.harvest.source_line import find_source_line
 from engine.knowledge.item import Item, Origin, item_id, normalised
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
@@ -393,6 +393,6 @@ class Runner:
                 origin=origin,
                 source=source.path,
                 sha256=source.sha256,
-                locate=lambda item: where_said(item, data),
+                locate=lambda item: find_source_line(item, data),
             ),
         )  # fmt: skip
