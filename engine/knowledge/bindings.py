@@ -208,11 +208,7 @@ class Sightings:
         return self._known[1]
 
     def keep(self, notes: str, sighting: Sighting) -> None:
-        """Stores a sighting.
-
-        Raises:
-            WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
-        """
+        """Stores a sighting. Raises as ``Files.update``."""
 
         def change(old: bytes | None) -> bytes:
             kept = _sightings(old or b"{}") | {notes: sighting}

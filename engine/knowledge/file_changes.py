@@ -119,11 +119,7 @@ def outcome(files: Files, change: FileChange) -> dict[str, tuple[bytes, bytes]]:
 
 
 def diff(files: Files, change: FileChange) -> list[str]:
-    """A change as lines of a unified diff; moves as ``path → new path``.
-
-    Raises:
-        ChangeRefused, DocumentError: As ``outcome``.
-    """
+    """A change as lines of a unified diff; moves as ``path → new path``. Raises as ``outcome``."""
     lines = [f"{step.path} → {step.text}" for step in change.steps if step.kind == "move"]
     for path, (before, after) in outcome(files, change).items():
         one, other = (data.decode("utf-8", "replace").splitlines() for data in (before, after))

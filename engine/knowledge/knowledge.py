@@ -63,29 +63,29 @@ class Knowledge:
     @cached_property
     def changes(self) -> FileChanges:
         """Makes planned file changes."""
-        from engine.knowledge.changing import FileChanges  # noqa: PLC0415 — only where one is made
+        from engine.knowledge.changing import FileChanges  # noqa: PLC0415 — only on demand
 
         return FileChanges(self.files, self.commit, self.on_problem)
 
     @cached_property
     def notes(self) -> NoteFiles:
         """Notes on files."""
-        from engine.knowledge.notes import NoteFiles  # noqa: PLC0415 — only where there is one
+        from engine.knowledge.notes import NoteFiles  # noqa: PLC0415 — only for file notes
 
         return NoteFiles(self.files, self.clock, lambda: self.config().days.time_zone)
 
     @cached_property
     def reclaimer(self) -> Reclaimer:
         """Moves conversations to the trash and back."""
-        from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only where one goes
+        from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only for reclaiming
 
         return Reclaimer(self.files, self.ledger, self.trash, self.repository, self.commit, self.on_problem)
 
     @cached_property
     def harvest(self) -> Harvest:
         """Extracts knowledge from conversations."""
-        from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only where one is harvested
-        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only where one is harvested
+        from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only on demand
+        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only on demand
 
         settler = Settler(
             self.files, self.ledger, self.review.queue, self.digest, self.commit, self.on_problem
@@ -105,7 +105,7 @@ class Knowledge:
     def verify(self) -> Iterator[CheckedEntry]:
         """Compares all ledger entries with the files; raises ``LedgerBroken`` if the ledger is damaged or
         lost."""
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only on demand
 
         return verify(self.ledger.entries(), self.files, self.trash, self.repository)
 
@@ -116,7 +116,7 @@ class Knowledge:
             LedgerBroken: The ledger is damaged or lost.
             HarvestRefused: It has no such entry.
         """
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only on demand
 
         entry = self.ledger.get(sha256)
         if entry is None:

@@ -50,21 +50,21 @@ class KnowledgeEntries:
 
     def links(self, scan: EntryScan) -> Links:
         """The references in the files, for a fresh scan."""
-        from engine.knowledge.links import Links  # noqa: PLC0415 — a catalog needs none
+        from engine.knowledge.links import Links  # noqa: PLC0415 — not needed for the catalog
 
         return Links(self.files, scan)
 
     def problems(self) -> tuple[Problem, ...]:
         """Problems with entries, skills and references, and unfinished moves."""
-        from engine.knowledge.links import all_problems  # noqa: PLC0415 — a catalog needs none
+        from engine.knowledge.links import all_problems  # noqa: PLC0415 — not needed for the catalog
 
         scan = self.scan()
         return (*self._archive.unfinished(), *all_problems(scan, self.links(scan)))
 
     def footprint(self) -> Footprint:
         """Audits the size of the entries; recorded if the workspace is writable."""
-        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
-        from engine.knowledge.footprint import audit  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only on demand
+        from engine.knowledge.footprint import audit  # noqa: PLC0415 — only on demand
 
         scan = self.scan()
         return audit(scan, self.links(scan), self.repository, CleanupLog(self.files, self.clock))
@@ -83,8 +83,8 @@ class KnowledgeEntries:
 
     @cached_property
     def _archive(self) -> EntryArchive:
-        from engine.knowledge.archive import EntryArchive  # noqa: PLC0415 — only where it is asked for
-        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.archive import EntryArchive  # noqa: PLC0415 — only on demand
+        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only on demand
 
         return EntryArchive(
             self.files,

@@ -91,11 +91,7 @@ class NoteRecords:
         return Place(record.key, absolute, absolute.parent if record.key.startswith("/") else root)
 
     def remember(self, notes: str, sighting: Sighting) -> None:
-        """Stores the sighting of the file that notes are about.
-
-        Raises:
-            WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
-        """
+        """Stores the sighting of the file that notes are about. Raises as ``Files.update``."""
         self._sightings.keep(notes, sighting)
 
     def was_seen(self, notes: str) -> bool:

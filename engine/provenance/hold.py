@@ -39,7 +39,7 @@ _SPOKEN = 0.5
 _TRUSTED = 0.75
 """The same once outside text has been read; only words that cannot come from it count."""
 _SHOWN = 0.5
-"""The same where the text names something the agent's own commands have shown."""
+"""The same if the text names something the agent's own commands have shown."""
 
 SECRET = "contains what looks like a secret"
 INSTRUCTION = "looks like an instruction to a model"
@@ -65,7 +65,7 @@ class Doubt:
     """The reason a text is held for review."""
 
     reason: str  # one clause
-    sources: tuple[str, ...] = ()  # the outside sources that had been read, where they are the reason
+    sources: tuple[str, ...] = ()  # the outside sources that had been read, if they are the reason
 
 
 def doubt_of(

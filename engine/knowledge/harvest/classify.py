@@ -176,11 +176,7 @@ def left_in(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> i
 
 
 def hash_of(files: Files, path: str) -> tuple[str, int]:
-    """SHA-256 and size of a file, read in blocks.
-
-    Raises:
-        FileNotFoundError, PathRefused, DocumentError: As ``Files.read``.
-    """
+    """SHA-256 and size of a file, read in blocks. Raises as ``Files.read``."""
     digest, size = hashlib.sha256(), 0
     for block in files.read_blocks(path):
         digest.update(block)

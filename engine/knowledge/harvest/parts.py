@@ -141,20 +141,20 @@ def summaries_of(
     """
     done: list[Summary] = []
     for number, part in enumerate(parts, 1):
-        lately = [summary.error for summary in done[-MAX_FAILURES:] if not summary.text]
+        recent = [summary.error for summary in done[-MAX_FAILURES:] if not summary.text]
         text = error = ""
         if part.text and number > MAX_PARTS:
             error = f"there are more than {MAX_PARTS} parts"
-        elif part.text and len(lately) == MAX_FAILURES and all(lately):
-            error = lately[-1]
+        elif part.text and len(recent) == MAX_FAILURES and all(recent):
+            error = recent[-1]
         elif part.text:
-            text, error = _summed_up(ask(part))
+            text, error = _checked_summary(ask(part))
         done.append(Summary(part, text, error))
     return tuple(done)
 
 
-def _summed_up(answer: tuple[str, bool] | str) -> tuple[str, str]:
-    """The summary, and why there is none or not all of it."""
+def _checked_summary(answer: tuple[str, bool] | str) -> tuple[str, str]:
+    """The summary, and the reason if it is missing or incomplete."""
     if isinstance(answer, str):
         return "", answer
     try:
@@ -164,10 +164,10 @@ def _summed_up(answer: tuple[str, bool] | str) -> tuple[str, str]:
 
 
 def summary_in(text: str, cut: bool) -> str:
-    """The summary in a reply, as far as its lines are whole; empty where the model found nothing in the part.
+    """The complete lines of the summary in a reply; empty if the model found nothing in the part.
 
     Raises:
-        BadReply: It is empty or too long, or was cut off before its first line ended.
+        BadReply: It is empty or too long, or was cut off within its first line.
     """
     plain = without_thoughts(text, SUMMARY_CHARACTERS)
     if cut:
