@@ -28,8 +28,8 @@ _SILENT = ("none", "no-git")
 class Cadence:
     """Commits a batch whenever one is due. Used from one thread at a time.
 
-    The first call of ``look`` commits what an earlier run left behind: files unchanged for an interval.
-    ``report_problem`` gets each problem once while it persists.
+    The first call of ``commit_batch`` commits what an earlier run left behind: files unchanged for an
+    interval. ``report_problem`` gets each problem once while it persists.
     """
 
     commits: Commits
@@ -55,7 +55,7 @@ class Cadence:
             return True
         return now - self._last >= (min(RETRY, interval) if self._retry else interval)
 
-    def look(self) -> CommitReport:
+    def commit_batch(self) -> CommitReport:
         """Commits files that have not changed for a while; after an error, the next attempt is due soon."""
         quiet_s = self.interval.total_seconds() if self._last is None else QUIET_S
         self._last = self.clock()

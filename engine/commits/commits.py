@@ -14,7 +14,7 @@ from engine.commits.describe import body_of, conversations_of, summary_of
 from engine.commits.gathering import gather, is_transcript
 from engine.commits.kinds import OWN, FileChange, kind_of
 from engine.commits.report import CommitReport, LeftOut, MadeCommit
-from engine.commits.wording import question, worded
+from engine.commits.wording import message_question, parse_reply
 from engine.conversations.imports import Importing, commit_imported
 from engine.conversations.sessions import message_of
 from engine.errors import AutopoiesisError
@@ -140,7 +140,7 @@ class Commits:
         account = self.costs().account("commit", provider)
         try:
             account.allow()
-            asked = question(provider, changes, kind, settings.commit_message_deadline_s)
+            asked = message_question(provider, changes, kind, settings.commit_message_deadline_s)
             with self._guard:
                 self._under_way.add(asked)
             try:
@@ -151,7 +151,7 @@ class Commits:
             if answer.completed is None:
                 raise AutopoiesisError(answer.error)
             account.spent(answer.completed)
-            return *worded(answer.completed), answer.completed.model or provider.model
+            return *parse_reply(answer.completed), answer.completed.model or provider.model
         except AutopoiesisError as error:
             self.on_problem(f"no model wrote the commit message, so it lists the changes: {error}")
             return None

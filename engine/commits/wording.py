@@ -44,7 +44,7 @@ class BadWording(AutopoiesisError):
     """A reply is not usable as a commit message."""
 
 
-def question(
+def message_question(
     provider: ChatProvider, changes: Sequence[FileChange], kind: CommitType, deadline_s: float
 ) -> Question:
     """The question for the model."""
@@ -70,7 +70,7 @@ def _diff(change: FileChange) -> str:
     return "\n".join([f"{head}{status}", *(line for line in lines if not line.startswith("@@"))])
 
 
-def worded(reply: ChatReply) -> tuple[str, str]:
+def parse_reply(reply: ChatReply) -> tuple[str, str]:
     """The summary and the body in a reply.
 
     Raises:

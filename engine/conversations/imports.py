@@ -54,7 +54,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldTranscript:
     """A transcript left out of the commit."""
 
     path: str
@@ -71,7 +71,7 @@ class ImportRun:
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of skipped items by reason
     commit: ChangeCommit = field(default_factory=ChangeCommit)
     committed: tuple[str, ...] = ()  # the transcripts in that commit
-    held: tuple[Held, ...] = ()  # transcripts left out of it
+    held: tuple[HeldTranscript, ...] = ()  # transcripts left out of it
 
 
 def import_sessions(
@@ -105,7 +105,7 @@ def import_sessions(
 
 def commit_imported(
     engine: Importing, results: Iterable[ImportResult] = (), *, by_hand: bool = False
-) -> tuple[ChangeCommit, tuple[str, ...], tuple[Held, ...]]:
+) -> tuple[ChangeCommit, tuple[str, ...], tuple[HeldTranscript, ...]]:
     """Commits all uncommitted imported transcripts, including those of an interrupted import.
 
     Args:
@@ -122,7 +122,7 @@ def commit_imported(
         return ChangeCommit(why=str(error)), (), ()
     compared = Comparison(engine.repository.git, has_commits=engine.repository.has_commits)
     paths: list[str] = []
-    held: list[Held] = []
+    held: list[HeldTranscript] = []
     for path in changed:
         if not is_imported(engine.workspace.root / path):
             continue
@@ -176,20 +176,20 @@ def _results(engine: Importing, source: Source, known: Known, dry_run: bool) -> 
         )
 
 
-def _secrets(files: Files, compared: Comparison, path: str) -> Held | None:
+def _secrets(files: Files, compared: Comparison, path: str) -> HeldTranscript | None:
     """Why a transcript may not be committed; ``None`` if it may."""
     try:
         found = list(refusals(path, files.read(path, limit=READ_LIMIT), partial(compared.before, path)))
     except AutopoiesisError as error:
-        return Held(path, (), str(error))
+        return HeldTranscript(path, (), str(error))
     if any(not line for line, _ in found):
-        return Held(path, (), "its name contains what looks like a secret; rename the file")
+        return HeldTranscript(path, (), "its name contains what looks like a secret; rename the file")
     lines = tuple(dict.fromkeys(line for line, _ in found))
-    return Held(path, lines, "contains what looks like a secret") if lines else None
+    return HeldTranscript(path, lines, "contains what looks like a secret") if lines else None
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
+class ImportUndo:
     """What undoing an import would do."""
 
     revision: str
@@ -200,7 +200,7 @@ class Undo:
     blocked: tuple[str, ...]  # transcripts changed since; if there are any, nothing is undone
 
 
-def last_import(engine: Importing) -> Undo | None:
+def last_import(engine: Importing) -> ImportUndo | None:
     """The last import in the history that was not undone; ``None`` if there is none.
 
     Raises:
@@ -220,11 +220,11 @@ def last_import(engine: Importing) -> Undo | None:
         )
         removed = tuple(path for letter, path in changes if letter == "A")
         restored = tuple(path for letter, path in changes if letter != "A")
-        return Undo(commit.revision, commit.at, commit.subject, removed, restored, blocked)
+        return ImportUndo(commit.revision, commit.at, commit.subject, removed, restored, blocked)
     return None
 
 
-def undo_import(engine: Importing, undo: Undo) -> ChangeCommit:
+def undo_import(engine: Importing, undo: ImportUndo) -> ChangeCommit:
     """Undoes an import: deletes the transcripts it created and restores the ones it extended.
 
     Raises:

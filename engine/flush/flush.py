@@ -23,14 +23,14 @@ from engine.errors import AutopoiesisError
 from engine.flush.due import FlushPlan, Part, digest, plan
 from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
 from engine.knowledge.apply import is_there, write_all
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.harvest.prompt import without_secrets
 from engine.knowledge.harvest.source_line import find_source_line
 from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
 from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan as plan_of
 from engine.knowledge.proposed import NO_PROJECT, why_held
-from engine.knowledge.review import Waiting, waiting_for
+from engine.knowledge.review import PendingItem, pending_items
 from engine.knowledge.session_notes import path_of, place_of, projects
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
@@ -263,7 +263,7 @@ class Flusher:
             if not notes:
                 return self._append(record)
             where = self._finder(record.path) if decided.held else lambda _item: (0, "")
-            waiting = waiting_for(
+            waiting = pending_items(
                 decided.held, at=record.at, origin=origin, source=record.path, sha256="", locate=where
             )
             pending = _PendingFlush(record=record, day=day, edits=decided.edits, waiting=waiting)
@@ -303,7 +303,7 @@ class Flusher:
         record = pending.record
         written, refused = write_all(self.files, pending.edits)
         origin = _origin_of(record, pending.day)
-        late = waiting_for(refused, at=record.at, origin=origin, source=record.path, sha256="")
+        late = pending_items(refused, at=record.at, origin=origin, source=record.path, sha256="")
         waiting = (*pending.waiting, *late)
         # Later notes may have moved a line down.
         items = tuple(
@@ -355,12 +355,12 @@ def _origin_of(record: FlushRecord, day: str) -> Origin:
     return Origin(name, day, (record.first, record.last))
 
 
-def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:
+def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[PendingItem, frozenset[str]]]:
     """Notes that earlier versions held only in the flush record, as pending items for the review queue.
 
     Each comes with the ids under which the queue may already have it: as a note, or as a fact.
     """
-    found: list[tuple[Waiting, frozenset[str]]] = []
+    found: list[tuple[PendingItem, frozenset[str]]] = []
     for record in records:
         day = record.at[:10]
         origin, name = _origin_of(record, day), record.session or PurePosixPath(record.path).stem
@@ -368,8 +368,8 @@ def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[Waiting, froz
             if note.id:
                 continue
             item = Item("notes", note.text, path_of(note.to, day))
-            held = Held(item_id(item, origin.name), item, note.reason, note.read)
-            (each,) = waiting_for([held], at=record.at, origin=origin, source=record.path, sha256="")
+            held = HeldItem(item_id(item, origin.name), item, note.reason, note.read)
+            (each,) = pending_items([held], at=record.at, origin=origin, source=record.path, sha256="")
             fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
             found.append((each, frozenset((each.id, fact))))
     return found

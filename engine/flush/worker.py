@@ -69,7 +69,7 @@ class FlushWorker:
             self._engine.flush.close()
             self._thread.join(timeout=_JOIN_S)
 
-    def look(self, path: str, compiled: Compiled | None) -> None:
+    def enqueue(self, path: str, compiled: Compiled | None) -> None:
         """Queues a conversation that has grown; ``compiled`` is the prompt for its last message if that is
         new."""
         with self._guard:

@@ -23,10 +23,10 @@ from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
 from engine.knowledge import pages
 from engine.knowledge.bindings import Sightings, new_notes
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, refuse_broken
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import REFUSED
-from engine.knowledge.session_notes import HEADING, counted, level_of, refuse_full, text_of
+from engine.knowledge.session_notes import HEADING, level_of, refuse_full, text_of, with_line_count
 from engine.store.header import locate
 from engine.store.section_lines import with_line
 
@@ -82,7 +82,7 @@ def apply(files: Files, edit: Edit) -> Applied:
         if edit.category == "pages":
             new = pages.with_header(new, edit)
         refuse_full(edit.path, new)
-        return counted(edit.path, new)
+        return with_line_count(edit.path, new)
 
     now = files.update(edit.path, change)
     return Applied(status, edit.path, _line_of(now or b"", edit))
@@ -106,7 +106,7 @@ def write(files: Files, edit: Edit) -> Applied:
     )
 
 
-def write_all(files: Files, edits: Iterable[Edit]) -> tuple[list[Edit], list[Held]]:
+def write_all(files: Files, edits: Iterable[Edit]) -> tuple[list[Edit], list[HeldItem]]:
     """Writes edits as ``write`` does.
 
     Returns:
@@ -117,14 +117,14 @@ def write_all(files: Files, edits: Iterable[Edit]) -> tuple[list[Edit], list[Hel
         stay.
     """
     written: list[Edit] = []
-    refused: list[Held] = []
+    refused: list[HeldItem] = []
     for edit in edits:
         try:
             write(files, edit)
         except (WriteFailed, ReadOnly):
             raise
         except AutopoiesisError as error:
-            refused.append(Held(edit.id, _item(edit), f"{REFUSED}{error}"))
+            refused.append(HeldItem(edit.id, _item(edit), f"{REFUSED}{error}"))
         else:
             written.append(edit)
     return written, refused

@@ -17,7 +17,7 @@ from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries
 from engine.knowledge.file_changes import remove_empty
-from engine.knowledge.inventory import take
+from engine.knowledge.inventory import take_inventory
 from engine.knowledge.links import Link, Links
 from engine.redaction.detect import redacted
 from engine.store.change import ChangeCommit
@@ -127,7 +127,7 @@ class EntryArchive:
                 hint = f"archived entries: {known}" if known else "nothing is archived"
                 raise EntryError(f"no such archived entry: {shown(name)}", hint=hint)
             target = f"{TOP}/{folder.removeprefix(f'{COLD}/')}"
-            inventory = take(self.files.workspace, [folder])
+            inventory = take_inventory(self.files.workspace, [folder])
             markers = [path for path in inventory.files if path.endswith(f"/{KNOWLEDGE.marker}")]
             size = sum(inventory.files.values())
             title = folder.rpartition("/")[2]
@@ -139,7 +139,7 @@ class EntryArchive:
 
     def archived(self) -> list[str]:
         """The folders of the outermost archived entries, sorted."""
-        return _outermost(take(self.files.workspace, [COLD]).files)
+        return _outermost(take_inventory(self.files.workspace, [COLD]).files)
 
     def unfinished(self) -> tuple[Problem, ...]:
         """Moves that were interrupted before they were committed."""
@@ -186,7 +186,7 @@ class EntryArchive:
         """
         paths = [
             path
-            for path in take(self.files.workspace, [COLD]).files
+            for path in take_inventory(self.files.workspace, [COLD]).files
             if path.endswith(f"/{KNOWLEDGE.marker}") and folder_of(path) != COLD
         ]
         place = name.strip().rstrip("/").removesuffix(f"/{KNOWLEDGE.marker}")
@@ -219,7 +219,7 @@ class EntryArchive:
         names: list[str] = []
         try:
             for move in moves:
-                inside = sorted(take(self.files.workspace, [move.source]).files)
+                inside = sorted(take_inventory(self.files.workspace, [move.source]).files)
                 self.files.move(move.source, move.target)
                 names.append(move.name)
                 paths += inside
@@ -259,7 +259,7 @@ class EntryArchive:
     def _record_missing(self, paths: Iterable[str]) -> None:
         """Records moves whose newest record is missing or says otherwise."""
         last = {str(record.get("path")): record.get("action") for record in self.log.records()}
-        inventory = take(self.files.workspace, [TOP])
+        inventory = take_inventory(self.files.workspace, [TOP])
         for folder in _outermost(paths):
             verb = "archived" if folder.startswith(f"{COLD}/") else "restored"
             if last.get(redacted(folder)) == verb:
@@ -279,7 +279,7 @@ class EntryArchive:
             known = set(repository.files("HEAD", TOP))
         except (AutopoiesisError, OSError):
             return []
-        here = take(self.files.workspace, [TOP]).files
+        here = take_inventory(self.files.workspace, [TOP]).files
         moved = ((old, _counterpart(old)) for old in sorted(known - here.keys()))
         return [(old, new) for old, new in moved if new in here and new not in known]
 

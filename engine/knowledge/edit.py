@@ -33,7 +33,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownItem:
     """An item that is not written because an equivalent entry exists."""
 
     item: Item
@@ -44,7 +44,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldItem:
     """An item held for review."""
 
     id: str  # ``item_id`` of the item
@@ -58,5 +58,5 @@ class Plan:
     """What to do with the items of one conversation."""
 
     edits: tuple[Edit, ...] = ()  # in the order of writing
-    known: tuple[Known, ...] = ()  # already in the files
-    held: tuple[Held, ...] = ()  # for review
+    known: tuple[KnownItem, ...] = ()  # already in the files
+    held: tuple[HeldItem, ...] = ()  # for review

@@ -14,7 +14,7 @@ from functools import cache, cached_property
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
-from engine.knowledge.inventory import Inventory, hidden, take
+from engine.knowledge.inventory import Inventory, hidden, take_inventory
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.documents import Document, parse
 from engine.store.entry_files import (
@@ -112,7 +112,7 @@ class EntryScan:
 
 def scan_entries(files: Files) -> EntryScan:
     """Scans the entries of a workspace; each marker file is read once."""
-    inventory = take(files.workspace, [folder for shelf in SHELVES for folder in shelf.folders])
+    inventory = take_inventory(files.workspace, [folder for shelf in SHELVES for folder in shelf.folders])
     loose: list[Problem] = list(inventory.problems)
     found = [entry for shelf in SHELVES for entry in _on_shelf(files, shelf, inventory, loose)]
     found = _with_sizes(found, inventory)

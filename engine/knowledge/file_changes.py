@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import ChangeRefused, PathRefused
 from engine.knowledge.category_files import refuse_broken
-from engine.knowledge.session_notes import counted, refuse_full
+from engine.knowledge.session_notes import refuse_full, with_line_count
 from engine.store import descriptors
 from engine.store.header import locate
 from engine.store.paths import shown, split_relative
@@ -240,7 +240,7 @@ def _after(data: bytes | None, steps: Sequence[Step]) -> bytes:
         if data.count(b"\n") > before.count(b"\n"):
             refuse_full(step.path, data)
     assert data is not None
-    return counted(steps[0].path, data)
+    return with_line_count(steps[0].path, data)
 
 
 def _after_step(data: bytes, step: Step) -> bytes:

@@ -42,7 +42,7 @@ def hidden(path: str) -> bool:
     return path.startswith(".") or "/." in path
 
 
-def take(workspace: Workspace, folders: Iterable[str]) -> Inventory:
+def take_inventory(workspace: Workspace, folders: Iterable[str]) -> Inventory:
     """The inventory of some folders; missing folders are empty."""
     found = Inventory()
     for folder in folders:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from engine.knowledge.edit import Edit
-from engine.knowledge.review import Waiting, tree_of, waiting_of
+from engine.knowledge.review import PendingItem, pending_item_in, tree_of
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Work:
     """Edits to write and items to queue for review; subclasses add what the work is about."""
 
     edits: tuple[Edit, ...]
-    waiting: tuple[Waiting, ...] = ()  # items to queue for review
+    waiting: tuple[PendingItem, ...] = ()  # items to queue for review
 
 
 W = TypeVar("W", bound=Work)
@@ -95,7 +95,7 @@ def decoded(kind: type[W], data: bytes) -> W | None:
     """The work in a journal; ``None`` if it is not valid."""
     try:
         tree = json.loads(data)
-        waiting = tuple(waiting_of(each) for each in tree.pop("waiting"))
+        waiting = tuple(pending_item_in(each) for each in tree.pop("waiting"))
         work = typed(kind, tree)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -20,7 +20,7 @@ from engine.errors import AutopoiesisError, EntryError, Problem
 from engine.knowledge.entries import EntryScan
 from engine.knowledge.inventory import hidden
 from engine.knowledge.names import NameIndex
-from engine.knowledge.places import Outside, Places, joined
+from engine.knowledge.places import OutsideWorkspace, Places, joined
 from engine.knowledge.private import is_layout, private_points
 from engine.knowledge.references import Reference, references
 from engine.store.documents import parse, sections
@@ -120,7 +120,7 @@ class Links:
         """Finds a file or folder by path or wikilink name; raises ``EntryError`` if there is none or
         several."""
         found = ""
-        with suppress(Outside):
+        with suppress(OutsideWorkspace):
             found = self._places.existing("/".join(part for part in text.split("/") if part not in ("", ".")))
         several = (found,) if found else self._names.find(text.strip("[]")) if self._sources else ()
         if len(several) == 1:
@@ -183,7 +183,7 @@ class Links:
             if reference.kind == "wikilink":
                 return self._resolve_wikilink(source, reference)
             found = self._places.find(source, reference.target)
-        except Outside as error:
+        except OutsideWorkspace as error:
             if sure or self._places.owner(source):
                 what = f"{shown(reference.target)} {error}"
                 hint = "use a file in the workspace, or copy the file into it"

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from engine.errors import PathRefused
 from engine.knowledge.entries import Entry, EntryScan, innermost
-from engine.knowledge.inventory import Inventory, take
+from engine.knowledge.inventory import Inventory, take_inventory
 from engine.store.entry_files import folder_of
 from engine.store.paths import Workspace
 from engine.store.sparse import hidden
@@ -17,7 +17,7 @@ FOLDERS = (
 )  # fmt: skip
 
 
-class Outside(Exception):
+class OutsideWorkspace(Exception):
     """A reference, or a symlink on its path, leads out of the workspace."""
 
 
@@ -32,7 +32,7 @@ class Places:
     @cached_property
     def inventory(self) -> Inventory:
         """Possible targets of references, including files that are not checked out here."""
-        found = take(self._workspace, FOLDERS)
+        found = take_inventory(self._workspace, FOLDERS)
         for path in hidden(self._workspace.root) - found.files.keys():
             found.files[path] = 0
             parts = path.split("/")
@@ -54,7 +54,7 @@ class Places:
         for base in dict.fromkeys(bases):
             path = joined(base, target)
             if path is None:
-                raise Outside("leads out of the workspace")
+                raise OutsideWorkspace("leads out of the workspace")
             found = self.existing(path)
             if found:
                 return found
@@ -75,7 +75,7 @@ class Places:
             try:
                 real = self._workspace.resolve(path)
             except PathRefused as error:
-                raise Outside(f"is refused: {error.what}") from error
+                raise OutsideWorkspace(f"is refused: {error.what}") from error
             return self._workspace.relative(real) if real.exists() else ""
         return ""
 

@@ -18,12 +18,12 @@ from engine.knowledge.category_files import (
     plain,
     refuse_broken,
 )
-from engine.knowledge.edit import Edit, Held, Known, Plan
+from engine.knowledge.edit import Edit, HeldItem, KnownItem, Plan
 from engine.knowledge.item import Item, Origin, item_id, normalised
 from engine.knowledge.notes import NoteFiles
 from engine.knowledge.proposed import REFUSED
 from engine.knowledge.similarity import SimilarEntries
-from engine.knowledge.superseding import finished, link_to, said, supersedes
+from engine.knowledge.superseding import finished, link_to, supersedes, text_without_link
 
 if TYPE_CHECKING:
     from engine.provenance.hold import Doubt
@@ -51,20 +51,20 @@ def plan(
     if any(item.category not in ("notes", "pages") for item in items):
         planner.preload()
     edits: list[Edit] = []
-    known: list[Known] = []
-    pending: list[Held] = []
+    known: list[KnownItem] = []
+    pending: list[HeldItem] = []
     for item in items:
         try:
             found = planner.known(item)
         except AutopoiesisError as error:
             if item.category != "pages":
                 raise
-            pending.append(Held(item_id(item, origin.name), item, f"{REFUSED}{error}"))
+            pending.append(HeldItem(item_id(item, origin.name), item, f"{REFUSED}{error}"))
             continue
         if found is not None:
             known.append(found)
         elif doubt := held(item):
-            pending.append(Held(item_id(item, origin.name), item, doubt.reason, doubt.sources))
+            pending.append(HeldItem(item_id(item, origin.name), item, doubt.reason, doubt.sources))
         else:
             edits.append(planner.edit(item))
     return Plan(tuple(edits), tuple(known), tuple(pending))
@@ -85,7 +85,7 @@ class _Planner:
         for file in CATEGORY_FILES:
             self._entries_of(file.path)
 
-    def known(self, item: Item) -> Known | None:
+    def known(self, item: Item) -> KnownItem | None:
         """The existing entry, in the files or in the plan, that makes an item redundant.
 
         A done task is not redundant while it is still open, and a session note never is.
@@ -97,13 +97,15 @@ class _Planner:
         found = self._similar_entries(path, done=item.category == "tasks_done").find(self._text(item, edit))
         if found is None or (item.category == "tasks_done" and self._is_open(item)):
             return None
-        return Known(item, found.entry.path, found.entry.number, found.entry.raw, found.similarity)
+        return KnownItem(item, found.entry.path, found.entry.number, found.entry.raw, found.similarity)
 
     def _is_open(self, item: Item) -> bool:
         """True if a task with exactly these words is open, even if a similar one was done before."""
         path = place_of("tasks_done")[0].path
         return any(
-            entry.section != DONE and not entry.is_ticked and normalised(said(entry)) == normalised(item.text)
+            entry.section != DONE
+            and not entry.is_ticked
+            and normalised(text_without_link(entry)) == normalised(item.text)
             for entry in self._entries_of(path)
         )
 
@@ -161,7 +163,12 @@ class _Planner:
     def _similar_entries(self, path: str, *, done: bool) -> SimilarEntries:
         if (path, done) not in self._similar:
             there = [
-                replace(entry, text=pages.without_day(said(entry)) if pages.is_page(path) else said(entry))
+                replace(
+                    entry,
+                    text=pages.without_day(text_without_link(entry))
+                    if pages.is_page(path)
+                    else text_without_link(entry),
+                )
                 for entry in self._entries_of(path)
                 if not done or entry.section == DONE or entry.is_ticked
             ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from engine.errors import HarvestRefused
 from engine.knowledge.category_files import Entry
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.file_changes import FileChange, change_of
 from engine.knowledge.file_changes import tree_of as tree_of_change
 from engine.knowledge.item import Category, Item, Origin, Voice, normalised
@@ -37,7 +37,7 @@ _TEXTS = ("why", "name", "day", "session", "source", "sha256", "beside", "file",
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingItem:
     """An item in the queue, pending or settled."""
 
     id: str  # ``item_id`` of the item
@@ -73,13 +73,13 @@ class ReviewQueue:
         self._clock = clock
         self._log = MonthlyLog(files, KIND, clock)
 
-    def all(self) -> tuple[Waiting, ...]:
+    def all(self) -> tuple[PendingItem, ...]:
         """All items ever held, oldest first."""
         return tuple(self._read()[0].values())
 
-    def _read(self) -> tuple[dict[str, Waiting], dict[str, str]]:
+    def _read(self) -> tuple[dict[str, PendingItem], dict[str, str]]:
         """All items by id, and for each id ever queued the id under which it is counted."""
-        found: dict[str, Waiting] = {}
+        found: dict[str, PendingItem] = {}
         counted_as: dict[str, str] = {}
         for record in self._log.records():
             name, again, verdict = record.get("id"), record.get("again"), record.get("verdict")
@@ -87,7 +87,7 @@ class ReviewQueue:
                 continue
             if "verdict" not in record:
                 counted_as.setdefault(again if isinstance(again, str) else name, name)
-            item = waiting_of(record)
+            item = pending_item_in(record)
             if item is not None:
                 if name not in found or found[name].verdict == "replaced":
                     found[name] = item
@@ -101,11 +101,11 @@ class ReviewQueue:
                 )
         return found, counted_as
 
-    def waiting(self) -> tuple[Waiting, ...]:
+    def waiting(self) -> tuple[PendingItem, ...]:
         """The pending items that are shown, oldest first."""
         return tuple(filter(_is_pending, self.all()))
 
-    def get(self, name: str) -> Waiting:
+    def get(self, name: str) -> PendingItem:
         """A pending item by its id or the start of it; raises ``HarvestRefused`` if there is none or
         several."""
         found = [each for each in self.waiting() if name and each.id.startswith(name)]
@@ -114,7 +114,7 @@ class ReviewQueue:
             raise HarvestRefused(f"{what} {name!r:.40}", hint="list them with: autopoiesis review list")
         return found[0]
 
-    def put(self, items: Iterable[Waiting]) -> QueueResult:
+    def put(self, items: Iterable[PendingItem]) -> QueueResult:
         """Queues items for review; an item that repeats another one is counted with it.
 
         Raises:
@@ -161,22 +161,22 @@ class ReviewQueue:
         return tuple(month.name for month in self._log.stamp())
 
 
-def _is_pending(each: Waiting) -> bool:
+def _is_pending(each: PendingItem) -> bool:
     return not each.verdict and is_shown(each.why, each.times)
 
 
-def waiting_for(
-    held: Iterable[Held],
+def pending_items(
+    held: Iterable[HeldItem],
     *,
     at: str,
     origin: Origin,
     source: str,
     sha256: str,
     locate: Callable[[Item], tuple[int, str]] = lambda _item: (0, ""),
-) -> tuple[Waiting, ...]:
+) -> tuple[PendingItem, ...]:
     """Held items as queue items; ``locate`` gives the source line of an item and its number."""
     return tuple(
-        Waiting(
+        PendingItem(
             each.id,
             at,
             each.item,
@@ -192,7 +192,7 @@ def waiting_for(
     )
 
 
-def tree_of(each: Waiting) -> dict[str, Any]:
+def tree_of(each: PendingItem) -> dict[str, Any]:
     """An item as a record."""
     record = {
         "at": each.at,
@@ -221,7 +221,7 @@ def tree_of(each: Waiting) -> dict[str, Any]:
     }
 
 
-def waiting_of(record: Record) -> Waiting | None:
+def pending_item_in(record: Record) -> PendingItem | None:
     """The item in a record; ``None`` if it is not valid."""
     try:
         category = record["category"]
@@ -242,7 +242,7 @@ def waiting_of(record: Record) -> Waiting | None:
     except (KeyError, TypeError):
         return None
     category, texts["file"], texts["why"] = _as_note(category, texts)
-    return Waiting(
+    return PendingItem(
         id=record["id"],
         at=record["at"],
         item=Item(
@@ -275,7 +275,7 @@ def _as_note(category: Category, texts: Mapping[str, str]) -> tuple[Category, st
     return "notes", path_of(meant.removesuffix(")"), texts["day"]), why
 
 
-def _again(each: Waiting, name: str) -> dict[str, Any]:
+def _again(each: PendingItem, name: str) -> dict[str, Any]:
     """The record of a further conversation that repeats an item."""
     return {
         "at": each.at, "id": name, "again": each.id, "times": each.times,
@@ -291,13 +291,13 @@ def _times(record: Record) -> int:
 class _Index:
     """Finds queued items by their text."""
 
-    def __init__(self, items: Iterable[Waiting]) -> None:
+    def __init__(self, items: Iterable[PendingItem]) -> None:
         self._exact: dict[tuple[str, str, str], str] = {}
         self._alike: dict[tuple[str, str], SimilarEntries] = {}
         for each in items:
             self.add(each)
 
-    def add(self, each: Waiting) -> None:
+    def add(self, each: PendingItem) -> None:
         item, place = each.item, _place(each.item)
         self._exact.setdefault((*place, normalised(item.text)), each.id)
         if item.category not in ("playbooks", "files", "changes"):
@@ -305,7 +305,7 @@ class _Index:
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
             self._alike.setdefault(place, SimilarEntries()).add(entry)
 
-    def find(self, each: Waiting) -> str | None:
+    def find(self, each: PendingItem) -> str | None:
         """The id of an equivalent item."""
         place = _place(each.item)
         if each.change is not None:

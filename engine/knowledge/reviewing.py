@@ -35,7 +35,7 @@ from engine.store.typed import typed
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
     from engine.knowledge.ledger import Ledger
-    from engine.knowledge.review import ReviewQueue, Waiting
+    from engine.knowledge.review import PendingItem, ReviewQueue
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
@@ -56,10 +56,10 @@ class _Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewResult:
     """The result of a decision."""
 
-    waiting: Waiting
+    waiting: PendingItem
     line: str = ""  # the line written; empty if it was rejected or already there
     path: str = ""  # the file with that line or an equivalent one
     number: int = 0  # from 1; 0 for none
@@ -82,11 +82,11 @@ class Reviewing:
     on_problem: Callable[[str], None]
 
     @cached_property
-    def _journal(self) -> Journal[tuple[_Decision, Waiting]]:
+    def _journal(self) -> Journal[tuple[_Decision, PendingItem]]:
         lost = "the item is still pending"
         return Journal(self.files, JOURNALS, _encoded, self._decoded, lost, self.on_problem)
 
-    def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
+    def accept(self, name: str, text: str = "", *, sure: bool = False) -> ReviewResult:
         """Writes an item to the knowledge files, unless an equivalent entry exists.
 
         ``name`` is the item's id or the start of it. ``text`` replaces the item's text; ``sure`` confirms a
@@ -121,12 +121,14 @@ class Reviewing:
             decided = plan((item,), waiting.origin, self.files, held=lambda _item: None)
             known = next(iter(decided.known), None)
             existing = (
-                None if known is None else Reviewed(waiting, path=known.path, number=known.number, known=True)
+                None
+                if known is None
+                else ReviewResult(waiting, path=known.path, number=known.number, known=True)
             )
             decision = _Decision(waiting.id, "accepted", line, decided.edits)
             return self._decided(decision, waiting, existing)
 
-    def reject(self, name: str) -> Reviewed:
+    def reject(self, name: str) -> ReviewResult:
         """Rejects an item; it never comes back.
 
         Raises:
@@ -140,7 +142,7 @@ class Reviewing:
             waiting = self.queue.get(name)
             return self._decided(_Decision(waiting.id, "rejected"), waiting)
 
-    def recover(self) -> tuple[Reviewed, ...]:
+    def recover(self) -> tuple[ReviewResult, ...]:
         """Finishes interrupted decisions.
 
         Raises:
@@ -148,7 +150,7 @@ class Reviewing:
         """
         return tuple(self._journal.finish(lambda name, work: self._settled(name, *work)))
 
-    def _decoded(self, data: bytes) -> tuple[_Decision, Waiting] | None:
+    def _decoded(self, data: bytes) -> tuple[_Decision, PendingItem] | None:
         """The decision in a journal and its item."""
         try:
             decision = typed(_Decision, json.loads(data))
@@ -156,7 +158,7 @@ class Reviewing:
             return None
         return next(((decision, each) for each in self.queue.all() if each.id == decision.id), None)
 
-    def _finished(self, name: str, verdict: Verdict, text: str = "") -> Reviewed | None:
+    def _finished(self, name: str, verdict: Verdict, text: str = "") -> ReviewResult | None:
         """The result of the same decision made earlier, if any; uncommitted parts of it are committed."""
         for each in self.recover():
             if name and each.waiting.id.startswith(name) and each.waiting.verdict == verdict:
@@ -174,9 +176,11 @@ class Reviewing:
         root = self.files.workspace.root
         paths = [path for path in dict.fromkeys(written) if root.joinpath(path).is_file()]
         made = self.commit(paths, _message(found[0], verdict, text))
-        return Reviewed(found[0], settled=True, commit=made.revision, uncommitted=made.why)
+        return ReviewResult(found[0], settled=True, commit=made.revision, uncommitted=made.why)
 
-    def _decided(self, decision: _Decision, waiting: Waiting, known: Reviewed | None = None) -> Reviewed:
+    def _decided(
+        self, decision: _Decision, waiting: PendingItem, known: ReviewResult | None = None
+    ) -> ReviewResult:
         self._journal.keep(decision.id, (decision, waiting))
         try:
             return self._settled(decision.id, decision, waiting, known)
@@ -188,26 +192,26 @@ class Reviewing:
             raise
 
     def _settled(
-        self, journal: str, decision: _Decision, waiting: Waiting, known: Reviewed | None = None
-    ) -> Reviewed:
+        self, journal: str, decision: _Decision, waiting: PendingItem, known: ReviewResult | None = None
+    ) -> ReviewResult:
         """Carries out a decision and drops its journal. Repeatable; the caller holds the lock."""
-        done = known or Reviewed(waiting)
+        done = known or ReviewResult(waiting)
         for edit in decision.edits:
             done = self._written(waiting, edit)
         if waiting.change is not None and decision.verdict == "accepted":
-            done = Reviewed(waiting, paths=carry_out(self.files, waiting.change, self.on_problem))
+            done = ReviewResult(waiting, paths=carry_out(self.files, waiting.change, self.on_problem))
         if not waiting.verdict:
             self.queue.settle(waiting.id, decision.verdict, decision.text)
         done = self._commit(done, _message(waiting, decision.verdict, decision.text))
         self._journal.drop(journal)
         return replace(done, waiting=replace(waiting, verdict=decision.verdict, text=decision.text))
 
-    def _written(self, waiting: Waiting, edit: Edit) -> Reviewed:
+    def _written(self, waiting: PendingItem, edit: Edit) -> ReviewResult:
         applied = write(self.files, edit)
         self._record_in_ledger(waiting, LedgerLine(edit.id, edit.path, edit.line))
-        return Reviewed(waiting, edit.line, edit.path, applied.line)
+        return ReviewResult(waiting, edit.line, edit.path, applied.line)
 
-    def _record_in_ledger(self, waiting: Waiting, line: LedgerLine) -> None:
+    def _record_in_ledger(self, waiting: PendingItem, line: LedgerLine) -> None:
         """Adds an accepted line to the ledger; an unreadable ledger is only reported.
 
         Raises:
@@ -224,7 +228,7 @@ class Reviewing:
         except AutopoiesisError as error:
             self.on_problem(f"an accepted line was not recorded in the ledger: {error}")
 
-    def _commit(self, done: Reviewed, message: str) -> Reviewed:
+    def _commit(self, done: ReviewResult, message: str) -> ReviewResult:
         paths = [*self.queue.paths, *done.paths]
         if done.paths:
             self.digest.follow(self.on_problem)
@@ -236,7 +240,7 @@ class Reviewing:
         return replace(done, commit=made.revision, uncommitted=made.why)
 
 
-def _message(waiting: Waiting, verdict: Verdict, text: str = "") -> str:
+def _message(waiting: PendingItem, verdict: Verdict, text: str = "") -> str:
     """The commit message for a decision."""
     if waiting.change is not None:  # no conversation taught it
         what = waiting.item.text if verdict == "accepted" else f"rejected: {waiting.item.text}"
@@ -247,7 +251,7 @@ def _message(waiting: Waiting, verdict: Verdict, text: str = "") -> str:
     return commit_message("memory", what, sessions=filter(None, [waiting.source]))
 
 
-def is_risky(waiting: Waiting, text: str = "") -> bool:
+def is_risky(waiting: PendingItem, text: str = "") -> bool:
     """True if accepting an item needs a second confirmation.
 
     If a person has edited the text, their words are judged by themselves.
@@ -275,5 +279,5 @@ def _line(text: str) -> str:
     return line
 
 
-def _encoded(work: tuple[_Decision, Waiting]) -> bytes:
+def _encoded(work: tuple[_Decision, PendingItem]) -> bytes:
     return json.dumps(asdict(work[0])).encode("utf-8", "surrogatepass")

@@ -106,7 +106,7 @@ def refuse_full(path: str, data: bytes) -> None:
         )
 
 
-def counted(path: str, data: bytes) -> bytes:
+def with_line_count(path: str, data: bytes) -> bytes:
     """A file's content, with the line count in MEMORY.md's header (spec 2.3) updated."""
     if path != MEMORY:
         return data

@@ -55,7 +55,7 @@ def link_to(earlier: Entry) -> str:
     return f" (supersedes: “{_quoted(earlier)}”{day})"
 
 
-def said(entry: Entry) -> str:
+def text_without_link(entry: Entry) -> str:
     """The text of an entry without its link."""
     return _LINK.sub("", entry.text)
 
@@ -86,12 +86,12 @@ def supersedes(item: Item, decisions: Sequence[Entry]) -> Entry | None:
     current = [entry for entry in decisions if entry not in replaced]
     if not current:
         return None
-    table = vectors().embed([item.text, *(_claim(said(entry)) for entry in current)])
+    table = vectors().embed([item.text, *(_claim(text_without_link(entry)) for entry in current)])
     mine = signs_of(item.text)
     has_cue = _CUE.search(item.text) is not None
     ranked: list[tuple[float, int]] = []
     for at, entry in enumerate(current):
-        claim = signs_of(_claim(said(entry)))
+        claim = signs_of(_claim(text_without_link(entry)))
         if _is_other_value(signs_of(_claim(item.text)), claim):
             ranked.append((1.0 + overlap(mine.words, claim.words), at))
         elif has_cue:
@@ -110,7 +110,7 @@ def finished(item: Item, tasks: Sequence[Entry]) -> Entry | None:
     A task with exactly the same words always matches.
     """
     current = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
-    exact = [entry for entry in current if normalised(said(entry)) == normalised(item.text)]
+    exact = [entry for entry in current if normalised(text_without_link(entry)) == normalised(item.text)]
     if exact:
         return exact[-1]
     if not current or _UNFINISHED.search(item.text):
@@ -130,7 +130,7 @@ def finished(item: Item, tasks: Sequence[Entry]) -> Entry | None:
 
 
 def _quoted(entry: Entry) -> str:
-    text = re.sub(r"[“”]", '"', said(entry))
+    text = re.sub(r"[“”]", '"', text_without_link(entry))
     return text if len(text) <= QUOTED else text[:QUOTED].rpartition(" ")[0] or text[:QUOTED]
 
 

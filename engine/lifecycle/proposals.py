@@ -11,7 +11,7 @@ from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.file_changes import FileChange, diff, refuse_unfit
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.proposed import WHY
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from engine.redaction.detect import secrets_in
 from engine.store.commit_message import commit_message
 
@@ -130,7 +130,7 @@ def put_up(knowledge: Knowledge, proposals: Iterable[Proposal]) -> list[Done]:
     return done
 
 
-def waiting_of(proposal: Proposal, now: datetime) -> Waiting:
+def waiting_of(proposal: Proposal, now: datetime) -> PendingItem:
     """A proposal as it waits for a person."""
     assert proposal.change is not None
     # What a header says of the time makes no other proposal of it: one that was turned down stays so.
@@ -142,4 +142,4 @@ def waiting_of(proposal: Proposal, now: datetime) -> Waiting:
     item = Item("changes", proposal.summary, path, "agent" if proposal.model else "")
     origin = Origin(proposal.subject, now.date().isoformat())
     at = now.isoformat(timespec="seconds")
-    return Waiting(name, at, item, proposal.why, origin, path, "", change=proposal.change)
+    return PendingItem(name, at, item, proposal.why, origin, path, "", change=proposal.change)

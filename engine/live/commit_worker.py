@@ -46,14 +46,14 @@ class CommitWorker:
         self._cadence: Cadence | None = None
         self._thread: threading.Thread | None = None
 
-    def look(self) -> None:
+    def commit_if_due(self) -> None:
         """Starts a batch if one is due and none is running."""
         if self._engine.files.read_only or (self._thread is not None and self._thread.is_alive()):
             return
         cadence = self._cadence_of_engine()
         if cadence.is_due():
             self._thread = threading.Thread(
-                target=self._guarded, args=(cadence.look,), name="autopoiesis-commit", daemon=True
+                target=self._guarded, args=(cadence.commit_batch,), name="autopoiesis-commit", daemon=True
             )
             self._thread.start()
 

@@ -251,7 +251,7 @@ class Live:
         waiting, self._waiting = self._waiting, set()
         for path in sorted(waiting):
             self._conversation_changed(path, "changed")
-        self._commits.look()
+        self._commits.commit_if_due()
         # Settings can change without a change to their file, for example when a workspace is trusted.
         self._logs.refresh()
 
@@ -330,7 +330,9 @@ class Live:
             self._publish(PromptCompiled(last_input, compiled))
         if first < end:
             # Also for past turns, since the flush log records which of them were never shown to a model.
-            self._flushes.look(path, compiled if news < end else self._engine.compile_of(f"{path}#{end - 1}"))
+            self._flushes.enqueue(
+                path, compiled if news < end else self._engine.compile_of(f"{path}#{end - 1}")
+            )
         if news < end:
             self._engine.labels.learn_from_use(path, max(news, end - MAX_NEW_TURNS))
             self._engine.injections.learn_from_use(path, max(news, end - MAX_NEW_TURNS))

@@ -338,7 +338,7 @@ def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
 
 
 def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.knowledge.harvest.classify import left_in  # noqa: PLC0415 — only an examination looks at all
+    from engine.knowledge.harvest.classify import count_unharvested  # noqa: PLC0415 — only an examination looks at all
     from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — likewise
     from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — likewise
     from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — likewise
@@ -364,7 +364,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     if waiting:
         yield Finding("note", f"items that wait for you: {waiting}", "see: autopoiesis review list")
     try:
-        left = left_in(files, found, trust.read(files).config.harvest.provider)
+        left = count_unharvested(files, found, trust.read(files).config.harvest.provider)
     except (AutopoiesisError, OSError):
         left = 0
     if left:

@@ -14,7 +14,7 @@ def main() -> None:
     with Engine.open(sys.argv[1], clock=lambda: NOW) as engine:
         Cadence(
             engine.commits, lambda: engine.repository, lambda: engine.config.git, lambda: NOW, print
-        ).look()
+        ).commit_batch()
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ import pytest
 from engine.context.flush_record import FlushRecord, HeldNote
 from engine.engine import Engine
 from engine.errors import DocumentError, GateError, WriteFailed
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.proposed import group_of
-from engine.knowledge.review import waiting_for
+from engine.knowledge.review import pending_items
 from engine.store.faults import fail, trip
 from engine.transcripts.turn import Text, Turn
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
@@ -557,9 +557,9 @@ def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -
     held = tuple(HeldNote("journal", text, "comes from tool output") for text in ("Once.", "A fact since."))
     desk.log.append(replace(only(desk), id="0123456789ab", at="2026-06-14T00:00:00+00:00", held=held))
     fact = Item("facts", "A fact since.")
-    record = Held(item_id(fact, SESSION), fact, "comes from tool output (meant for journal)")
+    record = HeldItem(item_id(fact, SESSION), fact, "comes from tool output (meant for journal)")
     origin = Origin(SESSION, "2026-06-12")
-    desk.queue.put(waiting_for([record], at="x", origin=origin, source="x.md", sha256=""))
+    desk.queue.put(pending_items([record], at="x", origin=origin, source="x.md", sha256=""))
     for _ in range(2):
         later = Desk(tmp_path)
         later.flusher.recover()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.harvest.classify import Candidate, Classifier, left_in
+from engine.knowledge.harvest.classify import Candidate, Classifier, count_unharvested
 from engine.knowledge.harvest.reading import MAX_TEXT_BYTES
 from engine.knowledge.ledger import LedgerEntry
 from engine.store.files import Files
@@ -156,9 +156,11 @@ def test_transcripts_that_were_never_harvested_are_counted(sample: Path) -> None
     ended = [
         each for each in Classifier(files, {}, NOW, 60, transcripts=True).all() if each.kind == "harvest"
     ]
-    assert left_in(files, {}, "markers") == len(ended)
+    assert count_unharvested(files, {}, "markers") == len(ended)
     known = {each.sha256: entry("harvested", provider="markers") for each in ended[3:]}
-    assert left_in(files, known, "markers") == 3 and left_in(files, known, "openai") == len(ended)
+    assert count_unharvested(files, known, "markers") == 3 and count_unharvested(
+        files, known, "openai"
+    ) == len(ended)
 
 
 def test_other_files_hidden_ones_and_links_are_no_conversations(root: Path) -> None:

@@ -14,7 +14,7 @@ from engine.knowledge.harvest.parts import (
     PART_BYTES,
     SUMMARY_CHARACTERS,
     SourcePart,
-    covered,
+    covered_bytes,
     parts_of,
     record_of,
     summaries_of,
@@ -89,7 +89,7 @@ def test_a_part_that_fails_is_missing_from_what_is_covered_and_the_others_are_no
     summaries = summaries_of(parts, lambda _: next(answers))
     assert [summary.text for summary in summaries] == ["One.", "", "Three."]
     assert [summary.error for summary in summaries] == ["", "no answer within 5 s", ""]
-    assert covered(summaries) == 50
+    assert covered_bytes(summaries) == 50
     assert record_of(summaries) == [
         '<turn number="1-1" by="summary">\nOne.\n</turn>',
         '<turn number="3-3" by="summary">\nThree.\n</turn>',
@@ -98,7 +98,7 @@ def test_a_part_that_fails_is_missing_from_what_is_covered_and_the_others_are_no
 
 def test_a_part_with_nothing_in_it_is_covered_and_not_in_the_record() -> None:
     summaries = summaries_of([part(1, 10), part(2, 20, text="")], lambda _: ("NOTHING", False))
-    assert covered(summaries) == 30 and record_of(summaries) == []
+    assert covered_bytes(summaries) == 30 and record_of(summaries) == []
 
 
 def test_after_some_failures_in_a_row_nobody_is_asked_any_more() -> None:
@@ -110,7 +110,7 @@ def test_after_some_failures_in_a_row_nobody_is_asked_any_more() -> None:
 
     summaries = summaries_of([part(number) for number in range(1, 9)], ask)
     assert asked == list(range(1, MAX_FAILURES + 1))
-    assert [summary.error for summary in summaries] == ["no connection"] * 8 and covered(summaries) == 0
+    assert [summary.error for summary in summaries] == ["no connection"] * 8 and covered_bytes(summaries) == 0
 
 
 def test_no_more_parts_are_asked_about_than_a_megabyte_can_have() -> None:
@@ -122,7 +122,7 @@ def test_no_more_parts_are_asked_about_than_a_megabyte_can_have() -> None:
         return "So.", False
 
     summaries = summaries_of(parts, ask)
-    assert len(asked) == MAX_PARTS == covered(summaries)
+    assert len(asked) == MAX_PARTS == covered_bytes(summaries)
     assert all("more than 32 parts" in summary.error for summary in summaries[MAX_PARTS:])
 
 

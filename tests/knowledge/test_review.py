@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 from engine.errors import HarvestRefused
-from engine.knowledge.edit import Held
+from engine.knowledge.edit import HeldItem
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.proposed import WHY, group_of
-from engine.knowledge.review import QueueResult, ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
+from engine.knowledge.review import (
+    PendingItem,
+    QueueResult,
+    ReviewQueue,
+    pending_item_in,
+    pending_items,
+    tree_of,
+)
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -20,10 +27,10 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 ORIGIN = Origin("2026-06-12-a", "2026-06-12")
 
 
-def waiting(text: str, why: str = "comes from tool output") -> Waiting:
+def waiting(text: str, why: str = "comes from tool output") -> PendingItem:
     item = Item("facts", text, voice="tool")
-    (made,) = waiting_for(
-        [Held(item_id(item, ORIGIN.name), item, why)],
+    (made,) = pending_items(
+        [HeldItem(item_id(item, ORIGIN.name), item, why)],
         at=NOW.isoformat(),
         origin=ORIGIN,
         source="conversations/2026-06-12-a.md",
@@ -99,19 +106,19 @@ def test_an_odd_line_costs_only_itself(queue: ReviewQueue, tmp_path: Path, line:
 
 def test_a_record_holds_all_of_it() -> None:
     item = waiting("One.")
-    assert waiting_of(tree_of(item)) == item
+    assert pending_item_in(tree_of(item)) == item
 
 
 NOTE = Item("notes", "Gauges are read at six.", "knowledge/journal/2026-06-12.md", "agent")
 
 
 def test_a_note_keeps_its_place_and_its_turns() -> None:
-    item = Waiting(
+    item = PendingItem(
         "a1", "now", NOTE, "comes from tool output", Origin("ses_1", "2026-06-12", (3, 8)), "x.md", ""
     )
-    assert waiting_of(tree_of(item)) == item
-    assert waiting_of({**tree_of(item), "turns": ["3", 8]}) is None
-    assert waiting_of({**tree_of(item), "turns": 3}) is None
+    assert pending_item_in(tree_of(item)) == item
+    assert pending_item_in({**tree_of(item), "turns": ["3", 8]}) is None
+    assert pending_item_in({**tree_of(item), "turns": 3}) is None
 
 
 @pytest.mark.parametrize(
@@ -144,10 +151,10 @@ def test_a_note_that_was_rejected_comes_back_on_no_other_day(queue: ReviewQueue)
     assert queue.put([said_in("b", elsewhere)]).new == 1
 
 
-def said_in(name: str, item: Item) -> Waiting:
+def said_in(name: str, item: Item) -> PendingItem:
     """An item that another conversation says."""
-    (made,) = waiting_for(
-        [Held(item_id(item, name), item, item.why or "comes from tool output")],
+    (made,) = pending_items(
+        [HeldItem(item_id(item, name), item, item.why or "comes from tool output")],
         at=NOW.isoformat(),
         origin=Origin(name, "2026-06-12"),
         source=f"conversations/{name}.md",

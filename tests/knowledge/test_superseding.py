@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.knowledge.category_files import Entry, entries, line_for
 from engine.knowledge.item import Item, Origin
-from engine.knowledge.superseding import QUOTED, finished, link_to, said, superseded, supersedes
+from engine.knowledge.superseding import QUOTED, finished, link_to, superseded, supersedes, text_without_link
 from tests.cases import each_case
 
 SAMPLE = Path("engine/sample/workspace/knowledge")
@@ -74,7 +74,7 @@ def test_a_link_is_read_back_and_the_replaced_one_is_not_replaced_again() -> Non
         " [from: talk, 2026-07-01]"
     )
     (later,) = entries(f"{line}\n".encode(), "knowledge/decisions.md")
-    assert said(later) == item.text
+    assert text_without_link(later) == item.text
     assert superseded([*there, later]) == {earlier: later}
     again = supersedes(Item("decisions", "Alarm state is a table, no longer in memory."), [*there, later])
     assert again == later

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import PendingItem
 from engine.store.commit_message import TYPES
 from engine.store.zone import local_day
 from engine.workspace.doctor import examine
@@ -76,7 +76,7 @@ def commits_of(root: Path) -> list[tuple[str, date, str, list[str]]]:
     return found
 
 
-def check(life: Life) -> tuple[Waiting, ...]:
+def check(life: Life) -> tuple[PendingItem, ...]:
     """All that holds whatever was lived; gives what was ever put up for review."""
     with Engine.open(life.root, clock=lambda: life.now) as engine:
         waited = engine.knowledge.review.queue.all()
@@ -92,7 +92,7 @@ def check(life: Life) -> tuple[Waiting, ...]:
     return waited
 
 
-def proposal_of(each: Waiting) -> object:
+def proposal_of(each: PendingItem) -> object:
     """What tells one proposal from others; not the time that it would write into a header."""
     if each.change is None:
         return each.item.category, each.item.path, each.item.text.casefold()
@@ -146,7 +146,7 @@ def check_tags(life: Life) -> None:
     assert tags.keys() - last.keys() <= recent | weeks
 
 
-def check_rollups(life: Life, engine: Engine, waited: Collection[Waiting]) -> None:
+def check_rollups(life: Life, engine: Engine, waited: Collection[PendingItem]) -> None:
     """Each day on which somebody spoke has its journal, each such week its proposal for MEMORY.md, or the log
     says why not.
     """
@@ -160,7 +160,7 @@ def check_rollups(life: Life, engine: Engine, waited: Collection[Waiting]) -> No
         assert not is_over or f"{day:memory-%G-W%V}" in subjects or f"{day:journals of %G-W%V: }" in said, day
 
 
-def check_memory(life: Life, engine: Engine, waited: Collection[Waiting]) -> None:
+def check_memory(life: Life, engine: Engine, waited: Collection[PendingItem]) -> None:
     """Whatever stood in a file of an evening, or was accepted, is there or in the history."""
     there = {line for _, line in life.lines()}
     text, gone = "\n".join(there), [line for line in life.ever if line not in there]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.knowledge.edit import Known
+from engine.knowledge.edit import KnownItem
 from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.harvest.reclaim import Reclaimer
 from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
@@ -116,7 +116,7 @@ def harvested(path: str, size: int, **changes: object) -> Result:
     return replace(result, **changes)  # type: ignore[arg-type]
 
 
-STOOD_THERE = Known(
+STOOD_THERE = KnownItem(
     Item("facts", "The pool holds 20 connections."), "knowledge/facts.md", 12,
     "- The pool holds 20 connections. [from: 2026-05-28-pool, 2026-05-28]", 1.0,
 )  # fmt: skip

@@ -12,8 +12,8 @@ from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.review import Waiting
-    from engine.knowledge.reviewing import Reviewed
+    from engine.knowledge.review import PendingItem
+    from engine.knowledge.reviewing import ReviewResult
     from engine.store.files import Files
 
 _group_option = click.option(
@@ -67,7 +67,7 @@ def review_list(
             emit(f"  all of these: autopoiesis review accept --group {name}")
 
 
-def _emit_waiting(each: Waiting, files: Files, *, says_why: bool) -> None:
+def _emit_waiting(each: PendingItem, files: Files, *, says_why: bool) -> None:
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
@@ -85,7 +85,7 @@ def _emit_waiting(each: Waiting, files: Files, *, says_why: bool) -> None:
     emit(f"    from: {place}{f'  {each.said}' if each.said else ''}")
 
 
-def _emit_change(each: Waiting, files: Files) -> None:
+def _emit_change(each: PendingItem, files: Files) -> None:
     """What accepting a change of files does to them, as long as it waits."""
     from engine.errors import AutopoiesisError  # noqa: PLC0415 — as for `--help`
     from engine.knowledge.file_changes import diff  # noqa: PLC0415 — as for `--help`
@@ -178,7 +178,7 @@ def _meant(engine: Engine, names: tuple[str, ...], group: str | None, origin: st
     return names or tuple(each.id for each in waiting if _is_meant(each, group, origin))
 
 
-def _is_meant(each: Waiting, group: str | None, origin: str | None) -> bool:
+def _is_meant(each: PendingItem, group: str | None, origin: str | None) -> bool:
     """Whether an item belongs to a group and a conversation, as far as these are named."""
     from engine.knowledge.proposed import group_of  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -186,7 +186,7 @@ def _is_meant(each: Waiting, group: str | None, origin: str | None) -> bool:
     return named and (group is None or group_of(each.why) == group)
 
 
-def _emit(done: Reviewed) -> None:
+def _emit(done: ReviewResult) -> None:
     if done.settled:
         emit(f"{done.waiting.id} was accepted already")
         if done.commit:

@@ -48,7 +48,7 @@ _SAME_MINUTES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ContentInfo:
     """What is known about a content after reading it."""
 
     text_size: int  # bytes of text for a model
@@ -95,7 +95,7 @@ class Classifier:
     transcripts: bool = False
     """Classify the immutable transcripts instead, which are harvested but never reclaimed."""
     named: Collection[str] = ()  # paths to harvest even if they are live
-    measured: MutableMapping[str, Measured] = field(default_factory=dict)
+    measured: MutableMapping[str, ContentInfo] = field(default_factory=dict)
     """Cache of known contents, by SHA-256."""
 
     def all(self) -> tuple[Candidate, ...]:
@@ -155,14 +155,14 @@ class Classifier:
             return ""
         return "was written to moments ago"
 
-    def _measured(self, sha256: str, path: str) -> Measured:
+    def _measured(self, sha256: str, path: str) -> ContentInfo:
         if sha256 not in self.measured:
             source = read_source(self.files, path)
-            self.measured[sha256] = Measured(source.text_size, source.state, source.why)
+            self.measured[sha256] = ContentInfo(source.text_size, source.state, source.why)
         return self.measured[sha256]
 
 
-def left_in(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
+def count_unharvested(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
     """Number of ended transcripts that were never harvested. They are hashed but not parsed."""
     found = 0
     for path in paths_in(files, TRANSCRIPTS):

@@ -15,7 +15,7 @@ from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
     SUMMARIZE_THRESHOLD_BYTES,
     SourcePart,
-    covered,
+    covered_bytes,
     parts_of,
     record_of,
     summaries_of,
@@ -29,7 +29,7 @@ from engine.knowledge.harvest.prompt import (
     without_secrets,
 )
 from engine.knowledge.harvest.proposals import proposed
-from engine.knowledge.harvest.reply import Reply, once, read_reply
+from engine.knowledge.harvest.reply import Reply, distinct, read_reply
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from engine.provenance.hold import voice_of
@@ -100,7 +100,7 @@ class Extractor:
             outcome: Outcome = "failed" if source.state == "unreadable" else source.state
             return replace(blank, outcome=outcome, error=source.why)
         if self._asker is None:
-            items = once((*marked(source.turns), *proposed(source.turns)))
+            items = distinct((*marked(source.turns), *proposed(source.turns)))
             return replace(blank, outcome="extracted", items=items, shown=source.read)
         turns, secrets = without_secrets(source.shown)
         blank = replace(blank, redacted=secrets)
@@ -171,4 +171,4 @@ class _ModelExtraction:
         asked = [summary for summary in summaries if summary.part.text]
         if asked and not any(summary.text or not summary.error for summary in asked):
             raise ExtractionFailed(f"no part could be summarised: {asked[0].error}")
-        return record_of(summaries), covered(summaries)
+        return record_of(summaries), covered_bytes(summaries)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.context.replies import BadReply, quoted
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.prompt import prompt_of
-from engine.knowledge.harvest.reply import Reply, once
+from engine.knowledge.harvest.reply import Reply, distinct
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Inquiry:
 
 
 def _both(first: Reply, second: Reply) -> Reply:
-    return Reply(once((*first.items, *second.items)), (*first.refused, *second.refused))
+    return Reply(distinct((*first.items, *second.items)), (*first.refused, *second.refused))
 
 
 def _cut_off(reply: Reply, why: str) -> Reply:

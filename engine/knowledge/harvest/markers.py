@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.context.replies import is_control
-from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, item_of, once
+from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, distinct, item_of
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
 from engine.provenance.spoken import in_fences
 from engine.transcripts.turn import QUOTED, KnowledgeChange, Role, Text, Turn
@@ -87,7 +87,7 @@ _VOICES: dict[Role, Voice] = {"user": "person", "agent": "agent"}
 
 def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
     """The marked items of turns, in order, without duplicates."""
-    return once(item for _, item in labelled(turns))
+    return distinct(item for _, item in labelled(turns))
 
 
 def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:

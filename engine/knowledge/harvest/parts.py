@@ -188,6 +188,6 @@ def record_of(summaries: Sequence[Summary]) -> list[str]:
     ]
 
 
-def covered(summaries: Sequence[Summary]) -> int:
+def covered_bytes(summaries: Sequence[Summary]) -> int:
     """Bytes of the file covered by summaries."""
     return sum(summary.part.size for summary in summaries if not summary.error)

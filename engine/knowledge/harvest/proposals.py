@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.reply import item_of, once
+from engine.knowledge.harvest.reply import distinct, item_of
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.proposed import WHY, Group
 from engine.knowledge.signs import COMMON, stem
@@ -60,12 +60,12 @@ def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
         *_newest(_summary(dialogue), MAX_SUMMARIES),
         *commands_of(dialogue),
     ]
-    return tuple(item for item in once(found) if not redact(f"{item.path} {item.text}")[1])
+    return tuple(item for item in distinct(found) if not redact(f"{item.path} {item.text}")[1])
 
 
 def _newest(items: Iterable[Item], limit: int) -> list[Item]:
     """The last items, because a person's latest word counts."""
-    return list(once(items))[-limit:]
+    return list(distinct(items))[-limit:]
 
 
 def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:

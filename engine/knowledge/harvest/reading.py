@@ -18,7 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.quoting import bare
-from engine.knowledge.harvest.others import calls_in, is_own_output, spoken, tool_output, turns_of
+from engine.knowledge.harvest.generic_formats import (
+    calls_in,
+    is_own_output,
+    labelled_turns,
+    tool_output,
+    turns_of,
+)
 from engine.knowledge.harvest.prompt import said_in
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat
@@ -170,7 +176,7 @@ def _text(path: str, data: bytes) -> _Parsed | None:
     else:
         # Keeps the length, so that positions match those in the file.
         text = data.decode("utf-8", "surrogateescape").replace("\r\n", " \n")
-        found = spoken(text)
+        found = labelled_turns(text)
         if not found and any(turn.text.strip() for turn in turns):
             return _chat(path, data)
         starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)

@@ -101,10 +101,10 @@ def read_rows(
         items += _items(name, rows[name], refused, item_in)
     if refused and not items:
         raise BadReply(refused[0])
-    return Reply(once(items), _limited(refused))
+    return Reply(distinct(items), _limited(refused))
 
 
-def once(items: Iterable[Item]) -> tuple[Item, ...]:
+def distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     """Items without repetitions, whoever said them."""
     found: dict[tuple[Category, str, str], Item] = {}
     for item in items:

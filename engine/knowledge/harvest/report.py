@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.knowledge.edit import Known
+from engine.knowledge.edit import KnownItem
 from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.ledger import LedgerEntry
 
@@ -73,7 +73,7 @@ class Result:
     uncommitted: str = ""  # why there is no commit
     reclaimed: bool = False
     kept: str = ""  # why it was not reclaimed
-    known: tuple[Known, ...] = ()  # not written, because they are already known
+    known: tuple[KnownItem, ...] = ()  # not written, because they are already known
     items: Mapping[str, int] = field(default_factory=dict)  # written by this run, by category
     held: int = 0  # items that this run queued for review
     refused: tuple[str, ...] = ()  # one line for each unusable part of the reply

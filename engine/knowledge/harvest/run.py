@@ -16,9 +16,9 @@ from engine.knowledge.harvest.classify import (
     WORKING,
     Candidate,
     Classifier,
-    Measured,
+    ContentInfo,
+    count_unharvested,
     hash_of,
-    left_in,
     paths_in,
 )
 from engine.knowledge.harvest.reading import read_source
@@ -31,12 +31,12 @@ from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import waiting_for
+from engine.knowledge.review import pending_items
 from engine.store.sparse import refuse_elsewhere
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from engine.knowledge.edit import Known
+    from engine.knowledge.edit import KnownItem
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
@@ -85,7 +85,7 @@ class Harvest:
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _under_way: Extracts | None = field(default=None, init=False)
     _stopped: bool = field(default=False, init=False)
-    _measured: dict[str, Measured] = field(default_factory=dict, init=False)
+    _measured: dict[str, ContentInfo] = field(default_factory=dict, init=False)
 
     def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
         """Surveys what a harvest would do.
@@ -109,7 +109,7 @@ class Harvest:
             frozenset(named),
             self._measured,
         ).all()
-        left = 0 if transcripts else left_in(self.files, ledger, settings.provider)
+        left = 0 if transcripts else count_unharvested(self.files, ledger, settings.provider)
         return Survey(found, settings.provider, settings.model, transcripts, left)
 
     def means_transcripts(self, paths: Collection[str] = ()) -> bool:
@@ -268,7 +268,7 @@ class Harvest:
 
     def _finding(
         self, source: SourceText, extraction: Extraction, entry: LedgerEntry
-    ) -> tuple[Finding, tuple[Known, ...]]:
+    ) -> tuple[Finding, tuple[KnownItem, ...]]:
         """What to write, and what is already known."""
         day = local_day(datetime.fromisoformat(entry.at), self.zone()).isoformat()
         origin = Origin(source.name, day)
@@ -280,7 +280,7 @@ class Harvest:
             day=day,
             entry=replace(entry, known=len(decided.known)),
             edits=decided.edits,
-            waiting=waiting_for(
+            waiting=pending_items(
                 decided.held,
                 at=entry.at,
                 origin=origin,

@@ -22,7 +22,7 @@ from engine.knowledge.item import CATEGORIES, Origin, counted
 from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
-from engine.knowledge.review import waiting_for
+from engine.knowledge.review import pending_items
 from engine.redaction.detect import redact
 from engine.store.commit_message import commit_message
 
@@ -106,7 +106,7 @@ class Settler:
         lines = [LedgerLine(edit.id, edit.path, edit.line) for edit in written]
         waiting = (
             *finding.waiting,
-            *waiting_for(
+            *pending_items(
                 refused, at=finding.entry.at, origin=origin, source=finding.path, sha256=finding.sha256
             ),
         )

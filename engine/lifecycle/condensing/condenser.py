@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from engine.context.replies import BadReply
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError
-from engine.knowledge.inventory import take
+from engine.knowledge.inventory import take_inventory
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import WHY, why_held
 from engine.knowledge.session_notes import projects
@@ -128,7 +128,7 @@ class Condenser:
             day: The day from which quiet is counted; today unless it is named.
         """
         day, files, knowledge = day or self.today, self.knowledge.files, self.knowledge
-        inventory = take(files.workspace, ["knowledge"])
+        inventory = take_inventory(files.workspace, ["knowledge"])
         journals = sorted(path for path in inventory.files if journal_day(path) is not None)
         found = [self.memory()]
         people = self.retention.specific(("knowledge/projects/", "knowledge/people/"))

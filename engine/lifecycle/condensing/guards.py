@@ -16,7 +16,7 @@ from engine.errors import DocumentError
 from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
 from engine.knowledge.file_changes import FileChange, Step, digest
 from engine.knowledge.proposed import WHY
-from engine.knowledge.session_notes import MEMORY_BYTES, counted
+from engine.knowledge.session_notes import MEMORY_BYTES, with_line_count
 from engine.knowledge.similarity import overlap
 from engine.lifecycle.retention.memory import day_of, header_steps, leaving, said
 from engine.provenance.hold import doubt_of
@@ -185,4 +185,4 @@ def _written(before: bytes, after: bytes, now: datetime) -> Iterator[Step]:
     # In one step, so that the text is known again where it was written already.
     for step in header_steps(after, now):
         after = after.replace(step.old.encode(), step.text.encode(), 1)
-    yield Step("write", MEMORY, counted(MEMORY, after).decode("utf-8"), old=digest(before))
+    yield Step("write", MEMORY, with_line_count(MEMORY, after).decode("utf-8"), old=digest(before))

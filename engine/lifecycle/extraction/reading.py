@@ -14,7 +14,7 @@ from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.inquiry import ExtractionFailed, Inquiry
 from engine.knowledge.harvest.parts import MAX_FAILURES, SourcePart, parts_of
 from engine.knowledge.harvest.prompt import prompt_of, without_secrets
-from engine.knowledge.harvest.reply import Reply, once, read_rows
+from engine.knowledge.harvest.reply import Reply, distinct, read_rows
 from engine.lifecycle.extraction.log import By, digest_of
 from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
@@ -100,7 +100,7 @@ def read(extractor: Extractor, session: Session, asker: Asker | None, files: Fil
     try:
         by = by_of(extractor, asker, files)
         if asker is None or not by.provider:
-            return Reading(by, once(extractor.without_model(session)))
+            return Reading(by, distinct(extractor.without_model(session)))
         return _asked(extractor, session, asker, by, extractor.task(files))
     except AutopoiesisError as error:
         return Reading(by, error=str(error), lasting=error.lasting)
@@ -136,7 +136,7 @@ def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: s
     said = session.source.said
     return Reading(
         by,
-        once(replace(item, voice=voice_of(item.text, said)) for item in found),
+        distinct(replace(item, voice=voice_of(item.text, said)) for item in found),
         tuple(refused),
         inquiry.input_tokens,
         inquiry.output_tokens,

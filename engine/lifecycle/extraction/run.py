@@ -23,7 +23,7 @@ from engine.knowledge.harvest.source_line import find_source_line
 from engine.knowledge.item import Item, Origin, item_id, normalised
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import ReviewQueue, waiting_for
+from engine.knowledge.review import ReviewQueue, pending_items
 from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, done_in
 from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
 from engine.lifecycle.extraction.session import Known, Session, known_in, read_session
@@ -387,7 +387,7 @@ class Runner:
             path=source.path, sha256=source.sha256, session=source.session, day=session.day,
             records=tuple(records),
             edits=decided.edits,
-            waiting=waiting_for(
+            waiting=pending_items(
                 decided.held,
                 at=at,
                 origin=origin,

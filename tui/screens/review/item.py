@@ -19,7 +19,7 @@ from tui.render.safe import first_line
 from tui.screens.review.queue import KINDS, SAVING, ReviewItem, why_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
     from engine.store.files import Files
 
 
@@ -122,7 +122,7 @@ def draw_whole(
     return [*rows, *_source(each, source, LOW_AROUND if low else AROUND, width, roles)]
 
 
-def place(each: Waiting) -> str:
+def place(each: PendingItem) -> str:
     """``conversations/x.md:12``."""
     return f"{each.source}:{each.line}" if each.line else each.source
 
@@ -131,7 +131,9 @@ def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> lis
     return labelled(label, first_line(value) or "–", width, _LABEL, style, tone=roles.muted)
 
 
-def _source(each: Waiting, source: SourceLines | None, around: int, width: int, roles: Roles) -> list[Row]:
+def _source(
+    each: PendingItem, source: SourceLines | None, around: int, width: int, roles: Roles
+) -> list[Row]:
     if each.change is not None:
         return _difference(source, width, roles)
     if not each.source:

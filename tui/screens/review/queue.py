@@ -18,7 +18,7 @@ from tui.render.safe import first_line
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Category
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
 
 
 PENDING, ACCEPTED, REJECTED, REPLACED, SAVING = "?", "✓", "✗", "↻", "…"
@@ -46,7 +46,7 @@ WIDE = 84
 class ReviewItem:
     """A row of the list."""
 
-    waiting: Waiting
+    waiting: PendingItem
     sign: str
     age: str
     """Time since it was queued."""

@@ -22,7 +22,6 @@ from tui.screens.review.layout import ReviewLayout
 from tui.screens.review.queue import KINDS, text_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
     from tui.kit.bench import Bench
 
 NAMED = 42

@@ -10,14 +10,14 @@ from tui.screens.review.item import SourceLines
 from tui.screens.review.queue import ReviewItem, item_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import PendingItem
 
 Phase = Literal["loading", "error", "empty", "found"]
 
 
 class ReviewState:
     def __init__(self) -> None:
-        self.all: tuple[Waiting, ...] | None = None
+        self.all: tuple[PendingItem, ...] | None = None
         self.problem = ""
         self.with_reviewed = False
         self.query = ""

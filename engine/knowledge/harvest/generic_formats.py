@@ -41,7 +41,7 @@ _LABEL = re.compile(
 )
 
 
-def spoken(text: str) -> list[tuple[Turn, int]]:
+def labelled_turns(text: str) -> list[tuple[Turn, int]]:
     """The turns of a plain text with labelled paragraphs such as ``user: …``, each with its start index.
 
     ``text`` has ``\\n`` line ends. Text before the first label is a system turn. Empty unless both a person
