@@ -1,4 +1,4 @@
-"""What a commit takes and what it leaves out, by itself and by hand; what may not go keeps nothing else."""
+"""What automatic and manual commits include and leave out; a refused file does not block the others."""
 
 from __future__ import annotations
 

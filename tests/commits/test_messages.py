@@ -1,4 +1,4 @@
-"""What a commit says: its type by its paths, what changed in words, the conversations that taught it."""
+"""Commit messages: type, summary, and the conversations the changes come from."""
 
 from __future__ import annotations
 

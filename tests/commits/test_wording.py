@@ -1,4 +1,4 @@
-"""A model words a commit's message: shown the change and no secret, believed by its form alone."""
+"""A model writes commit messages: it sees no secrets, and its reply is validated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LISTED = "memory: 1 fact\n\nknowledge/facts.md: 1 line added"
 
 
 def asked(desk: Desk, provider: Provider) -> str:
-    """The message of a commit of one fact, worded by somebody."""
+    """The message of a commit of one fact, written by a provider."""
     engine = desk.engine
     desk.write("memory-config.yaml", "git:\n  commit_message_provider: anthropic\n")
     engine.reload_config()

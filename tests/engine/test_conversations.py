@@ -1,4 +1,4 @@
-"""When turns were spoken, and what activation is given of them."""
+"""The times of turns, and the messages that activation gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of flushes survives whatever happens to its file."""
+"""The flush log survives damage to its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which turns are flushed when: before they drop, in batches, and no turn twice."""
+"""Turns are flushed before they drop, in batches, and never twice."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ growth = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 1200)), min_size
 def test_no_turn_ever_drops_without_having_been_due(
     steps: list[tuple[int, int]], at: float, with_provider: bool
 ) -> None:
-    """A session grows turn by turn, and every prompt has another room for it."""
+    """A session grows turn by turn, and every prompt has different room for it."""
     turns: Numbered = []
     recorded: dict[int, Recorded] = {}
     for number, (length, room) in enumerate(steps, 1):

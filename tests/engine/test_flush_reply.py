@@ -1,4 +1,4 @@
-"""A reply is taken whole or not at all (M1, M2, M4); what the model is shown is a record and no more."""
+"""A reply is accepted as a whole or not at all (M1, M2, M4); the model sees only a record."""
 
 from __future__ import annotations
 

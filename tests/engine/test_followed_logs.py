@@ -1,4 +1,4 @@
-"""Other agents' sessions are taken in while they are written, and what was written meanwhile at the start."""
+"""Other agents' sessions are imported as they are written, and existing ones at the start."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Waits for something; fails after a while."""
+    """Waits for a condition; fails after a while."""
     end = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < end
@@ -87,7 +87,7 @@ def test_set_while_it_runs_it_takes_effect_at_once(home: Home) -> None:
         home.say("after")
         arrived = seen.wait(TurnArrived, lambda event: event.turn.text == "after")
         assert arrived.key.endswith("#1")
-        # And no longer, once it is taken out.
+        # And no longer, once it is removed.
         home.settings("")
         until(lambda: not Engine.open(home.root).config.imports.follow)
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["after"]
@@ -104,7 +104,7 @@ def test_what_was_written_while_nothing_ran(home: Home) -> None:
         until(lambda: home.said() == ["first", "second"] and home.said(OTHER) == ["elsewhere"])
         home.say("third")
         seen.wait(TurnArrived, lambda event: event.turn.text == "third")
-        # What was said in the past is not asked about again.
+        # Past turns cause no further questions.
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["third"]
 
 

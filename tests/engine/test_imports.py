@@ -1,4 +1,4 @@
-"""Importing as a whole: what a crash leaves is committed later, and one bad file stops nothing."""
+"""Imports: leftovers of a crash are committed later, and a bad file does not stop the others."""
 
 from __future__ import annotations
 

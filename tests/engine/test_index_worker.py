@@ -1,4 +1,4 @@
-"""The index is kept fresh in the background, whatever fails and however it ends."""
+"""The index is refreshed in the background despite failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW = datetime(2026, 6, 12, 8, tzinfo=UTC)
 
 
 class Index:
-    """Counts what it is asked for, and fails where it is told to."""
+    """Counts the refreshes, and fails on request."""
 
     def __init__(self) -> None:
         self.asked: list[list[str] | None] = []

@@ -64,7 +64,9 @@ def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> N
     )
     last = seen.wait(TurnArrived, lambda event: event.key == f"{path}#1")
     assert last.past and last.at == datetime(2026, 3, 3, 7, 5, tzinfo=UTC)
-    seen.wait(TurnTraced, lambda event: event.key == f"{path}#0")  # as the past is, for a feed that shows it
+    seen.wait(
+        TurnTraced, lambda event: event.key == f"{path}#0"
+    )  # like past turns, for a feed that shows them
     feed = engine.feed(10_000)
     assert [entry.key for entry in feed[:2]] == [f"{path}#0", f"{path}#1"]
     assert [(entry.at, entry.text) for entry in feed[2:]] == before
@@ -110,7 +112,7 @@ def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
 
 
 def test_it_is_news_when_search_finds_something_else(engine: Engine, request: pytest.FixtureRequest) -> None:
-    engine.workspace.database.unlink()  # an engine that starts without an index makes one
+    engine.workspace.database.unlink()  # an engine that starts without an index creates one
     _, seen = request.getfixturevalue("live")
     seen.wait(Indexed, lambda event: event.files > 20)
     note = engine.workspace.root / "knowledge" / "memory" / "2026-06-11.md"
@@ -222,7 +224,7 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
     with Engine.open(sample, clock=lambda: now[0]) as engine:
         engine.subscribe(seen)
         engine.start()
-        engine.schedule.look()  # from now on the topic has times; what came before was none of them
+        engine.schedule.look()  # from now on the schedule counts; earlier times do not
         assert not [event for event in seen.events if isinstance(event, Signal)]
         now[0] += timedelta(minutes=1)
         signal = seen.wait(Signal, lambda event: event.event == "0 22 * * *")
@@ -257,7 +259,7 @@ def test_stop_ends_every_thread(sample: Path) -> None:
 
 def test_a_pattern_that_backtracks_is_reported_and_the_others_go_on(live: Live) -> None:
     engine, seen = live
-    # Too tangled to be seen from the expression alone, so that only a message shows it.
+    # Not detectable from the expression alone, only with a message.
     (engine.workspace.topics / "tangled.md").write_text(
         "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '^(?:(?=(a+))\\1|a|aa)+$'\n"
         "activation: auto\n---\n\n# Tangled\n\nWait.\n"

@@ -1,4 +1,4 @@
-"""What a message is called on a command line, and which one that is."""
+"""Finding a message by its name on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The message of a turn is the same whoever makes it: with its files, what steers it, and said once."""
+"""A message is the same before and after it is in the transcript, with its files and context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of the files of knowledge: applied once however often, and no byte around them changes."""
+"""Edits of the knowledge files are idempotent and change no other byte."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def done(line: str = OPEN_TASK) -> Edit:
 
 
 def shared(first: bytes, second: bytes) -> int:
-    """How many bytes two texts begin with alike."""
+    """Length of the common prefix of two texts, in bytes."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 

@@ -1,4 +1,4 @@
-"""Entries put away and brought back: whole, byte for byte, with consent, whatever happens meanwhile."""
+"""Entries are archived and restored byte for byte, with consent, even after interruptions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def records(space: EntrySpace) -> list[dict[str, Any]]:
 
 
 def dirty(space: EntrySpace) -> list[str]:
-    """What git sees as changed, except for the record and the lock."""
+    """The changes git sees, except for the log and the lock."""
     listed = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=all"],
         cwd=space.root,
@@ -222,7 +222,7 @@ def test_killed_at_any_step_the_next_run_finishes(space: EntrySpace, point: str,
         f"EntrySpace(Path(sys.argv[1])).desk.{call}\n"
     )
     if way == "restore":
-        # The log is there: what was created for the archive is appended to now.
+        # The log exists now and is appended to.
         point = {
             "create:link": "append:write",
             "temp:write": "append:fsync",

@@ -1,4 +1,4 @@
-"""Category files are read as people leave them, and written so that nothing in a line passes for more."""
+"""Category files are read as people write them, and written so that no line can pass for markup."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_a_crash_at_any_step_turns_no_switch(files: Files) -> None:
         raise Killed
 
     def regenerate(digest: Digest, hits: int) -> bool:
-        """Ends at the given rename or removal; whether it came to an end by itself."""
+        """Stops at the given rename or removal; returns whether it finished before."""
         left = [hits]
 
         def count() -> None:

@@ -1,4 +1,4 @@
-"""Which entries and skills there are, and what is wrong with them."""
+"""Scanning entries and skills, and their problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def space(tmp_path: Path) -> EntrySpace:
 
 
 def catalog_locations(space: EntrySpace) -> list[str]:
-    """The locations that the prompt's catalogs name."""
+    """The locations in the prompt's catalogs."""
     reader = Reader(WorkspaceSource(space.files), ParsedFiles())
     found = [each for listed in catalog.catalogs(reader) for each in listed]
     return [

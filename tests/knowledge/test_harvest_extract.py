@@ -1,4 +1,4 @@
-"""Taking knowledge out of one conversation: what is asked, how often, what comes of it (M1, N1, N3, L7)."""
+"""Extraction from one conversation: questions, retries and results (M1, N1, N3, L7)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_after_two_bad_replies_it_has_failed(source: SourceText) -> None:
 
 
 class Cut(Provider):
-    """Cuts replies off that are longer than the limit, a character a token; notes the limits."""
+    """Cuts off replies longer than the limit, one character per token; remembers the limits."""
 
     def __init__(self, *answers: str | Exception | None) -> None:
         super().__init__(*answers)
@@ -110,7 +110,7 @@ def test_a_reply_that_is_cut_off_is_kept_and_its_rest_asked_for_with_more_room(s
     assert provider.limits == [70, 140]
     assert f"give only the items after “{SAID}”" in provider.prompts[1]
     assert [item.text for item in done.items] == [SAID, boat]
-    # The second was too long as well: what is whole in it is kept all the same, and what is missing is said.
+    # The second was too long as well: its complete items are kept, and the rest is reported missing.
     assert done.outcome == "extracted" and done.attempts == 2
     assert done.refused == ("the reply was cut off (items kept: 2): raise harvest.max_tokens",)
 
@@ -337,7 +337,7 @@ def test_what_could_not_be_read_of_a_log_is_not_covered(tmp_path: Path) -> None:
 
 
 def summing(prompt: str) -> str:
-    """A summary for each part, and a reply for the summaries."""
+    """Answers with a summary for each part, and a reply for the summaries."""
     if prompt.endswith(task(SUMMARY)):
         numbers = re.findall(r'<turn number="(\d+)"', prompt)
         return f"Gauges {numbers[0]} to {numbers[-1]} were read."

@@ -22,7 +22,7 @@ from tests.providers.conftest import (
 
 __all__ = ["one_server", "server", "service"]
 
-# What each service sends and refuses is for the tests of the providers.
+# The provider tests cover what each service sends and refuses.
 pytestmark = pytest.mark.parametrize("service", ["gemini"], indirect=True)
 
 SAID = "The rollup starts at 01:00 UTC."

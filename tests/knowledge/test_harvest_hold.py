@@ -1,4 +1,4 @@
-"""What may have been planted waits for a person (M3); what people and the agent worked out does not."""
+"""Text that may have been planted is held (M3); text by people and the agent is not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.knowledge.poisoned import POISONED, SAID, Poisoned
 
 
 def fate(case: Poisoned, root: Path) -> tuple[str, list[str]]:
-    """What becomes of the reply of a model that was taken in, and the items that nobody holds."""
+    """The result for a deceived model's reply, and the items that are not held."""
     source = source_of(root, case.text, f"talk{case.suffix}")
     done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
     if done.outcome != "extracted":
@@ -50,7 +50,7 @@ def test_of_all_planted_texts_none_is_written_and_what_the_person_said_is(tmp_pa
         said += SAID in unheld
     print(f"\n{len(POISONED)} poisoned conversations: {dict(fates)}; what the person said: {said} written")
     assert len(POISONED) >= 40 and fates["written"] == 0 and fates["refused"] + fates["held"] == len(POISONED)
-    # Only where no role is known can nobody tell that the person said it.
+    # Only without known roles is it impossible to tell that the person said it.
     assert said == len(POISONED) - 1
 
 

@@ -1,4 +1,4 @@
-"""What a conversation marks itself is taken out of it without a model; nothing that is not marked is."""
+"""Marked items, and only those, are extracted without a model."""
 
 from __future__ import annotations
 

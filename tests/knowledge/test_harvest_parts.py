@@ -1,4 +1,4 @@
-"""A long conversation is summed up part by part, and what was looked at is known to the byte (L7)."""
+"""A long conversation is summarised in parts, and its coverage is known to the byte (L7)."""
 
 from __future__ import annotations
 

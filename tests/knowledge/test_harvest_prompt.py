@@ -1,4 +1,4 @@
-"""What a model is asked: the workspace's own task first, and a record that cannot end itself (M4)."""
+"""The prompt: the workspace's own task takes precedence, and the record cannot close itself (M4)."""
 
 from __future__ import annotations
 

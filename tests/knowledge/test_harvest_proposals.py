@@ -1,4 +1,4 @@
-"""What is proposed of a conversation without a model: what a person is glad to read, and nothing else."""
+"""Proposals from a conversation without a model are few and worth reading."""
 
 from __future__ import annotations
 

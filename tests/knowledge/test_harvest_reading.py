@@ -1,4 +1,4 @@
-"""A working conversation is read as turns with who spoke, whatever bytes it is made of (P1, P6, P7)."""
+"""Working conversations in any format are read as turns with speakers (P1, P6, P7)."""
 
 from __future__ import annotations
 

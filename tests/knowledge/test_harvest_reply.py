@@ -1,4 +1,4 @@
-"""Every good item of a reply is kept, every other put right, held or named (M1, M2, M4)."""
+"""Good items of a reply are kept, others corrected, held or reported (M1, M2, M4)."""
 
 from __future__ import annotations
 
@@ -371,7 +371,7 @@ SPOILT: dict[str, Spoil] = {
 
 
 def spoilt(seed: int) -> tuple[str, str]:
-    """A reply that was good once, and in what way it no longer is."""
+    """A damaged reply, and the kind of damage."""
     chance = random.Random(seed)
     tree: dict[str, Any] = {
         category: [{"statement": f"Gauge {n} reads level {n}.", "detail": "Since June."} for n in range(3)]

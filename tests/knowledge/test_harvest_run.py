@@ -1,4 +1,4 @@
-"""A harvest from survey to trash: what is written, what goes, and what keeps a conversation where it is."""
+"""A harvest from survey to trash: what is written, reclaimed and kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FROM = "[from: 2026-06-12-call, 2026-06-12]"
 
 
 def desk_with(root: Path, *items: object, **more: object) -> Desk:
-    """One conversation that teaches some items."""
+    """One conversation with some items."""
     desk = Desk(root, Scripted({"2026-06-12-call": items}), **more)  # type: ignore[dict-item, arg-type]
     desk.put("2026-06-12-call.md", said(*items))  # type: ignore[arg-type]
     return desk
@@ -323,7 +323,7 @@ def test_a_secret_keeps_a_conversation_out_of_the_history_and_where_it_is(tmp_pa
 
 
 def test_an_editor_that_replaces_a_file_meanwhile_loses_nothing(tmp_path: Path) -> None:
-    """L4: what it saved stands, and the line stands in it."""
+    """L4: the saved text is kept and has the line."""
     desk = desk_with(tmp_path, FACT)
     facts = tmp_path / "knowledge/facts.md"
     facts.parent.mkdir()
@@ -346,7 +346,7 @@ def test_an_editor_that_replaces_a_file_meanwhile_loses_nothing(tmp_path: Path) 
 
 
 def test_a_stale_save_over_harvested_lines_is_told_and_can_be_undone(tmp_path: Path) -> None:
-    """L5: the ledger misses the line; the history has it."""
+    """L5: the line is reported missing from the ledger, but the history has it."""
     desk = desk_with(tmp_path, FACT)
     desk.harvest()
     (tmp_path / "knowledge/facts.md").write_text("# Facts\n")

@@ -1,4 +1,4 @@
-"""Where an item comes from is shown, and nothing is made up where that is not known."""
+"""The source line of an item is found, and none is invented if it is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: the specification's JSON, not taken for empty when damaged, rebuilt from the history."""
+"""The ledger: its JSON, never treated as empty when damaged, and rebuilt from the history."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_it_is_rebuilt_from_every_version_and_what_is_left(files: Files, ledger:
 
 
 def test_whatever_bytes_are_damaged_it_is_refused_or_whole(files: Files, ledger: Ledger) -> None:
-    """40 damages: cut, changed, doubled. Never another error, and never an entry that was not recorded."""
+    """40 kinds of damage raise no other error and never produce an entry that was not recorded."""
     for number in range(12):
         ledger.record(name(str(number)), entry(f"conversations/{number}.md", items={"facts": number}))
     Repository(files.workspace).commit([PATH], "twelve")
@@ -181,7 +181,7 @@ def test_whatever_bytes_are_damaged_it_is_refused_or_whole(files: Files, ledger:
         except LedgerBroken:
             refused += 1
         else:
-            # A changed letter inside a text cannot be told; the rest is as it was.
+            # A changed letter inside a text is undetectable; the rest is unchanged.
             unseen += 1
             assert sum(known.get(each) != value for each, value in found.items()) <= 2
         ledger.rebuild()

@@ -1,4 +1,4 @@
-"""Where references lead, what leads to a file, and which references are wrong."""
+"""Resolving references, backlinks, and broken references."""
 
 from __future__ import annotations
 
@@ -359,7 +359,7 @@ def test_wikilinks_take_as_much_of_the_path_as_tells_files_apart(space: EntrySpa
         "[[sub/none]] is a broken link; correct it, or create the file",
         "knowledge/people/Maren.md has no section 'Milk'; use one of its headings",
     ]
-    # Inside of what others share, their own files come first; what is wrong there is theirs to mend.
+    # Within a share, its own files come first; problems there are for its owners to fix.
     assert [each.target for each in links.of("knowledge/shared/team/maren.md")] == [
         "knowledge/shared/team/twin.md"
     ]

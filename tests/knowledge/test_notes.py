@@ -1,4 +1,4 @@
-"""Notes stay with their file; where that is not certain, the person is asked."""
+"""Notes follow their file; if that is uncertain, the person is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thousand things that happen to files, at random: no note is ever with another file (I1, I2)."""
+"""A thousand random file operations: no note is ever attached to another file (I1, I2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTED = 4
 
 
 class World:
-    """Files of a repository, each known by a line of its own, and the notes of some of them."""
+    """Files of a repository, each with a unique line, and notes on some of them."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -54,7 +54,7 @@ class World:
         return "\n".join(lines) + "\n"
 
     def check(self, kind: str, name: str, path: Path) -> None:
-        """The notes of the file are found with it, and with no other."""
+        """The notes are found for their file and no other."""
         found = self.notes.of(path)
         assert found is not None and found.is_here, f"{kind}: lost"
         assert [entry.text for entry in found.entries] == [f"This is {name}."], f"{kind}: another file's"

@@ -1,4 +1,4 @@
-"""What becomes of the items of a conversation: known, held, or an edit; nothing is written for it."""
+"""Planning items: known, held, or an edit, without writing anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for a person: put up once, settled once, never back."""
+"""The review queue: items are queued once, settled once, and never come back."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_note_that_was_rejected_comes_back_on_no_other_day(queue: ReviewQueue)
 
 
 def said_in(name: str, item: Item) -> PendingItem:
-    """An item that another conversation says."""
+    """The same item from another conversation."""
     (made,) = pending_items(
         [HeldItem(item_id(item, name), item, item.why or "comes from tool output")],
         at=NOW.isoformat(),

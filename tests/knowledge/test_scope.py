@@ -1,4 +1,4 @@
-"""The notes of a prompt are those of the files that its conversation works on, and never another file's."""
+"""A prompt gets the notes on the files of its conversation, and never those on another file."""
 
 from __future__ import annotations
 

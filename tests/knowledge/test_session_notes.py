@@ -1,4 +1,4 @@
-"""Notes are added to memory's files: below their heading, once, and every other byte stays."""
+"""Session notes are added below their heading, once, without changing another byte."""
 
 from __future__ import annotations
 

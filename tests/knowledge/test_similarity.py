@@ -1,4 +1,4 @@
-"""What is there already is known again; what differs in anything that counts never is."""
+"""Equal knowledge is recognised; knowledge that differs in a relevant detail is not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def score(item: str, there: str) -> float:
 
 
 def changed(text: str) -> list[str]:
-    """A text with one digit changed, each in turn, and with a negation."""
+    """A text with each digit changed in turn, and with a negation."""
     digits = [at for at, sign in enumerate(text) if sign.isdigit()]
     other = [f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}" for at in digits if text[at].isascii()]
     return [

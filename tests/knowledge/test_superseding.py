@@ -1,4 +1,4 @@
-"""A later decision says which one it replaces, a task that is done finds the open one."""
+"""A decision links to the one it replaces, and a done task finds the open one."""
 
 from __future__ import annotations
 

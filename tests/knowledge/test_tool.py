@@ -1,4 +1,4 @@
-"""What agents are told when they call the tool ``knowledge``."""
+"""The answers of the tool ``knowledge``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trash: the same bytes come back, and what was changed on the way never stays."""
+"""The trash gives back the same bytes and never keeps a file that changed on the way."""
 
 from __future__ import annotations
 

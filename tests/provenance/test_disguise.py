@@ -1,4 +1,4 @@
-"""Letters of other scripts, encoded runs, odd paths and accounts; and what only looks like them."""
+"""Look-alike letters, encoded runs, odd paths and accounts, and harmless text like them."""
 
 from __future__ import annotations
 

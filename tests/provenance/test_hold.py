@@ -1,4 +1,4 @@
-"""What may have been planted waits for a person (M3); what people and the agent worked out does not."""
+"""Text that may have been planted is held (M3); text by people and the agent is not."""
 
 from __future__ import annotations
 

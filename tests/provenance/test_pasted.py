@@ -1,4 +1,4 @@
-"""What of a person's message is the person's own."""
+"""Which parts of a person's message are their own."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_was_read_is_named_in_order_and_what_was_said_before_is_sound() -> 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("piece", ['"', "a.b.", "<pre>", "> ", "a-", "12:00 ", "From: a\n"])
 def test_a_long_text_is_no_endless_work(piece: str) -> None:
-    # A pattern that tries every place from every place would take longer than a test may.
+    # Quadratic patterns would exceed the test timeout.
     text = piece * (50_000 // len(piece))
     said = voices_of(
         [Turn("user", "10:00", (Text(text),)), Turn("agent", "10:01", (Text(text),))], text, text

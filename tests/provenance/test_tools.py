@@ -1,4 +1,4 @@
-"""Which calls bring what an outsider may have written, and which are the agent's own work."""
+"""Which tool calls bring outside text, and which do not."""
 
 from __future__ import annotations
 
