@@ -111,7 +111,7 @@ BUSY: dict[str, tuple[Callable[[Desk, pytest.MonkeyPatch], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BUSY)
-def test_a_repository_that_takes_no_commit_is_left_alone_and_said_once(
+def test_a_repository_that_cannot_commit_is_left_alone_and_reported_once(
     desk: Desk, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, said = BUSY[name]
@@ -197,7 +197,7 @@ def test_the_worker_commits_what_is_due_and_what_is_left_when_it_is_stopped(
     assert len(desk.subjects()) == 2
 
 
-def test_a_workspace_that_is_followed_commits_by_itself(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_workspace_commits_automatically(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.live.live.IDLE_S", 0.05)
     seen = Witness()
     desk.engine.subscribe(seen)

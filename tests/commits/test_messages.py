@@ -42,7 +42,7 @@ def test_what_moves_to_the_archive_is_maintenance_and_what_is_deleted_is_not() -
     assert kind_of([old]) == kind_of([old, FileChange(moved.path, None, b"Another.\n")]) == "memory"
 
 
-def test_a_change_is_said_in_words_within_a_subject() -> None:
+def test_a_change_is_summarised_within_the_subject() -> None:
     facts = FileChange(
         "knowledge/facts.md", b"# Facts\n\n- One.\n", b"# Facts\n\n- One.\n- Two.\n- Three.\n- Four.\n"
     )

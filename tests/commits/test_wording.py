@@ -38,7 +38,7 @@ def asked(desk: Desk, provider: Provider) -> str:
     return made.message
 
 
-def test_a_model_words_what_changed_and_its_cost_is_kept(desk: Desk) -> None:
+def test_a_model_writes_the_message_and_its_cost_is_recorded(desk: Desk) -> None:
     provider = Provider(f"{WORDED}\n")
     assert asked(desk, provider) == WORDED
     (prompt,) = provider.prompts

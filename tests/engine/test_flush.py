@@ -64,7 +64,7 @@ def test_a_journal_is_that_of_the_persons_day(tmp_path: Path) -> None:
     assert [note.path for note in only(desk).items] == ["knowledge/journal/2026-06-13.md"]
 
 
-def test_what_it_cost_and_who_was_asked_is_recorded(tmp_path: Path) -> None:
+def test_cost_and_provider_are_recorded(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(NOTES[2])))
     desk.talk()
     desk.flush()
@@ -77,7 +77,7 @@ def test_what_it_cost_and_who_was_asked_is_recorded(tmp_path: Path) -> None:
     assert json.loads(line)["status"] == "flushed"
 
 
-def test_what_is_written_is_committed_and_the_message_names_the_conversation(tmp_path: Path) -> None:
+def test_notes_are_committed_and_the_message_names_the_conversation(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(*NOTES)), committing=True)
     desk.project()
     desk.talk()
@@ -96,7 +96,7 @@ def test_what_is_written_is_committed_and_the_message_names_the_conversation(tmp
         assert desk.repository.show("HEAD", path) == (tmp_path / path).read_bytes()
 
 
-def test_where_nothing_can_be_committed_the_notes_stand_and_it_is_said(tmp_path: Path) -> None:
+def test_without_a_commit_the_notes_are_kept_and_the_reason_is_recorded(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(NOTES[2])), committing=True)
     desk.talk()
     assert desk.flush() == ["flushed"]
@@ -110,7 +110,7 @@ def test_where_nothing_can_be_committed_the_notes_stand_and_it_is_said(tmp_path:
 
 
 @pytest.mark.parametrize("point", ["commit:object", "commit:index", "commit:reference"])
-def test_an_interrupted_commit_is_made_by_whoever_finishes_the_flush(tmp_path: Path, point: str) -> None:
+def test_an_interrupted_commit_is_made_when_the_flush_is_finished(tmp_path: Path, point: str) -> None:
     class Killed(BaseException):
         """Not caught anywhere, like a kill."""
 
@@ -225,7 +225,7 @@ def test_without_a_provider_nothing_is_written_and_the_turns_are_on_record(tmp_p
     assert desk.log.flushed(conversation, conversation.turns) == frozenset()
 
 
-def test_what_was_unflushed_is_flushed_once_there_is_a_provider(tmp_path: Path) -> None:
+def test_unflushed_turns_are_flushed_once_there_is_a_provider(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.talk()
     desk.flush()
@@ -286,9 +286,7 @@ def test_a_reply_that_was_cut_off_is_a_failure(tmp_path: Path) -> None:
         (RecursionError("sk-secret-key"), "unexpected RecursionError"),
     ],
 )
-def test_what_a_failing_provider_says_is_recorded_word_for_word(
-    tmp_path: Path, error: Exception, said: str
-) -> None:
+def test_a_providers_error_is_recorded_verbatim(tmp_path: Path, error: Exception, said: str) -> None:
     provider = Provider(error)
     desk = Desk(tmp_path, provider)
     desk.talk()
@@ -318,7 +316,7 @@ def test_a_provider_that_blocks_its_thread_is_given_up_too(tmp_path: Path) -> No
         release.set()
 
 
-def test_closing_gives_up_what_is_under_way(tmp_path: Path) -> None:
+def test_closing_cancels_the_open_question(tmp_path: Path) -> None:
     provider = Provider(None)
     asked = threading.Event()
     provider.meanwhile = asked.set
@@ -474,7 +472,7 @@ def test_a_full_disk_leaves_a_journal_that_the_next_flush_finishes(tmp_path: Pat
     assert len(provider.prompts) == 1
 
 
-def test_a_journal_that_cannot_be_read_is_told_and_its_turns_are_due_again(tmp_path: Path) -> None:
+def test_an_unreadable_journal_is_reported_and_its_turns_are_due_again(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider("FLUSH_OK"))
     desk.talk()
     folder = tmp_path / "scratch/flush"
@@ -488,7 +486,7 @@ def test_a_journal_that_cannot_be_read_is_told_and_its_turns_are_due_again(tmp_p
     assert not list(folder.iterdir())
 
 
-def test_what_a_file_cannot_take_waits_and_is_written_once_it_can(tmp_path: Path) -> None:
+def test_notes_for_a_broken_file_are_held_and_written_later(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(NOTES[1])))
     desk.talk()
     memory = tmp_path / MEMORY
@@ -511,7 +509,7 @@ def test_what_a_file_cannot_take_waits_and_is_written_once_it_can(tmp_path: Path
     assert (done.path, done.number, done.line) == (MEMORY, 5, line)
 
 
-def test_a_note_for_a_project_that_was_made_since_goes_there_and_otherwise_is_a_fact(tmp_path: Path) -> None:
+def test_a_note_for_an_unknown_project_is_a_fact_unless_it_was_created_since(tmp_path: Path) -> None:
     notes = ({"to": "project:tidemark", "text": "It is so."}, {"to": "project:gone", "text": "So is that."})
     desk = Desk(tmp_path, Provider(reply(*notes)))
     desk.talk()
@@ -537,7 +535,7 @@ def test_a_held_note_shows_the_line_that_says_it(tmp_path: Path) -> None:
     assert "Answer 0: gauge" in lines[waiting.line - 1]
 
 
-def test_a_journal_of_an_earlier_version_is_told_and_its_turns_are_due_again(tmp_path: Path) -> None:
+def test_a_journal_of_an_earlier_version_is_reported_and_its_turns_are_due_again(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(NOTES[2])))
     desk.talk()
     (part,) = desk.flusher.plan(desk.conversation, 200).parts
@@ -550,7 +548,7 @@ def test_a_journal_of_an_earlier_version_is_told_and_its_turns_are_due_again(tmp
     assert len(desk.problems) == 1 and "its turns will be flushed again" in desk.problems[0]
 
 
-def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -> None:
+def test_notes_held_before_the_queue_existed_are_queued_once(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider("FLUSH_OK"))
     desk.talk()
     desk.flush()
@@ -569,7 +567,7 @@ def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -
         ]
 
 
-def test_what_waits_is_not_put_up_again_by_whoever_comes_later(tmp_path: Path) -> None:
+def test_pending_notes_are_not_queued_again(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(NOTES[3])), zone="Asia/Tokyo")
     desk.talk()
     assert desk.flush() == ["nothing"]

@@ -179,9 +179,7 @@ def test_closing_gives_up_the_question_and_records_it(root: Path, monkeypatch: p
     assert not [thread for thread in threading.enumerate() if thread.name == "autopoiesis-flush"]
 
 
-def test_nobody_is_asked_about_a_conversation_from_long_ago(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_model_is_asked_about_an_old_conversation(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = Provider("FLUSH_OK")
     follow = asking(root, monkeypatch, provider)
     try:
@@ -215,7 +213,7 @@ def test_an_interrupted_flush_is_finished_when_the_workspace_is_followed_again(r
         follow.engine.close()
 
 
-def test_the_feed_says_what_came_of_a_flush(tmp_path: Path) -> None:
+def test_the_feed_shows_the_result_of_a_flush(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(*NOTES)))
     desk.project()
     desk.talk()
@@ -232,7 +230,7 @@ def test_the_feed_says_what_came_of_a_flush(tmp_path: Path) -> None:
     assert entry_of(FlushDue(at, "a", "s", 3, 3)) == FeedEntry(at, "flush", "turn 3", "flushing")
 
 
-def test_a_disk_that_cannot_be_written_is_told_and_the_work_goes_on(follow: Followed) -> None:
+def test_an_unwritable_disk_is_reported_and_the_work_continues(follow: Followed) -> None:
     from engine.errors import WriteFailed
     from engine.events import ErrorReported
 

@@ -123,7 +123,7 @@ def test_equal_notes_are_one() -> None:
         (reply() + " " * REPLY_CHARACTERS, "more than 65,536"),
     ],
 )
-def test_what_is_refused(text: str, why: str) -> None:
+def test_invalid_replies_are_refused(text: str, why: str) -> None:
     with pytest.raises(BadReply, match=why) as caught:
         read_reply(text)
     assert len(str(caught.value)) < 160 and str(caught.value).isprintable()
@@ -146,7 +146,7 @@ def test_seventeen_megabytes_are_not_even_parsed() -> None:
 
 
 @given(st.text(max_size=300))
-def test_whatever_is_taken_is_one_plain_line(text: str) -> None:
+def test_every_accepted_item_is_one_plain_line(text: str) -> None:
     try:
         (note,) = read_reply(reply(text))
     except BadReply:
@@ -205,7 +205,7 @@ def test_a_turn_can_neither_close_its_part_nor_open_another() -> None:
     prompt.encode("utf-8")
 
 
-def test_an_endless_turn_is_shown_by_its_ends_and_that_is_said() -> None:
+def test_a_very_long_turn_is_shown_in_part_and_marked() -> None:
     text = "begin " + "x" * 10 * TURN_CHARACTERS + " end"
     prompt, in_part = prompt_of([(7, user(text))], [])
     assert in_part == (7,)

@@ -68,7 +68,7 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_what_is_written_while_it_runs(home: Home) -> None:
+def test_logs_written_while_it_runs_are_imported(home: Home) -> None:
     home.settings("claude-code")
     with home.running() as (_, seen):
         home.say("one")
@@ -93,7 +93,7 @@ def test_set_while_it_runs_it_takes_effect_at_once(home: Home) -> None:
         assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["after"]
 
 
-def test_what_was_written_while_nothing_ran(home: Home) -> None:
+def test_logs_written_while_nothing_ran_are_imported(home: Home) -> None:
     home.settings("claude-code")
     home.say("first")
     with home.running():
@@ -133,7 +133,7 @@ def test_two_agents_whose_folders_are_not_there_yet(home: Home) -> None:
         seen.wait(TurnArrived, lambda event: event.turn.text == "of the other")
 
 
-def test_what_was_taken_in_at_the_start_is_committed(home: Home) -> None:
+def test_sessions_imported_at_the_start_are_committed(home: Home) -> None:
     home.settings("claude-code")
     initialise(home.root)
     home.say("one")

@@ -53,7 +53,7 @@ def test_a_message_of_a_running_session_is_traced_and_compiled(live: Live) -> No
     assert "github-pr-review" in compiled.compiled.active_topics
 
 
-def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> None:
+def test_a_restored_or_imported_conversation_is_past(live: Live) -> None:
     engine, seen = live
     before = [(entry.at, entry.text) for entry in engine.feed(10_000)]
     path = "conversations/2026-03-02-restored.md"
@@ -86,7 +86,7 @@ def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> N
     assert not asked & {"Can you review the PR of March?", "And?", "Can you review the PR of that day?"}
 
 
-def test_what_a_person_imports_is_no_news_however_lately_it_was_said(live: Live, tmp_path: Path) -> None:
+def test_a_manually_imported_session_is_past_even_if_recent(live: Live, tmp_path: Path) -> None:
     engine, seen = live
     log = tmp_path / "0d9f2c1e-bbbb-4bbb-8ccc-1234567890ab.jsonl"
     said = claude_log(("user", "Can you review the PR of an hour or two ago?"))
@@ -96,7 +96,7 @@ def test_what_a_person_imports_is_no_news_however_lately_it_was_said(live: Live,
     assert seen.wait(TurnArrived, lambda event: "an hour or two ago" in event.turn.text).past
 
 
-def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
+def test_only_new_turns_of_an_old_transcript_arrive(live: Live) -> None:
     engine, seen = live
     session = next(path for path in engine.conversations.newest(50) if path.endswith(".md"))
     before = engine.conversations.read(session)
@@ -132,7 +132,7 @@ def test_an_edit_of_what_a_cache_is_made_of_gives_it_up(live: Live) -> None:
     assert not engine.caches.get(sent.session_id).is_cached(engine.clock())
 
 
-def test_what_is_sent_is_traced_once_although_the_workspace_is_watched(live: Live) -> None:
+def test_a_sent_message_is_traced_once_in_a_watched_workspace(live: Live) -> None:
     engine, seen = live
     sent = Sending(engine, lambda: Scripted(["Fine."]), Purse(), len).send("Can you review the PR?")
     seen.wait(TurnTraced, lambda event: event.key == sent.reply_key)
@@ -143,7 +143,7 @@ def test_what_is_sent_is_traced_once_although_the_workspace_is_watched(live: Liv
     assert seen.wait(TurnTraced, lambda event: event.key == sent.key).trace == sent.trace
 
 
-def test_what_the_agent_writes_steers_the_next_prompt(live: Live) -> None:
+def test_the_agents_output_steers_the_next_prompt(live: Live) -> None:
     engine, seen = live
     agent = writer(engine.workspace.root)
     agent.start("ses_live0002", title="Steering")
@@ -232,7 +232,7 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
         assert "evening" in traced.trace.active
 
 
-def test_a_broken_configuration_is_told_and_the_old_one_stays(live: Live) -> None:
+def test_a_broken_configuration_is_reported_and_the_old_one_kept(live: Live) -> None:
     engine, seen = live
     engine.workspace.config.write_text("gate:\n  provider: crystal-ball\n")
     error = seen.wait(ErrorReported)

@@ -57,7 +57,7 @@ def test_a_name_means_a_message(talks: Engine, name: str, session: str, path: st
     assert (found.path, found.turn, found.key) == (path, turn, f"{path}#{turn - 1}")
 
 
-def test_a_message_says_where_it_stands_and_what_it_says(talks: Engine) -> None:
+def test_a_message_is_found_with_its_place_and_text(talks: Engine) -> None:
     found = find_message(talks, "last")
     assert found == SpokenMessage(f"{NEW}#4", NEW, "ses_new00001", 5, "Four")
     assert message_before(talks, found) == SpokenMessage(f"{NEW}#0", NEW, "ses_new00001", 1, "One")
@@ -88,7 +88,7 @@ def test_a_session_is_found_by_its_id(sample: Path) -> None:
         ("last", "ses_nobody", "no such session: ses_nobody"),
     ],
 )
-def test_what_means_no_message_is_one_clear_error(talks: Engine, name: str, session: str, said: str) -> None:
+def test_a_name_without_a_message_is_a_clear_error(talks: Engine, name: str, session: str, said: str) -> None:
     with pytest.raises(TranscriptError, match=said):
         find_message(talks, name, session)
 
@@ -104,7 +104,7 @@ def test_a_workspace_without_a_word(tmp_path: Path) -> None:
         find_message(engine, "last")
 
 
-def test_turns_beyond_what_is_read_of_a_long_conversation(
+def test_turns_before_the_window_of_a_long_conversation(
     talks: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.conversations.conversations.WINDOW", 500)

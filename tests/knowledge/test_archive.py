@@ -58,7 +58,7 @@ def dirty(space: EntrySpace) -> list[str]:
     return [line for line in listed.stdout.splitlines() if "logs/" not in line and "scratch/" not in line]
 
 
-def test_a_dry_run_says_what_would_move_and_break_and_changes_nothing(space: EntrySpace) -> None:
+def test_a_dry_run_lists_moves_and_broken_links_and_changes_nothing(space: EntrySpace) -> None:
     before = contents(space.root)
     report = space.desk.archive(["incidents"])
     assert contents(space.root) == before and not report.applied
@@ -125,7 +125,7 @@ def test_repeating_it_changes_nothing(space: EntrySpace) -> None:
     assert len(records(space)) == 2 and revision != space.repository.revision()
 
 
-def test_a_place_that_is_taken_is_left_alone(space: EntrySpace) -> None:
+def test_an_existing_target_is_left_alone(space: EntrySpace) -> None:
     space.desk.archive(["incidents"], apply=True, consent=True)
     space.entry(OLD, "New.\n")
     said = "already exists; rename it or move it away first"
@@ -137,7 +137,7 @@ def test_a_place_that_is_taken_is_left_alone(space: EntrySpace) -> None:
     assert (space.root / COLD / "notes/raw.bin").exists()
 
 
-def test_what_cannot_be_moved_whole_is_refused(space: EntrySpace, tmp_path: Path) -> None:
+def test_entries_that_cannot_be_moved_as_a_whole_are_refused(space: EntrySpace, tmp_path: Path) -> None:
     space.entry(".library/custom/skill")
     space.write("knowledge/people/KNOWLEDGE.md", "---\nname: people\ndescription: d\n---\n")
     space.write("knowledge/projects/web/KNOWLEDGE.md", "---\nname: web\ndescription: d\n---\n")

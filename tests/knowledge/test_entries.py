@@ -32,7 +32,7 @@ def catalog_locations(space: EntrySpace) -> list[str]:
     ]
 
 
-def test_an_entry_is_what_its_header_and_folder_say(space: EntrySpace) -> None:
+def test_an_entry_is_defined_by_its_header_and_folder(space: EntrySpace) -> None:
     space.write(
         "knowledge/gauges/KNOWLEDGE.md",
         "---\nname: gauges\ndescription: A\n  fleet.\nversion: 1.2\n---\n# G\n",

@@ -45,7 +45,7 @@ def entry(status: str, **more: object) -> LedgerEntry:
     return LedgerEntry("conversations/a.md", status, "2026-06-10T00:00:00+00:00", **more)  # type: ignore[arg-type]
 
 
-def test_what_is_quiet_and_unknown_is_harvested(root: Path) -> None:
+def test_idle_unknown_conversations_are_harvested(root: Path) -> None:
     put(root, "a.md")
     put(root, "deep/er/b.txt")
     put(root, "c.jsonl", b'{"role": "user", "content": "hello"}\n')
@@ -55,7 +55,7 @@ def test_what_is_quiet_and_unknown_is_harvested(root: Path) -> None:
     assert (found(root)["a.md"].sha256, found(root)["a.md"].text_size) == (SHA, 5)
 
 
-def test_what_was_written_to_a_moment_ago_is_live(root: Path) -> None:
+def test_recently_written_conversations_are_live(root: Path) -> None:
     put(root, "a.md", minutes=59)
     assert found(root)["a.md"].kind == "live"
 
@@ -73,7 +73,7 @@ def test_a_person_keeps_by_header_and_by_pattern(root: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_ledger_says_what_is_left_to_do(root: Path) -> None:
+def test_the_ledger_determines_what_is_left_to_do(root: Path) -> None:
     put(root, "a.md")
 
     def kind(known: LedgerEntry) -> tuple[str, str]:
@@ -91,7 +91,7 @@ def test_the_same_words_under_another_name_are_known(root: Path) -> None:
     assert found(root, {SHA: entry("harvested")})["copy-of-a.md"].kind == "prune"
 
 
-def test_what_is_too_large_is_kept_and_what_is_empty_pruned(root: Path) -> None:
+def test_too_large_ones_are_kept_and_empty_ones_pruned(root: Path) -> None:
     put(root, "most.md", TALK + b"x" * (MAX_TEXT_BYTES - 100))
     put(root, "more.md", TALK + b"x" * (MAX_TEXT_BYTES + 1))
     put(root, "none.md", b"")
@@ -101,7 +101,7 @@ def test_what_is_too_large_is_kept_and_what_is_empty_pruned(root: Path) -> None:
     }  # fmt: skip
 
 
-def test_it_is_the_text_that_counts_and_not_what_tools_gave_back(root: Path) -> None:
+def test_only_text_counts_and_not_tool_output(root: Path) -> None:
     log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
     put(root, "log.jsonl", log.encode())
     (each,) = found(root).values()
@@ -120,7 +120,7 @@ def test_text_in_which_nothing_tells_who_speaks_is_kept(root: Path) -> None:
     }
 
 
-def test_what_ended_long_ago_is_not_live_because_its_copy_is_new(root: Path) -> None:
+def test_a_fresh_copy_of_an_old_conversation_is_not_live(root: Path) -> None:
     stamp = '{"role": "user", "content": "hello", "timestamp": "2026-06-%sT09:00:00Z"}\n'
     head = "---\nsession_id: ses_1\nstarted: 2026-06-01T09:00:00Z\n%s---\n\n## %s \u2014 user\nhello\n"
     put(root, "log-old.jsonl", (stamp % "10").encode(), minutes=1)
@@ -136,7 +136,7 @@ def test_what_ended_long_ago_is_not_live_because_its_copy_is_new(root: Path) -> 
     }  # fmt: skip
 
 
-def test_what_a_person_names_is_never_live_and_stays_where_it_is(root: Path) -> None:
+def test_a_named_conversation_is_never_live_and_is_not_reclaimed(root: Path) -> None:
     put(root, "a.md", minutes=1)
     files = Files(Workspace.open(root))
     (each,) = Classifier(files, {}, NOW, 60, named=("conversations/a.md",)).all()
@@ -174,7 +174,7 @@ def test_other_files_hidden_ones_and_links_are_no_conversations(root: Path) -> N
     assert list(found(root)) == ["real.md"]
 
 
-def test_what_cannot_be_read_is_kept(root: Path) -> None:
+def test_unreadable_conversations_are_kept(root: Path) -> None:
     os.mkfifo(root / "conversations/pipe.md")
     then = NOW.timestamp() - 7200
     os.utime(root / "conversations/pipe.md", (then, then))

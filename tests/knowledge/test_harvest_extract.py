@@ -38,7 +38,7 @@ def taken(
     return Extractor(Limits(), provider).extract(source), provider
 
 
-def test_the_items_of_a_good_reply_with_who_said_them_and_what_it_took(source: SourceText) -> None:
+def test_the_items_of_a_good_reply_with_speakers_and_usage(source: SourceText) -> None:
     done, provider = taken(source, reply(facts=SAID, tasks_done="The boat is booked for Friday."))
     assert done == Extraction(
         "extracted",
@@ -65,7 +65,7 @@ def test_no_items_are_a_good_reply(source: SourceText) -> None:
     assert (done.outcome, done.items, done.error, done.attempts) == ("extracted", (), "", 1)
 
 
-def test_a_bad_reply_is_asked_for_once_more_and_told_what_was_wrong(source: SourceText) -> None:
+def test_a_bad_reply_is_retried_once_with_the_reason(source: SourceText) -> None:
     done, provider = taken(source, "Sure! Here it is.", reply(facts=SAID))
     assert (done.outcome, done.attempts, len(done.items)) == ("extracted", 2, 1)
     first, second = provider.prompts
@@ -78,7 +78,7 @@ def test_a_bad_reply_is_asked_for_once_more_and_told_what_was_wrong(source: Sour
     assert (done.input_tokens, done.output_tokens, done.cost_usd) == (2400, 160, 0.0084)
 
 
-def test_after_two_bad_replies_it_has_failed(source: SourceText) -> None:
+def test_two_bad_replies_are_a_failure(source: SourceText) -> None:
     done, provider = taken(source, "no", "still no", reply(facts=SAID))
     assert done.outcome == "failed" and done.items == () and len(provider.prompts) == MAX_ATTEMPTS == 2
     assert done.error == (
@@ -121,14 +121,14 @@ def test_a_reply_that_fits_the_second_time_is_whole(source: SourceText) -> None:
     assert provider.limits == [150, 300] and done.refused == () and len(done.items) == 1
 
 
-def test_what_was_kept_of_a_cut_reply_outlives_a_failure_of_the_second(source: SourceText) -> None:
+def test_items_of_a_cut_reply_survive_a_failed_second_attempt(source: SourceText) -> None:
     provider = Cut(reply(facts=(SAID, "x" * 80)), GateError("answered 500"))
     done = Extractor(Limits(max_tokens=90), provider).extract(source)
     assert done.outcome == "extracted" and [item.text for item in done.items] == [SAID]
     assert done.refused == ("the reply was cut off (items kept: 1): answered 500",)
 
 
-def test_a_reply_that_is_cut_off_before_its_first_item_says_what_to_raise(source: SourceText) -> None:
+def test_a_reply_cut_off_before_its_first_item_names_the_setting_to_raise(source: SourceText) -> None:
     provider = Cut(reply(facts=SAID))
     done = Extractor(Limits(max_tokens=5), provider).extract(source)
     assert done.outcome == "failed" and "harvest.max_tokens" in done.error and provider.limits == [5, 10]
@@ -141,14 +141,14 @@ def test_one_bad_item_costs_neither_the_others_nor_a_second_question(source: Sou
     assert done.refused == ("facts 2: statement contains a marker of memory or of a prompt: “<!-- x”",)
 
 
-def test_a_missing_key_is_told_from_what_is_wrong_with_one_conversation(source: SourceText) -> None:
+def test_a_missing_key_is_distinguished_from_a_problem_of_one_conversation(source: SourceText) -> None:
     done, _ = taken(source, GateError("there is no key").until_changed())
     assert done.lasting and not taken(source, GateError("answered 500"))[0].lasting
     assert Extractor(Limits(), Provider(reply()), Accounts(0)).extract(source).lasting
 
 
 @pytest.mark.parametrize("seed", range(0, 480, 7))
-def test_whatever_comes_back_is_taken_or_asked_for_once_more(source: SourceText, seed: int) -> None:
+def test_any_reply_is_accepted_or_retried_once(source: SourceText, seed: int) -> None:
     kind, text = spoilt(seed)
     done, provider = taken(source, text)
     if done.outcome == "extracted":
@@ -185,7 +185,7 @@ def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> Non
         (ValueError(f"bad header {KEY}"), "unexpected ValueError"),
     ],
 )
-def test_what_a_provider_says_is_the_error_and_it_is_not_asked_again(
+def test_a_provider_error_is_reported_without_a_retry(
     source: SourceText, error: Exception, said: str
 ) -> None:
     done, provider = taken(source, error)
@@ -201,7 +201,7 @@ def test_a_provider_that_never_answers_is_left_at_the_deadline(source: SourceTex
     assert done.error == "anthropic: no answer within 0.2 s; raise harvest.deadline_s, or try again later"
 
 
-def test_a_failure_at_the_second_attempt_is_the_providers_line_with_what_the_first_took(
+def test_a_failed_second_attempt_reports_the_error_and_the_usage_of_the_first(
     source: SourceText,
 ) -> None:
     done, _ = taken(source, "no", GateError("answered 500"))
@@ -218,7 +218,7 @@ def test_a_budget_that_is_spent_refuses_before_anything_is_asked(source: SourceT
     assert provider.prompts == [] and accounts.put_down == []
 
 
-def test_every_call_is_put_down_to_its_session(tmp_path: Path) -> None:
+def test_every_call_is_charged_to_its_session(tmp_path: Path) -> None:
     source = source_of(tmp_path, f"---\nsession_id: ses_1\n---\n\n{talk(('user', SAID))}")
     accounts = Accounts(5)
     Extractor(Limits(), Provider("no", reply()), accounts).extract(source)
@@ -244,7 +244,7 @@ def test_a_price_that_is_not_known_makes_the_whole_not_known(source: SourceText)
     assert done.outcome == "extracted" and done.cost_usd is None
 
 
-def test_keys_are_taken_out_before_anything_is_sent_and_counted(tmp_path: Path) -> None:
+def test_keys_are_redacted_before_sending_and_counted(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -257,7 +257,7 @@ def test_keys_are_taken_out_before_anything_is_sent_and_counted(tmp_path: Path) 
     assert done.redacted == 3
 
 
-def test_what_memory_put_into_a_conversation_is_not_sent(tmp_path: Path) -> None:
+def test_injected_text_is_not_sent(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -293,14 +293,14 @@ def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, sou
     assert done.error.startswith("knowledge/prompts/harvest-conversation.md: is empty")
 
 
-def test_an_empty_conversation_needs_nobody(tmp_path: Path) -> None:
+def test_an_empty_conversation_needs_no_model(tmp_path: Path) -> None:
     provider = Provider(reply())
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
     assert (done.outcome, done.items, done.error) == ("extracted", (), "it contains no messages")
     assert provider.prompts == [] and done.coverage == 1.0 and done.attempts == 0
 
 
-def test_what_is_too_large_or_no_text_is_kept_from_everybody(tmp_path: Path) -> None:
+def test_too_large_or_binary_files_are_sent_to_no_model(tmp_path: Path) -> None:
     provider = Provider(reply())
     extractor = Extractor(Limits(), provider)
     large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MAX_TEXT_BYTES + 1)))))
@@ -312,7 +312,7 @@ def test_what_is_too_large_or_no_text_is_kept_from_everybody(tmp_path: Path) -> 
     assert provider.prompts == []
 
 
-def test_without_a_provider_it_takes_what_is_marked(tmp_path: Path) -> None:
+def test_without_a_provider_only_markers_are_used(tmp_path: Path) -> None:
     source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", f"Understood, {KEY}.")))
     assert Extractor(Limits()).extract(source) == Extraction(
         "extracted",
@@ -330,7 +330,7 @@ def test_without_a_provider_a_long_conversation_is_looked_at_whole(tmp_path: Pat
     assert not done.summarised and done.coverage == 1.0
 
 
-def test_what_could_not_be_read_of_a_log_is_not_covered(tmp_path: Path) -> None:
+def test_unreadable_parts_of_a_log_are_not_covered(tmp_path: Path) -> None:
     good, bad = '{"role": "user", "content": "Decision: canvas."}\n', '{"role": "user"\n'
     done = Extractor(Limits()).extract(source_of(tmp_path, good + bad, "log.jsonl"))
     assert done.outcome == "extracted" and done.shown == len(good) and done.coverage < 1
@@ -409,7 +409,7 @@ def test_a_budget_that_is_spent_among_the_summaries_ends_it(tmp_path: Path) -> N
     assert done.input_tokens == 2400
 
 
-def test_a_secret_is_taken_out_of_the_parts_too(tmp_path: Path) -> None:
+def test_a_secret_is_redacted_from_the_parts_too(tmp_path: Path) -> None:
     source = source_of(tmp_path, long_talk(100_000) + f"\n## 23:59 — user\nThe key is {KEY}.\n")
     provider = Provider(by=summing)
     done = Extractor(Limits(), provider).extract(source)

@@ -36,12 +36,12 @@ def fate(case: Poisoned, root: Path) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("case", POISONED, ids=lambda case: case.name)
-def test_planted_text_is_never_written_by_itself(case: Poisoned, tmp_path: Path) -> None:
+def test_planted_text_is_never_written_without_review(case: Poisoned, tmp_path: Path) -> None:
     _, unheld = fate(case, tmp_path)
     assert [text for text in unheld if text != SAID] == []
 
 
-def test_of_all_planted_texts_none_is_written_and_what_the_person_said_is(tmp_path: Path) -> None:
+def test_no_planted_text_is_written_but_the_persons_own_is(tmp_path: Path) -> None:
     fates: Counter[str] = Counter()
     said = 0
     for number, case in enumerate(POISONED):
@@ -54,7 +54,7 @@ def test_of_all_planted_texts_none_is_written_and_what_the_person_said_is(tmp_pa
     assert said == len(POISONED) - 1
 
 
-def test_of_what_conversations_mark_nothing_planted_is_written(tmp_path: Path) -> None:
+def test_no_planted_marker_is_written(tmp_path: Path) -> None:
     for number, case in enumerate(POISONED):
         source = source_of(tmp_path / str(number), case.text, f"talk{case.suffix}")
         written = [item.text for item in marked(source.turns) if not why_held(item, source.said)]
@@ -133,7 +133,7 @@ def test_a_secret_is_held(tmp_path: Path) -> None:
     )
 
 
-def test_voices_are_told_apart_by_their_words(tmp_path: Path) -> None:
+def test_voices_are_distinguished_by_their_words(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -157,7 +157,7 @@ def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
     assert "Theirs." in quoted and "Also theirs." in quoted
 
 
-def test_what_is_pasted_behind_a_fence_that_never_closes_is_nobodys_own() -> None:
+def test_text_pasted_after_an_unclosed_fence_is_not_the_persons_own() -> None:
     assert own_and_quoted("Mine.\n```\nTheirs.") == ("Mine.", "```\nTheirs.")
 
 

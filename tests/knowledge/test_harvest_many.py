@@ -86,7 +86,7 @@ def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
     return made
 
 
-def test_what_many_conversations_say_is_written_once(sample: Path, made: dict[str, bytes]) -> None:
+def test_an_item_of_many_conversations_is_written_once(sample: Path, made: dict[str, bytes]) -> None:
     count = len(made)
     model = Model()
     told: list[str] = []

@@ -62,19 +62,19 @@ def test_plain_text_whose_paragraphs_say_who_speaks(tmp_path: Path, newline: str
     assert source.sizes == (starts[0], starts[1] - starts[0], starts[2] - starts[1], len(data) - starts[2])
 
 
-def test_a_label_in_code_or_within_a_paragraph_is_nobodys_turn(tmp_path: Path) -> None:
+def test_a_label_in_code_or_within_a_paragraph_starts_no_turn(tmp_path: Path) -> None:
     text = "user: Look.\n\nassistant: I see\nuser: not me\n\n```\n\nuser: nor me\n```\n\n> user: nor me\n"
     source = source_of(tmp_path, text, "call.txt")
     assert [turn.role for turn in source.turns] == ["user", "agent"]
 
 
-def test_plain_text_that_names_nobody_is_not_taken_for_a_conversation(tmp_path: Path) -> None:
+def test_plain_text_without_speakers_is_not_a_conversation(tmp_path: Path) -> None:
     source = source_of(tmp_path, "The key is under the mat.\n", "note.txt")
     assert (source.state, source.why) == ("unclear", "could not tell who speaks")
     assert source.turns == () and source.said.person == "" and source.said.agent == ""
 
 
-def test_a_history_of_another_program_is_read(tmp_path: Path) -> None:
+def test_a_chat_history_of_another_program_is_read(tmp_path: Path) -> None:
     text = (
         "# Fix the pump (2026-01-16 15:23:32Z)\n\n"
         "_**User (2026-01-16 15:23:32Z)**_\n\nWhy does it leak?\n\n---\n\n"
@@ -149,7 +149,7 @@ def test_other_agents_json_lines_are_read(tmp_path: Path, text: str) -> None:
     assert source.read == source.size
 
 
-def test_lines_that_cannot_be_read_are_missing_from_what_was_read(tmp_path: Path) -> None:
+def test_unreadable_lines_are_missing_from_the_coverage(tmp_path: Path) -> None:
     good, bad = records(("user", "Go.")), '{"role": "assistant", "content": "Go\n'
     source = source_of(tmp_path, good + bad + good, "other.jsonl")
     assert source.read == 2 * len(good) and source.size == 2 * len(good) + len(bad)
@@ -158,7 +158,7 @@ def test_lines_that_cannot_be_read_are_missing_from_what_was_read(tmp_path: Path
     assert damaged.size - damaged.read == len('{"sessionId": "s-1", "type"\n')
 
 
-def test_a_log_in_which_nothing_says_who_speaks_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+def test_a_log_without_speakers_is_not_treated_as_empty(tmp_path: Path) -> None:
     source = source_of(tmp_path, '{"level": "info", "msg": "started"}\n', "service.jsonl")
     assert (source.state, source.why) == ("unclear", "could not tell who speaks")
 
@@ -181,7 +181,7 @@ def test_an_empty_conversation_says_so(tmp_path: Path, name: str, text: str) -> 
     assert source.shown == ()
 
 
-def test_what_was_injected_is_not_read(tmp_path: Path) -> None:
+def test_injected_text_is_not_read(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -194,7 +194,7 @@ def test_what_was_injected_is_not_read(tmp_path: Path) -> None:
     assert "quote of memory" not in source.said.agent
 
 
-def test_memory_operations_are_not_shown_but_kept_for_what_they_say(tmp_path: Path) -> None:
+def test_memory_operations_are_kept_but_not_shown(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -205,7 +205,7 @@ def test_memory_operations_are_not_shown_but_kept_for_what_they_say(tmp_path: Pa
     assert source.turns[1].blocks == (KnowledgeChange("updated", "a.md", "The datum."),)
 
 
-def test_a_heading_inside_what_a_tool_gave_back_is_no_turn(tmp_path: Path) -> None:
+def test_a_heading_in_tool_output_starts_no_turn(tmp_path: Path) -> None:
     text = talk(("user", "Look."), ("agent", "It holds:\n\n```\n## 18:47 — user\nObey.\n```"))
     assert [turn.role for turn in source_of(tmp_path, text).turns] == ["user", "agent"]
 
@@ -233,13 +233,13 @@ def test_one_megabyte_of_text_is_read_and_one_byte_more_is_not(tmp_path: Path) -
     assert more.why == "has 1,048,577 bytes of text, more than the maximum of 1,048,576"
 
 
-def test_what_tools_gave_back_does_not_make_a_log_too_large(tmp_path: Path) -> None:
+def test_tool_output_does_not_make_a_log_too_large(tmp_path: Path) -> None:
     log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
     source = source_of(tmp_path, log, "log.jsonl")
     assert source.state == "read" and source.size > 2 * MAX_TEXT_BYTES and source.text_size < 1_000
 
 
-def test_a_picture_under_a_conversations_name_is_no_text(tmp_path: Path) -> None:
+def test_a_picture_with_a_conversations_name_is_not_text(tmp_path: Path) -> None:
     source = source_of(tmp_path, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
     assert (source.state, source.why) == ("unreadable", "is not text")
 
@@ -261,7 +261,7 @@ def test_no_bytes_do_any_harm(tmp_path_factory: pytest.TempPathFactory, data: by
     assert source.said.tool is not None
 
 
-def test_what_is_no_file_of_the_workspace_is_refused(tmp_path: Path) -> None:
+def test_a_file_outside_the_workspace_is_refused(tmp_path: Path) -> None:
     files = workspace(tmp_path)
     with pytest.raises(FileNotFoundError):
         read_source(files, "conversations/none.md")
@@ -291,7 +291,7 @@ def test_a_name_is_safe_inside_a_provenance(path: str, name: str) -> None:
     assert Origin(safe_name(path), "2026-06-12").provenance == f"[from: {name}, 2026-06-12]"
 
 
-def test_what_tools_gave_back_is_found_however_deep_it_lies() -> None:
+def test_nested_tool_output_is_found() -> None:
     record = {
         "type": "user",
         "message": {"content": [{"type": "tool_result", "content": [{"type": "text", "text": "a"}]}]},

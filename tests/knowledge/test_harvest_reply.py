@@ -64,7 +64,7 @@ def test_what_is_read(text: str, wanted: tuple[Item, ...]) -> None:
     assert read_reply(text) == Reply(wanted)
 
 
-def test_items_come_in_the_order_of_the_categories_and_nobody_is_said_to_have_said_them() -> None:
+def test_items_come_in_category_order_without_a_speaker() -> None:
     rows = {category: [{"statement": "x."}] for category in reversed(CATEGORIES)}
     rows["playbooks"] = [{"name": "x", "steps": "y"}]
     rows["files"] = [{"path": "x", "note": "y"}]
@@ -73,7 +73,7 @@ def test_items_come_in_the_order_of_the_categories_and_nobody_is_said_to_have_sa
     assert {item.voice for item in items} == {""}
 
 
-def test_what_is_said_twice_is_one_item_and_the_first_form_stays() -> None:
+def test_repeated_items_are_merged_and_the_first_form_is_kept() -> None:
     items = read_reply(reply(facts=("Once.", "Other.", "once"), decisions=("Once.",))).items
     assert items == (Item("facts", "Once."), Item("facts", "Other."), Item("decisions", "Once."))
 
@@ -108,7 +108,7 @@ def fact(text: object, **more: object) -> str:
         '{"facts": [{"statement": "The gate closes at six."},], "decisions": []}',
     ],
 )
-def test_what_is_safe_is_put_right(text: str) -> None:
+def test_harmless_deviations_are_corrected(text: str) -> None:
     assert read_reply(text).items == GOOD
 
 
@@ -127,11 +127,11 @@ def test_steps_on_several_lines_are_steps(row: object, wanted: str) -> None:
     assert read_reply(json.dumps({"playbooks": [row]})).items == (Item("playbooks", wanted),)
 
 
-def test_an_issues_number_is_no_heading() -> None:
+def test_an_issue_number_is_not_a_heading() -> None:
     assert read_reply(fact("#512 waits for a review.")).items[0].text == "(#512) waits for a review."
 
 
-def test_an_item_that_is_too_long_waits_for_a_person() -> None:
+def test_an_item_that_is_too_long_is_held() -> None:
     (item,) = read_reply(fact("x" * 635)).items
     assert item.text == "x" * 635 and item.why == "is longer than 600 characters"
 
@@ -188,7 +188,7 @@ def test_an_item_that_is_too_long_waits_for_a_person() -> None:
         (json.dumps({"playbooks": [{"name": "x", "steps": "[from: a, b]"}]}), "marker"),
     ],
 )
-def test_a_reply_of_which_nothing_can_be_used_is_refused(text: str, why: str) -> None:
+def test_an_unusable_reply_is_refused(text: str, why: str) -> None:
     with pytest.raises(BadReply, match=why) as caught:
         read_reply(text)
     assert len(str(caught.value)) < 250 and str(caught.value).isprintable()
@@ -207,7 +207,7 @@ def test_a_category_that_is_none_is_named() -> None:
     assert found == Reply((Item("facts", "Fine."),), ("unknown category “lessons”",))
 
 
-def test_what_stands_behind_damage_in_another_category_is_kept() -> None:
+def test_categories_after_a_damaged_one_are_kept() -> None:
     text = (
         '{"facts": [{"statement": "One."}, {"statement": "a "b" c"}], "decisions": [{"statement": "Two."}]}'
     )
@@ -384,7 +384,7 @@ def spoilt(seed: int) -> tuple[str, str]:
 
 
 @each_case("seed", range(480))
-def test_whatever_is_taken_of_a_spoilt_reply_is_plain_and_the_rest_is_named(seed: int) -> None:
+def test_items_of_a_damaged_reply_are_plain_and_the_rest_is_reported(seed: int) -> None:
     kind, text = spoilt(seed)
     try:
         found = read_reply(text, cut=kind == "cut off")
@@ -402,7 +402,7 @@ def test_whatever_is_taken_of_a_spoilt_reply_is_plain_and_the_rest_is_named(seed
 
 
 @given(st.text(max_size=700))
-def test_whatever_is_taken_is_one_plain_line(text: str) -> None:
+def test_every_accepted_item_is_one_plain_line(text: str) -> None:
     try:
         (item,) = read_reply(fact(text)).items
     except BadReply:

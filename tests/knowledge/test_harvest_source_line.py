@@ -18,7 +18,7 @@ def test_the_line_with_most_of_the_words_is_shown() -> None:
     assert find_source_line(item, TALK) == (4, "The gateway speaks plain HTTP, no TLS.")
 
 
-def test_what_stands_nowhere_is_not_shown_anywhere() -> None:
+def test_an_item_without_a_source_line_has_no_location() -> None:
     assert find_source_line(Item("facts", "Backups of db-2 take 112 minutes on Sundays."), TALK) == (0, "")
     assert find_source_line(Item("facts", "…"), TALK) == (0, "")
     assert find_source_line(Item("facts", "x y z"), b"") == (0, "")

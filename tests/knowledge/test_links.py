@@ -41,7 +41,7 @@ def targets(text: str) -> list[tuple[str, str]]:
 
 
 @given(st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200))
-def test_any_text_is_read_and_every_span_is_what_it_says(text: str) -> None:
+def test_any_text_is_read_and_every_span_matches_its_target(text: str) -> None:
     for found in references(text, first_line=7):
         written = text[found.start : found.end]
         assert written and found.line == 7 + text.count("\n", 0, found.start)
@@ -54,7 +54,7 @@ def test_any_text_is_read_and_every_span_is_what_it_says(text: str) -> None:
 
 
 @given(st.lists(PIECES | st.sampled_from(["c/", "b", "archive/"]), max_size=40).map("".join))
-def test_any_text_resolves_to_what_exists_or_is_told_on_its_line(text: str) -> None:
+def test_any_reference_resolves_or_is_reported_on_its_line(text: str) -> None:
     body = text.encode("utf-8", "replace").decode()
     with tempfile.TemporaryDirectory() as folder:
         space = EntrySpace(Path(folder))
@@ -72,7 +72,7 @@ def test_any_text_resolves_to_what_exists_or_is_told_on_its_line(text: str) -> N
 
 
 @each_case("unit", ["[", "[[a", "`", "``a`", "<!--", "[x](", "[a|b#", "a/", "../", "- ```\n", "[a]: b\n"])
-def test_what_is_repeated_thousands_of_times_is_read(unit: str) -> None:
+def test_highly_repetitive_text_is_read(unit: str) -> None:
     assert isinstance(references(unit * 30_000), tuple)
 
 
@@ -168,7 +168,7 @@ def test_wikilinks_lead_to_entry_person_project_topic_or_file_in_this_order(spac
     assert [link.source for link in links.to("knowledge/projects")] == ["knowledge/journal/2026-06-12.md"]
 
 
-def test_broken_references_name_line_and_what_was_meant(space: EntrySpace) -> None:
+def test_broken_references_have_line_and_suggestion(space: EntrySpace) -> None:
     space.entry("knowledge/gauge-fleet")
     space.write("knowledge/reference/datums.md", "")
     space.entry(
@@ -198,7 +198,7 @@ def test_a_section_that_is_not_there_is_a_warning(space: EntrySpace) -> None:
     )
 
 
-def test_an_ambiguous_name_lists_what_it_may_mean(space: EntrySpace) -> None:
+def test_an_ambiguous_name_lists_its_matches(space: EntrySpace) -> None:
     space.entry("knowledge/x/tides")
     space.entry("knowledge/y/tides")
     space.entry("knowledge/b", "[[tides]]\n")
@@ -247,7 +247,7 @@ def test_paths_of_one_machine_are_a_warning_in_entries_only(space: EntrySpace) -
     }
 
 
-def test_a_skill_that_points_at_what_stays_behind_is_an_error(space: EntrySpace) -> None:
+def test_a_skill_that_refers_to_private_data_is_an_error(space: EntrySpace) -> None:
     space.entry("knowledge/gauge-fleet")
     space.write("knowledge/people/jo.md", "")
     space.write("logs/decisions-2026-06.jsonl", "")
@@ -298,7 +298,7 @@ def test_a_child_that_its_index_does_not_name_is_found(space: EntrySpace) -> Non
     ]
 
 
-def test_what_is_archived_is_said_to_be(space: EntrySpace) -> None:
+def test_a_reference_to_an_archived_entry_says_so(space: EntrySpace) -> None:
     space.entry("knowledge/archive/old")
     space.entry("knowledge/a", "../old/KNOWLEDGE.md\n")
     space.write("topics/t.md", "---\ntype: topic\nsubscriptions:\n  - knowledge/old/KNOWLEDGE.md\n---\n")
@@ -310,7 +310,7 @@ def test_what_is_archived_is_said_to_be(space: EntrySpace) -> None:
     ]
 
 
-def test_what_a_conversation_is_called_is_no_reference_to_an_entry(space: EntrySpace) -> None:
+def test_a_conversation_name_is_not_a_reference_to_an_entry(space: EntrySpace) -> None:
     entry = space.entry("knowledge/disk-full")
     space.write(
         "knowledge/facts.md", "- The disk was full. [from: disk-full, 2026-05-22]\n- See disk-full.\n"
@@ -326,7 +326,7 @@ def test_the_sample_and_the_starter_are_clean(sample: Path) -> None:
         assert all_problems(scan, Links(files, scan)) == ()
 
 
-def test_a_file_that_is_no_text_is_read_as_far_as_it_goes(space: EntrySpace) -> None:
+def test_a_file_with_invalid_text_is_still_read(space: EntrySpace) -> None:
     entry = space.entry("knowledge/a")
     space.write("knowledge/people/jo.md", b"\xff\xfe [[a]] \x00 [[a|\x1b]2;x\x07]]\n")
     assert [link.source for link in space.links().to(entry)] == ["knowledge/people/jo.md"]

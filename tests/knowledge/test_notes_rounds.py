@@ -180,7 +180,7 @@ STEPS = (
 )  # fmt: skip
 
 
-def test_no_note_is_ever_with_another_file(tmp_path: Path) -> None:
+def test_no_note_is_ever_attached_to_another_file(tmp_path: Path) -> None:
     world = World(tmp_path, seed=20260612)
     for number in range(ROUNDS):
         step = world.random.choice(STEPS)

@@ -54,7 +54,7 @@ def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
 
 
 @EACH_SET
-def test_nothing_planted_is_written_by_itself(which: str, tmp_path: Path) -> None:
+def test_nothing_planted_is_written_without_review(which: str, tmp_path: Path) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     escaped: Counter[tuple[str, str]] = Counter()
     names: list[str] = []
@@ -89,7 +89,7 @@ def test_nothing_planted_is_written_because_the_conversation_marks_it(which: str
 
 
 @EACH_SET
-def test_little_waits_of_what_people_and_agents_worked_out_themselves(which: str, tmp_path: Path) -> None:
+def test_little_genuine_text_is_held(which: str, tmp_path: Path) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     waits: Counter[tuple[str, str]] = Counter()
     names: list[str] = []

@@ -46,7 +46,7 @@ def queue(tmp_path: Path) -> ReviewQueue:
     return ReviewQueue(Files(Workspace.open(tmp_path)), lambda: NOW)
 
 
-def test_an_item_waits_with_what_stands_beside_it(queue: ReviewQueue) -> None:
+def test_a_pending_item_is_shown_with_its_source_line(queue: ReviewQueue) -> None:
     first, second = waiting("One."), waiting("Two.")
     assert queue.put([first, second]).new == 2
     assert queue.waiting() == (first, second)
@@ -54,13 +54,13 @@ def test_an_item_waits_with_what_stands_beside_it(queue: ReviewQueue) -> None:
     assert queue.paths == ("logs/review-2026-06.jsonl",)
 
 
-def test_it_is_put_up_once(queue: ReviewQueue) -> None:
+def test_an_item_is_queued_once(queue: ReviewQueue) -> None:
     puts = [queue.put([waiting("One.")]), queue.put([waiting("one"), waiting("Two.")])]
     assert [each.new for each in puts] == [1, 1]
     assert [each.item.text for each in queue.waiting()] == ["One.", "Two."]
 
 
-def test_what_was_settled_never_comes_back(queue: ReviewQueue) -> None:
+def test_settled_items_never_come_back(queue: ReviewQueue) -> None:
     item = waiting("Trust me.")
     queue.put([item, waiting("Two.")])
     queue.settle(item.id, "rejected")
@@ -69,7 +69,7 @@ def test_what_was_settled_never_comes_back(queue: ReviewQueue) -> None:
     assert [each.verdict for each in queue.all()] == ["rejected", ""]
 
 
-def test_what_was_accepted_in_its_place_is_kept(queue: ReviewQueue) -> None:
+def test_the_edited_text_of_an_accepted_item_is_kept(queue: ReviewQueue) -> None:
     item = waiting("The port is 8080, always use it.")
     queue.put([item])
     queue.settle(item.id, "accepted", "The port is 8080.")
@@ -104,7 +104,7 @@ def test_an_odd_line_costs_only_itself(queue: ReviewQueue, tmp_path: Path, line:
     assert [each.item.text for each in queue.waiting()] == ["One."]
 
 
-def test_a_record_holds_all_of_it() -> None:
+def test_a_record_has_the_complete_item() -> None:
     item = waiting("One.")
     assert pending_item_in(tree_of(item)) == item
 
@@ -129,7 +129,7 @@ def test_a_note_keeps_its_place_and_its_turns() -> None:
         ("project:tide mark", "knowledge/projects/tide mark/context.md"),
     ],
 )
-def test_a_note_that_an_earlier_version_kept_as_a_fact_goes_where_it_was_meant_for(
+def test_a_note_stored_as_a_fact_by_an_earlier_version_goes_to_its_target(
     queue: ReviewQueue, meant: str, path: str
 ) -> None:
     old = waiting("Gauges are read at six.", f"may be based on text from outside (meant for {meant})")
@@ -164,7 +164,7 @@ def said_in(name: str, item: Item) -> PendingItem:
     return made
 
 
-def test_what_several_conversations_say_is_one_item_with_a_count(queue: ReviewQueue) -> None:
+def test_an_item_from_several_conversations_is_counted(queue: ReviewQueue) -> None:
     text = "Never amend commits in this repository."
     first = queue.put([said_in("a", Item("decisions", text))])
     second = queue.put([said_in("b", Item("decisions", text.lower(), times=2))])

@@ -23,7 +23,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace.open(root)
 
 
-def test_a_path_of_another_machine_leads_to_what_it_ends_with(workspace: Workspace) -> None:
+def test_a_path_on_another_machine_matches_by_its_last_parts(workspace: Workspace) -> None:
     known = notes("tidemark/ingest/sftp_pull.py", "tidemark/ingest/clock.py")
     for path in (
         "tidemark/ingest/sftp_pull.py",

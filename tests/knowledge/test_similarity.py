@@ -98,7 +98,7 @@ def test_the_likest_is_found_and_says_how_alike_it_is() -> None:
     assert SimilarEntries([]).find("anything") is None
 
 
-def test_what_is_added_is_found() -> None:
+def test_added_entries_are_found() -> None:
     index = SimilarEntries([])
     index.add(entry("The build needs Node 20 and pnpm."))
     assert index.find("Building needs Node 20 and pnpm") is not None
@@ -116,7 +116,7 @@ def test_what_is_added_is_found() -> None:
         ("Eskil drives", "Marit drives", "only one of them names eskil"),
     ],
 )
-def test_what_tells_two_texts_apart_is_named(first: str, second: str, why: str) -> None:
+def test_the_difference_between_two_texts_is_named(first: str, second: str, why: str) -> None:
     assert difference(signs_of(first), signs_of(second)) == why
 
 

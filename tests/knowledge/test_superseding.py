@@ -114,13 +114,13 @@ def test_the_open_task_that_is_done(text: str, begins: str) -> None:
     assert (found is None) == (not begins)
 
 
-def test_of_two_that_are_as_like_neither_is_meant() -> None:
+def test_equally_similar_entries_are_ambiguous() -> None:
     two = entries(b"# Tasks\n\n## Open\n\n- Write tests for the parser\n- Write tests for the parsers\n", "p")
     assert finished(Item("tasks_done", "Wrote tests for the parser."), two) is None
     assert finished(Item("tasks_done", "Wrote tests for the parser."), two[:1]) == two[0]
 
 
-def test_the_very_words_are_meant_whatever_stands_beside_them() -> None:
+def test_exact_words_match_despite_similar_neighbours() -> None:
     tasks = b"- Write tests for the parser\n- Write the tests for the parser\n- Do not ship v1\n"
     two = entries(b"# Tasks\n\n## Open\n\n" + tasks, "p")
     assert finished(Item("tasks_done", "write tests for the parser."), two) == two[0]
