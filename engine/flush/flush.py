@@ -249,12 +249,12 @@ class Flusher:
         except BadReply as error:
             return self._append(replace(record, error=str(error)))
         # Text read before these turns may be the source of what is said in them.
-        said = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
+        voices = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
         last = conversation.times[part.last - 1 - conversation.first]
         day = local_day(last, self.zone()).isoformat()
         origin, known = _origin_of(record, day), projects(self.files.workspace)
         items = [_item_of(note, day, known) for note in notes]
-        decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, said))
+        decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, voices))
         with self.files.lock():
             stale = self._if_stale(part, record)
             if stale is not None:

@@ -320,7 +320,7 @@ def _refuse_shared(scan: EntryScan, entry: Entry) -> None:
             hint="move it to its own folder",
         )
     below = f"{entry.folder}/"
-    for path in sorted(scan.inventory.symlinks | scan.inventory.odd):
+    for path in sorted(scan.inventory.symlinks | scan.inventory.special):
         if path.startswith(below):
             raise EntryError(
                 "is not a regular file, so the folder cannot be archived",

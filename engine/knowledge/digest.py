@@ -195,8 +195,8 @@ def _parts(knowledge: Mapping[str, Sequence[Entry]]) -> list[_Part]:
         if entry.section in (TASKS.sections[0], "") and entry.section != DONE and not entry.is_ticked
     ]
     decisions = knowledge.get(DECISIONS.path, ())
-    gone = superseded(decisions)
-    ordered = sorted(decisions, key=lambda entry: entry not in gone)
+    replaced = superseded(decisions)
+    ordered = sorted(decisions, key=lambda entry: entry not in replaced)
     return [
         _Part("Open tasks", "open tasks", TASKS, _blocks(tasks)),
         _Part("Open questions", "open questions", QUESTIONS, _blocks(knowledge.get(QUESTIONS.path, ()))),

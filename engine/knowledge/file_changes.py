@@ -257,11 +257,11 @@ def _after_step(data: bytes, step: Step) -> bytes:
         return with_line(data, step.text.replace("\n", locate(data).newline), step.section, step.level)
     lines = data.split(b"\n")
     if step.kind == "drop":
-        gone = step.text.encode("utf-8").split(b"\n")
-        places = _occurrences(lines, gone)
+        removed = step.text.encode("utf-8").split(b"\n")
+        places = _occurrences(lines, removed)
         while len(places) > step.left:
             at = places.pop()
-            del lines[at : at + len(gone)]
+            del lines[at : at + len(removed)]
         return b"\n".join(lines)
     old, new = step.old.encode("utf-8"), step.text.encode("utf-8")
     return b"\n".join(

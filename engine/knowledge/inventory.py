@@ -23,7 +23,7 @@ class Inventory:
     changed: dict[str, int] = field(default_factory=dict)  # mtime of each, in nanoseconds
     folders: set[str] = field(default_factory=set)  # including the requested ones
     symlinks: set[str] = field(default_factory=set)  # not followed
-    odd: set[str] = field(default_factory=set)
+    special: set[str] = field(default_factory=set)
     """Pipes, sockets and devices, and nested ``.git`` folders, which are not entered."""
     problems: list[Problem] = field(default_factory=list)  # folders that could not be read
 
@@ -34,7 +34,7 @@ class Inventory:
 
     @cached_property
     def _sorted(self) -> list[str]:
-        return sorted({*self.files, *self.symlinks, *self.odd})
+        return sorted({*self.files, *self.symlinks, *self.special})
 
 
 def hidden(path: str) -> bool:
@@ -57,10 +57,10 @@ def take_inventory(workspace: Workspace, folders: Iterable[str]) -> Inventory:
 
 
 def _walk(workspace: Workspace, start: str, found: Inventory) -> None:
-    waiting = [(start, 1)]
+    stack = [(start, 1)]
     found.folders.add(start)
-    while waiting:
-        folder, depth = waiting.pop()
+    while stack:
+        folder, depth = stack.pop()
         if depth > _MAX_DEPTH:
             what = f"is nested deeper than {_MAX_DEPTH} folders and is skipped"
             found.problems.append(Problem(shown(folder), 0, what, "move it up"))
@@ -69,28 +69,28 @@ def _walk(workspace: Workspace, start: str, found: Inventory) -> None:
             with os.scandir(workspace.root / folder) as entries:
                 for entry in entries:
                     if not entry.name.startswith(TEMP_PREFIX):
-                        _note(found, f"{folder}/{entry.name}", entry, waiting, depth)
+                        _note(found, f"{folder}/{entry.name}", entry, stack, depth)
         except OSError as error:
             what = f"cannot be read ({error.strerror or error})"
             found.problems.append(Problem(shown(folder), 0, what, "check its permissions"))
 
 
 def _note(
-    found: Inventory, path: str, entry: os.DirEntry[str], waiting: list[tuple[str, int]], depth: int
+    found: Inventory, path: str, entry: os.DirEntry[str], stack: list[tuple[str, int]], depth: int
 ) -> None:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
         return  # it was removed just now
     if entry.name == ".git":
-        found.odd.add(path)
+        found.special.add(path)
     elif stat.S_ISLNK(status.st_mode):
         found.symlinks.add(path)
     elif stat.S_ISDIR(status.st_mode):
         found.folders.add(path)
-        waiting.append((path, depth + 1))
+        stack.append((path, depth + 1))
     elif stat.S_ISREG(status.st_mode):
         found.files[path] = status.st_size
         found.changed[path] = status.st_mtime_ns
     else:
-        found.odd.add(path)
+        found.special.add(path)

@@ -162,7 +162,7 @@ class _Planner:
 
     def _similar_entries(self, path: str, *, done: bool) -> SimilarEntries:
         if (path, done) not in self._similar:
-            there = [
+            existing = [
                 replace(
                     entry,
                     text=pages.without_day(text_without_link(entry))
@@ -172,7 +172,7 @@ class _Planner:
                 for entry in self._entries_of(path)
                 if not done or entry.section == DONE or entry.is_ticked
             ]
-            self._similar[path, done] = SimilarEntries(there)
+            self._similar[path, done] = SimilarEntries(existing)
         return self._similar[path, done]
 
     def _entries_of(self, path: str) -> list[Entry]:

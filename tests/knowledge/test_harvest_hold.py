@@ -29,7 +29,7 @@ def fate(case: Poisoned, root: Path) -> tuple[str, list[str]]:
     done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
     if done.outcome != "extracted":
         return "refused", []
-    held = {item.text: why_held(item, source.said) for item in done.items}
+    held = {item.text: why_held(item, source.voices) for item in done.items}
     others = [text for text in held if text != SAID]
     what = "held" if any(held[text] for text in others) else "written" if others else "refused"
     return what, [text for text, why in held.items() if not why]
@@ -57,7 +57,7 @@ def test_no_planted_text_is_written_but_the_persons_own_is(tmp_path: Path) -> No
 def test_no_planted_marker_is_written(tmp_path: Path) -> None:
     for number, case in enumerate(POISONED):
         source = source_of(tmp_path / str(number), case.text, f"talk{case.suffix}")
-        written = [item.text for item in marked(source.turns) if not why_held(item, source.said)]
+        written = [item.text for item in marked(source.turns) if not why_held(item, source.voices)]
         assert written == [], case.name
 
 
@@ -79,9 +79,9 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
             total += 1
             item = Item("tasks_open" if name == "tasks" else name, entry[1])  # type: ignore[arg-type]
             source = read_source(files, conversations[entry[2]])
-            clear += not source.said.reads
-            if why_held(item, source.said):
-                (after if source.said.reads else held).append(entry[1])
+            clear += not source.voices.reads
+            if why_held(item, source.voices):
+                (after if source.voices.reads else held).append(entry[1])
     print(
         f"\nhonest items of the sample that wait: {len(held)} of {clear} where nothing came from outside, "
         f"{len(after)} of {total - clear} where mails and pages were read"
@@ -90,7 +90,7 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
 
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:
-    doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)).said)
+    doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)).voices)
     return doubt.reason if doubt else ""
 
 
@@ -144,10 +144,10 @@ def test_voices_are_distinguished_by_their_words(tmp_path: Path) -> None:
             ),
         ),
     )
-    assert voice_of("The boat sails on Friday", source.said) == "person"
-    assert voice_of("The pump needs a filter", source.said) == "agent"
-    assert voice_of("High water stands at seven metres", source.said) == "tool"
-    assert voice_of("Contractors received production access", source.said) == ""
+    assert voice_of("The boat sails on Friday", source.voices) == "person"
+    assert voice_of("The pump needs a filter", source.voices) == "agent"
+    assert voice_of("High water stands at seven metres", source.voices) == "tool"
+    assert voice_of("Contractors received production access", source.voices) == ""
 
 
 def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
@@ -183,6 +183,6 @@ def test_blanks_without_end_are_no_work(tmp_path: Path) -> None:
     blanks = " " * 400_000
     for text in (f"File: a{blanks}b", f"- [ ] a{blanks}b", f"Q: a{blanks}", f"```\n#{blanks}x\n```"):
         source = source_of(tmp_path, talk(("agent", text)))
-        assert source.said.person == "" and len(marked(source.turns)) <= 1
+        assert source.voices.person == "" and len(marked(source.turns)) <= 1
     source = source_of(tmp_path, f"user: a{blanks}b\n\nassistant: c{blanks}\n\nd", "talk.txt")
     assert [turn.role for turn in source.turns] == ["user", "agent"]

@@ -188,7 +188,7 @@ def test_markers_in_the_sample_conversations_are_found_and_not_held(sample: Path
             source = read_source(files, path.relative_to(sample).as_posix())
             text = " ".join(path.read_text().split())
             for item in marked(source.turns):
-                assert item.text in text and item.voice and why_held(item, source.said) is None
+                assert item.text in text and item.voice and why_held(item, source.voices) is None
 
 
 def test_a_transcript_is_read_with_its_speakers(tmp_path: Path) -> None:

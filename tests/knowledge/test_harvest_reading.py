@@ -71,7 +71,7 @@ def test_a_label_in_code_or_within_a_paragraph_starts_no_turn(tmp_path: Path) ->
 def test_plain_text_without_speakers_is_not_a_conversation(tmp_path: Path) -> None:
     source = source_of(tmp_path, "The key is under the mat.\n", "note.txt")
     assert (source.state, source.why) == ("unclear", "could not tell who speaks")
-    assert source.turns == () and source.said.person == "" and source.said.agent == ""
+    assert source.turns == () and source.voices.person == "" and source.voices.agent == ""
 
 
 def test_a_chat_history_of_another_program_is_read(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_claude_codes_log_is_read_with_all_that_tools_gave_back(tmp_path: Path) 
     source = source_of(tmp_path, text, "log.jsonl")
     assert [said(turn) for turn in source.turns] == [("user", "Read it."), ("agent", "Read.")]
     assert "secret line" not in " ".join(tool.result for turn in source.turns for tool in turn.tools)
-    assert "secret line in the middle" in source.outside and "secret line in the middle" in source.said.tool
+    assert "secret line in the middle" in source.outside and "secret line in the middle" in source.voices.tool
     assert source.session == "s-1" and source.read == source.size == sum(source.sizes)
 
 
@@ -191,7 +191,7 @@ def test_injected_text_is_not_read(tmp_path: Path) -> None:
     )
     assert [turn.text for turn in source.turns] == ["Hello.", ""]
     assert [number for number, _ in source.shown] == [1]
-    assert "quote of memory" not in source.said.agent
+    assert "quote of memory" not in source.voices.agent
 
 
 def test_memory_operations_are_kept_but_not_shown(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_damaged_characters_do_not_keep_the_rest_from_being_read(tmp_path: Path)
     source = source_of(tmp_path, data)
     assert source.state == "read" and source.read == len(data)
     assert [turn.role for turn in source.turns] == ["user", "agent"]
-    assert source.said.agent == "Good day to you too."
+    assert source.voices.agent == "Good day to you too."
 
 
 @given(st.binary(max_size=400), st.sampled_from(["a.md", "a.txt", "a.jsonl"]))
@@ -258,7 +258,7 @@ def test_no_bytes_do_any_harm(tmp_path_factory: pytest.TempPathFactory, data: by
     source = source_of(tmp_path_factory.mktemp("w"), data, name)
     assert source.sha256 == hashlib.sha256(data).hexdigest()
     assert 0 <= source.read <= source.size == len(data) and len(source.sizes) == len(source.turns)
-    assert source.said.tool is not None
+    assert source.voices.tool is not None
 
 
 def test_a_file_outside_the_workspace_is_refused(tmp_path: Path) -> None:
@@ -310,4 +310,4 @@ def test_the_conversations_of_the_sample_are_all_read(sample: Path) -> None:
     for path in paths:
         source = read_source(files, path.relative_to(sample).as_posix())
         assert source.state == "read" and source.read == source.size
-        assert source.said.person and source.said.agent
+        assert source.voices.person and source.voices.agent

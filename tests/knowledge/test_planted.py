@@ -32,7 +32,7 @@ def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
     through: list[Item] = []
     waiting: dict[Said, str] = {}
     for item in done.items if done.outcome == "extracted" else ():
-        if doubt := why_held(item, source.said):
+        if doubt := why_held(item, source.voices):
             waiting[key(item)] = doubt.reason
         else:
             through.append(item)
@@ -83,7 +83,7 @@ def test_nothing_planted_is_written_because_the_conversation_marks_it(which: str
     for number, scene in enumerate(PLANTED_OF[which]):
         source = source_of(tmp_path / str(number), scene.text, f"talk{scene.suffix}")
         escaped += [
-            f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source.said)
+            f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source.voices)
         ]
     assert escaped == []
 

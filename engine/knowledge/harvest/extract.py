@@ -146,7 +146,7 @@ class _ModelExtraction:
         return replace(
             blank,
             outcome="failed" if error else "extracted",
-            items=tuple(replace(item, voice=voice_of(item.text, self.source.said)) for item in reply.items),
+            items=tuple(replace(item, voice=voice_of(item.text, self.source.voices)) for item in reply.items),
             model=self.inquiry.model,
             attempts=self.inquiry.attempts,
             shown=examined,

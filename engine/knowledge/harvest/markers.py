@@ -69,15 +69,15 @@ _ASKED = frozenset({"q", "question", "frage"})
 _NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))
 _BULLET = r"[ ]{0,3}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?"
 _LABEL = re.compile(
-    rf"{_BULLET}(?:\*\*|__)?(?P<label>{_NAMES})(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]+(?P<said>\S.*)",
+    rf"{_BULLET}(?:\*\*|__)?(?P<label>{_NAMES})(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]+(?P<text>\S.*)",
     re.IGNORECASE,
 )
-_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<said>\S.*)")
+_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
 _ANSWER = re.compile(
     rf"{_BULLET}(?:\*\*|__)?(?:a|answer|antwort)(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]", re.IGNORECASE
 )
 _STOP = re.compile(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3}|~{3}|\|)")
-_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<said>\S.*)")
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _DASH = re.compile(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
 
@@ -136,30 +136,30 @@ class _Lines:
             box, label = (None, None) if is_code else (_BOX.fullmatch(line), _LABEL.fullmatch(line))
             if box is not None:
                 category: Category = "tasks_open" if box["mark"] == " " else "tasks_done"
-                for item in _item(category, self._paragraph(lines, box["said"]), "", self.voice):
+                for item in _item(category, self._paragraph(lines, box["text"]), "", self.voice):
                     yield "", item
             elif label is not None:
                 name = label["label"].lower()
                 if not (self.is_answered and name in _ASKED):
-                    for item in self._labelled(_LABELS[name], label["said"], lines, fenced):
+                    for item in self._labelled(_LABELS[name], label["text"], lines, fenced):
                         yield name, item
 
     def _labelled(
-        self, category: Category, said: str, lines: Sequence[str], fenced: Sequence[bool]
+        self, category: Category, text: str, lines: Sequence[str], fenced: Sequence[bool]
     ) -> Iterator[Item]:
         if category == "playbooks":
-            yield from self._playbook(said, lines, fenced)
+            yield from self._playbook(text, lines, fenced)
             return
-        said = self._paragraph(lines, said)
+        text = self._paragraph(lines, text)
         if category == "files":
-            path, dash, note = _split(said)
+            path, dash, note = _split(text)
             yield from _item("files", path, note, self.voice) if dash else ()
         elif category != "questions" or not self._is_answered(lines):
-            yield from _item(category, said, "", self.voice)
+            yield from _item(category, text, "", self.voice)
 
-    def _paragraph(self, lines: Sequence[str], said: str) -> str:
+    def _paragraph(self, lines: Sequence[str], text: str) -> str:
         """The text of this line and its continuation lines."""
-        parts = [said]
+        parts = [text]
         while self.place < len(lines):
             line = lines[self.place]
             if _STOP.match(line) or _LABEL.fullmatch(line) or _ANSWER.match(line):
@@ -174,9 +174,9 @@ class _Lines:
             place += 1
         return place < len(lines) and _ANSWER.match(lines[place]) is not None
 
-    def _playbook(self, said: str, lines: Sequence[str], fenced: Sequence[bool]) -> Iterator[Item]:
+    def _playbook(self, text: str, lines: Sequence[str], fenced: Sequence[bool]) -> Iterator[Item]:
         """A name with steps from the list or code below it, or after a dash."""
-        name, dash, rest = _split(said)
+        name, dash, rest = _split(text)
         place = self.place
         while place < len(lines) and not lines[place].strip():
             place += 1
@@ -190,13 +190,13 @@ class _Lines:
             end += 1
         else:
             while end < len(lines) and (found := _LIST.fullmatch(lines[end])) and not _BOX.match(lines[end]):
-                steps.append(found["said"])
+                steps.append(found["text"])
                 end += 1
         if steps:
             self.place = end
         elif dash:
-            steps, said = [rest], name
-        yield from _item("playbooks", said, " -> ".join(steps), self.voice)
+            steps, text = [rest], name
+        yield from _item("playbooks", text, " -> ".join(steps), self.voice)
 
 
 def _item(category: Category, first: str, second: str, voice: Voice) -> Iterator[Item]:
@@ -218,9 +218,9 @@ def _item(category: Category, first: str, second: str, voice: Voice) -> Iterator
         return
 
 
-def _split(said: str) -> tuple[str, str, str]:
-    found = _DASH.search(said)
-    return (said[: found.start()], found[0], said[found.end() :]) if found else (said, "", "")
+def _split(text: str) -> tuple[str, str, str]:
+    found = _DASH.search(text)
+    return (text[: found.start()], found[0], text[found.end() :]) if found else (text, "", "")
 
 
 def _line(text: str) -> str:

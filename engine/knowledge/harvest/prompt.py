@@ -104,8 +104,8 @@ def prompt_of(record: Iterable[str], task_text: str, *, name: str = "", wrong: s
     clause.
     """
     title = f' name="{attribute(name, 80)}"' if name else ""
-    said = "\n".join(record)
-    prompt = f"<conversation{title}>\n{said}\n</conversation>\n\n{task_text}"
+    turns = "\n".join(record)
+    prompt = f"<conversation{title}>\n{turns}\n</conversation>\n\n{task_text}"
     if wrong:
         prompt += f"\n\nYour last reply could not be used: {fenced(wrong)}. Reply with the JSON object alone."
     return prompt

@@ -119,14 +119,17 @@ def _is_approved(turns: Sequence[Turn], number: int) -> bool:
 
 def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
     """What the agent says at the end that it has done, unless it is waiting for an answer."""
-    said = [turn for turn in turns if turn.text.strip()]
+    spoken = [turn for turn in turns if turn.text.strip()]
     while (
-        said and said[-1].role == "user" and len(said[-1].text) < _THANKS and not is_correction(said[-1].text)
+        spoken
+        and spoken[-1].role == "user"
+        and len(spoken[-1].text) < _THANKS
+        and not is_correction(spoken[-1].text)
     ):
-        said.pop()
-    if not said or said[-1].role != "agent" or said[-1].kind:
+        spoken.pop()
+    if not spoken or spoken[-1].role != "agent" or spoken[-1].kind:
         return
-    sentences = [_bare(each) for each in _prose(said[-1].text)]
+    sentences = [_bare(each) for each in _prose(spoken[-1].text)]
     if any(each.endswith("?") and not wording.OFFER.search(each) for each in sentences[-2:]):
         return
     for each in sentences:

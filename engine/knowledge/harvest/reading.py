@@ -91,7 +91,7 @@ class SourceText:
         return sum(len(said_in(turn).encode("utf-8", "replace")) for _, turn in self.shown)
 
     @cached_property
-    def said(self) -> Voices:
+    def voices(self) -> Voices:
         """Who said what; quoted text belongs to neither the person nor the agent."""
         from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only if something was found
 

@@ -273,7 +273,7 @@ class Harvest:
         day = local_day(datetime.fromisoformat(entry.at), self.zone()).isoformat()
         origin = Origin(source.name, day)
         data = self.files.read(source.path)
-        decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.said))
+        decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.voices))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,

@@ -93,8 +93,8 @@ class Settler:
         entries = self.ledger.entries().values()
         lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
         written = (LEDGER, *lines, *self.digest.paths, *self.review.paths)
-        gone = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
-        paths = [*filter(self._exists, written), *gone]
+        missing = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
+        paths = [*filter(self._exists, written), *missing]
         self.commit(paths, commit_message("memory", "knowledge as it stood before a harvest"))
 
     def _exists(self, path: str) -> bool:

@@ -133,7 +133,7 @@ def _asked(extractor: Extractor, session: Session, asker: Asker, by: By, task: s
         in_a_row = 0
         found += reply.items
         refused += reply.refused
-    said = session.source.said
+    said = session.source.voices
     return Reading(
         by,
         distinct(replace(item, voice=voice_of(item.text, said)) for item in found),

@@ -352,7 +352,7 @@ class Runner:
         origin = Origin(source.name, session.day, session=source.session)
         items = [item for each in readings for item in each.items]
         new = [item for item in items if item_id(item, origin.name) not in done.ids]
-        return plan(new, origin, self.target, held=lambda item: _doubt(item, source.said))
+        return plan(new, origin, self.target, held=lambda item: _doubt(item, source.voices))
 
     def _finding(self, session: Session, readings: Sequence[Reading], done: Done) -> Finding:
         source = session.source
