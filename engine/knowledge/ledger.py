@@ -207,7 +207,7 @@ class Ledger:
             raise LedgerBroken(error.what, where=PATH, hint=_REBUILD) from error
         if data is None:
             if self._existed():
-                raise LedgerBroken("is missing; restore it from the history", where=PATH, hint=_REBUILD)
+                raise LedgerBroken("is missing, but the history has it", where=PATH, hint=_REBUILD)
             return {}, {}
         if data == self._read[0]:
             return self._read[1:]

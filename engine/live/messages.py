@@ -107,7 +107,7 @@ def _of_turn(engine: HasConversations, conversation: Conversation, number: int) 
     """The message at a turn, or the one that the turn answers."""
     if conversation.turn(number - 1) is None:
         reach = f"turns {conversation.first + 1} to {conversation.end}" if conversation.turns else "no turns"
-        raise TranscriptError(f"no turn {number:,}: it has {reach}", where=conversation.path)
+        raise TranscriptError(f"no turn {number:,}; available: {reach}", where=conversation.path)
     key = engine.turns.question(str(TurnKey(conversation.path, number - 1)))
     if key is None:
         raise TranscriptError(

@@ -76,8 +76,8 @@ def test_a_session_is_found_by_its_id(sample: Path) -> None:
     [
         ("last:4", "", "cannot go back 4 messages: there are only 3"),
         ("last:3", NEW, "cannot go back 3 messages: there are only 2"),
-        (f"{NEW}:7", "", "no turn 7: it has turns 1 to 6"),
-        (f"{NEW}:0", "", "no turn 0: it has turns 1 to 6"),
+        (f"{NEW}:7", "", "no turn 7; available: turns 1 to 6"),
+        (f"{NEW}:0", "", "no turn 0; available: turns 1 to 6"),
         (f"{NEW}#6", "", "no turn 7"),
         (LONE, "", "no messages from a person yet"),
         (f"{LONE}:1", "", "no message from a person up to turn 1"),
@@ -112,7 +112,7 @@ def test_turns_before_the_window_of_a_long_conversation(
     path = "conversations/2026-06-13-long.md"
     (talks.workspace.root / path).write_text(f"# Long\n\n{turns}", encoding="utf-8")
     assert find_message(talks, f"{path}:50").text.startswith("Question 49")
-    with pytest.raises(TranscriptError, match=r"no turn 3: it has turns 4\d to 50"):
+    with pytest.raises(TranscriptError, match=r"no turn 3; available: turns 4\d to 50"):
         find_message(talks, f"{path}:3")
     first = talks.conversations.read(path)
     assert first is not None

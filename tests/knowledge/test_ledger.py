@@ -131,7 +131,7 @@ def test_a_ledger_that_was_deleted_is_not_an_empty_one(files: Files, ledger: Led
     ledger.record(name("x"), entry())
     Repository(files.workspace).commit([PATH], "a ledger")
     files.remove(PATH)
-    with pytest.raises(LedgerBroken, match="is missing; restore it from the history"):
+    with pytest.raises(LedgerBroken, match="is missing, but the history has it"):
         ledger.entries()
     assert ledger.rebuild() == (1, 1)
     assert ledger.get(name("x")) is not None
