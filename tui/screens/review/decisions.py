@@ -65,7 +65,7 @@ class Decision:
         return review.accept(item.id, self.text, sure=self.sure)
 
 
-def _summary(done: Reviewed, verb: Verb) -> str:
+def _summary(done: ReviewResult, verb: Verb) -> str:
     after = committed(done.commit, done.uncommitted)
     if verb == "reject":
         return f"rejected: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
@@ -75,7 +75,7 @@ def _summary(done: Reviewed, verb: Verb) -> str:
     return f"{'already there' if done.known else 'accepted'}: {place} · {after}"
 
 
-def _summary_of_all(done: list[Reviewed]) -> str:
+def _summary_of_all(done: list[ReviewResult]) -> str:
     """The number of lines by file, and the last commit."""
     paths = Counter(path for each in done for path in (each.path, *each.paths) if path)
     counts = [f"{path} {number}" for path, number in paths.items()]

@@ -53,7 +53,7 @@ class SourceLines:
     """Whether the line is unchanged since the item was queued."""
 
 
-def source_lines(files: Files, each: Waiting) -> SourceLines:
+def source_lines(files: Files, each: PendingItem) -> SourceLines:
     """Reads the context of an item's line in its conversation, or the diff of a change of files."""
     if each.change is not None:
         return _changes(files, each)
@@ -68,7 +68,7 @@ def source_lines(files: Files, each: Waiting) -> SourceLines:
     return lines_around(data.decode("utf-8", "replace"), each)
 
 
-def _changes(files: Files, each: Waiting) -> SourceLines:
+def _changes(files: Files, each: PendingItem) -> SourceLines:
     assert each.change is not None
     if each.verdict:
         return SourceLines(lines=each.change.about)
@@ -78,7 +78,7 @@ def _changes(files: Files, each: Waiting) -> SourceLines:
         return SourceLines(lines=each.change.about, problem=str(error))
 
 
-def lines_around(text: str, each: Waiting) -> SourceLines:
+def lines_around(text: str, each: PendingItem) -> SourceLines:
     lines = text.replace("\r\n", "\n").split("\n")
     if each.line < 1:
         return SourceLines(problem="no line of it says this verbatim")
